@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ...sweep.kernels import Matmul
 from ..program_families.convolutions import NCHW, NHWC, Windowed
 from .kernels import CONVOLUTION, MATMUL, TimedKernel
 from .modes import EXACT, STOCK
@@ -35,15 +36,18 @@ _BATCHED = (
     (12, 197, 64, 197, False),
 )
 """How many products, rows, columns, summed elements, and whether B is transposed."""
+_INTEGERS = ((1000, 1000, 1000, True), (197, 768, 768, True), (250, 201, 263, False))
+"""Rows, columns and summed elements of matmuls of i8, and whether B is transposed."""
 _WITH_RESIDUAL = ((1024, 768, 3072), (1576, 768, 3072), (2308, 1024, 4096), (1002, 778, 506))
 
 
 def products() -> dict[TimedKernel, str]:
-    """Returns f16 convolutions and matmuls, at stock's and at `exact`, with their MLIR."""
+    """Returns convolutions and matmuls of f16 and i8, at stock's and `exact`, with their MLIR."""
     images = [(*each, NHWC) for each in _RESNET]
     images += [(*each, NCHW) for each in (*_RESNET, *_PATCHES)]
     made = [_convolution(*each) for each in images]
     made += [_whisper(), *(_batched(*each) for each in _BATCHED)]
+    made += [_of_integers(*each) for each in _INTEGERS]
     return dict([*made, *(_with_residual(*each) for each in _WITH_RESIDUAL)])
 
 
@@ -118,6 +122,12 @@ def _batched(batch: int, m: int, n: int, k: int, transposed: bool) -> tuple[Time
 }}
 """,
     )
+
+
+def _of_integers(m: int, n: int, k: int, transposed: bool) -> tuple[TimedKernel, str]:
+    made = Matmul(m, n, k, "i8", transposed)
+    operands = tuple("x".join([*map(str, each), "i8"]) for each in made.operands)
+    return TimedKernel(made.name, MATMUL, operands, _MODES, transposed=transposed), made.source()
 
 
 def _with_residual(m: int, n: int, k: int) -> tuple[TimedKernel, str]:

@@ -11,9 +11,9 @@ with `.satfinite`, whose sums stay at the ends of the range.)
 
 What was carried must not have been computed with on the way: an addition of f32 would give other
 bits than one of i32, and even a conversion may change the bits of what it takes for a NaN. So every
-operation on a value of f8 must be one that moves elements, and so must be every operation on the
-f32 between the instruction and the `arith.bitcast` to i32. Else the function is compiled without
-`bankwise-carry-integers`.
+operation on a value of f8 must be one that moves or chooses elements, and every operation on the
+f32 between the instruction and the `arith.bitcast` to i32 one that moves them. Else the function is
+compiled without `bankwise-carry-integers`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _BITCAST, _CONSTANT, _POISON, _TRANSPOSE = (
     "ub.poison",
     "vector.transpose",
 )
+_SELECT = "arith.select"
 _LOAD, _STORE = "vector.load", "vector.store"
 _SUM = 2
 """The number of the operand of `nvgpu.mma.sync` that it adds to."""
@@ -122,7 +123,9 @@ def _check_operands(function: ir.Operation) -> None:
         if not any(_element_type(each.type) == carried for each in values):
             continue
         name = operation.name
-        if name in (MMA, FOR, YIELD, _POISON, _TRANSPOSE) or name in _ON_MEMORY:
+        if name in (MMA, FOR, YIELD, _POISON, _TRANSPOSE, _SELECT) or name in _ON_MEMORY:
+            continue
+        if name == _CONSTANT and _is_zero(operation):
             continue
         if not is_move(operation):
             raise Refusal(f"{name} computes with integers carried as f8")

@@ -46,7 +46,7 @@ from ...dialect_utils.operations import (
     segments_of,
 )
 from ..base import FunctionPass, PassContext
-from .matmul_tiles import PROMOTED, WarpTiledMatmul
+from .matmul_tiles import PADDING, PROMOTED, WarpTiledMatmul
 from .scalar_contractions import ScalarContraction, scalar_contraction, scalar_root
 
 _LOAD, _STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
@@ -57,6 +57,8 @@ _SIZES = (128, 64, 32, 16)
 _STEPS = (64, 32)
 _SHARES = ((2, 2), (2, 1), (1, 2), (1, 1))
 """How many warps stand below and beside each other."""
+_ANY_TILE = MatmulTile(64, 64, 64, 2, 2)
+"""The tile of a matmul whose sizes none divides, until a better one is chosen."""
 
 
 @dataclass(frozen=True)
@@ -188,10 +190,9 @@ def _fill_of_zeros(value: ir.Value, function: ir.Operation) -> ir.Operation:
 
 
 def _tiled(function: ir.Operation, contraction: ScalarContraction) -> WarpTiledMatmul:
-    """Returns the contraction with the largest tile that divides its sizes.
+    """Returns the contraction with the largest tile that divides its sizes, or with any tile.
 
-    Raises:
-        Refusal: none does.
+    Where none divides them, `bankwise-enlarge-matmuls` gives it sizes that one does.
     """
     launch = WarpLaunch.as_row(function)
     of = (contraction.operation, contraction.extents, launch)
@@ -200,7 +201,7 @@ def _tiled(function: ir.Operation, contraction: ScalarContraction) -> WarpTiledM
         matmul = WarpTiledMatmul(*of, tile, contraction.loops, carried_integers.SHAPE)
         if matmul.takes(tile):
             return matmul
-    raise Refusal("no tile of matrix instructions divides its sizes")
+    return WarpTiledMatmul(*of, _ANY_TILE, contraction.loops, carried_integers.SHAPE)
 
 
 def _carry(function: ir.Operation, contraction: CarriedContraction) -> WarpTiledMatmul:
@@ -256,6 +257,14 @@ def _configure(function: ir.Operation, matmul: WarpTiledMatmul) -> None:
     )
     matmul.operation.attributes[CONFIG] = config.attribute(context)
     matmul.configure(function, matmul.tile)
+    if not matmul.takes(matmul.tile):
+        tile = matmul.tile
+        padded = dict(zip(matmul.loops, (tile.rows, tile.columns, tile.summed), strict=True))
+        config = LoweringConfig.of(matmul.operation.attributes[CONFIG])
+        config = config.with_tiles(
+            len(matmul.extents), {PADDING: dict.fromkeys(batch, 1) | padded}, context
+        )
+        matmul.operation.attributes[CONFIG] = config.attribute(context)
 
 
 def _reloaded(tensor: ir.Value, element: ir.Type) -> ir.Value:

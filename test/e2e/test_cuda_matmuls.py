@@ -33,9 +33,17 @@ def test_i8_is_multiplied_by_instructions_whose_sums_wrap(transposed: bool) -> N
     assert found["mad.lo.s32"] == 0
 
 
-def test_i8_of_ragged_sizes_keeps_scalar_instructions() -> None:
-    kernel = Matmul(100, 130, 70, "i8", transposed=True)
-    assert instructions(kernel) == instructions(kernel, "stock")
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("shape", [(100, 132, 72), (100, 130, 70), (250, 201, 263)])
+def test_i8_of_ragged_sizes_is_multiplied_so_too(
+    shape: tuple[int, int, int], transposed: bool
+) -> None:
+    found = instructions(Matmul(*shape, "i8", transposed=transposed))
+    assert {each for each in found if each.startswith("mma")} == {MMA}
+    assert found["mad.lo.s32"] == 0
+    # Rows of a multiple of 4 bytes are copied past the registers.
+    copied = any(each.startswith("cp.async.c") and "shared" in each for each in found)
+    assert copied is (shape[2] % 4 == 0)
 
 
 @pytest.mark.parametrize("transposed", [False, True])

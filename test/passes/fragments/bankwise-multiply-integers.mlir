@@ -91,3 +91,37 @@ func.func @numbers(%a: vector<4x4xf8E4M3FN>, %b: vector<2x4xf8E4M3FN>, %c: vecto
   %d = nvgpu.mma.sync(%a, %b, %c) mmaShape = [16, 8, 32] : (vector<4x4xf8E4M3FN>, vector<2x4xf8E4M3FN>, vector<2x2xf32>) -> vector<2x2xf32>
   return %d : vector<2x2xf32>
 }
+
+// -----
+
+// What lies beyond the end of a matrix is zero, in i8 as in f8.
+
+// CHECK-LABEL: func.func @chosen
+// CHECK:         llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.s8"
+// expected-remark @+1 {{1 mma.sync multiply 8-bit integers}}
+func.func @chosen(%c: i1, %a: vector<4x4xf8E4M3FN>, %b: vector<2x4xf8E4M3FN>) -> i32 attributes {bankwise.carries_integers = ""} {
+  %none = arith.constant dense<0.0> : vector<4x4xf8E4M3FN>
+  %x = arith.select %c, %a, %none : vector<4x4xf8E4M3FN>
+  %z = arith.constant dense<0.0> : vector<2x2xf32>
+  %d = nvgpu.mma.sync(%x, %b, %z) mmaShape = [16, 8, 32] : (vector<4x4xf8E4M3FN>, vector<2x4xf8E4M3FN>, vector<2x2xf32>) -> vector<2x2xf32>
+  %e = vector.extract %d[0, 1] : f32 from vector<2x2xf32>
+  %s = arith.bitcast %e : f32 to i32
+  return %s : i32
+}
+
+// -----
+
+// The bits of other constants are other numbers in i8: those of -0.0 are -128.
+
+// CHECK-LABEL: func.func @constant
+// CHECK:         nvgpu.mma.sync
+// expected-remark @+1 {{arith.constant computes with integers carried as f8}}
+func.func @constant(%c: i1, %a: vector<4x4xf8E4M3FN>, %b: vector<2x4xf8E4M3FN>) -> i32 attributes {bankwise.carries_integers = ""} {
+  %none = arith.constant dense<-0.0> : vector<4x4xf8E4M3FN>
+  %x = arith.select %c, %a, %none : vector<4x4xf8E4M3FN>
+  %z = arith.constant dense<0.0> : vector<2x2xf32>
+  %d = nvgpu.mma.sync(%x, %b, %z) mmaShape = [16, 8, 32] : (vector<4x4xf8E4M3FN>, vector<2x4xf8E4M3FN>, vector<2x2xf32>) -> vector<2x2xf32>
+  %e = vector.extract %d[0, 1] : f32 from vector<2x2xf32>
+  %s = arith.bitcast %e : f32 to i32
+  return %s : i32
+}
