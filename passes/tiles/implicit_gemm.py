@@ -253,6 +253,8 @@ def _summed(
     padding = config.numbers(_PADDING_CONV)
     if any(padding[loop] and extents[loop] % padding[loop] for loop in loops if padding):
         raise Refusal("a loop over its summed elements is padded")
+    if sum(each != 0 for each in steps) != 1:
+        raise Refusal("its summed elements are several loops to IREE, too")
     # `iree_linalg_ext.im2col` makes one loop of them, in the order of the filter.
     filters = [n for n in (_A, _B) if all(each.loop is not None for each in sums[n])]
     places = [each.loop in loops for each in sums[filters[0]]] if len(filters) == 1 else []

@@ -84,6 +84,19 @@ def test_convolutions_keep_all_bits(case: Windowed) -> None:
     assert ours.counters[Counted.CONFLICTS] == 0
 
 
+def test_windows_as_high_as_the_image_keep_their_loops() -> None:
+    """IREE sums over the height of the window by itself there, which is another order."""
+    dims = ("n h w c", "f y x c", "n h w f")
+    case = convolution("conv_2d_nhwc_fhwc", dims, n=2, c=20, f=64, h=4, w=4, y=4, x=2)
+    random = np.random.default_rng(7)
+    inputs = [random.standard_normal(each).astype(np.float16) for each in case.operands]
+    log, flags = DecisionLog(), target_flags("gfx942")
+    stock = run_emulated(case.source(), flags, "stock", inputs)
+    ours = run_emulated(case.source(), flags, "auto/exact", inputs, edits=EDITS, decisions=log)
+    assert not [each for each in log if each.pass_name == EnlargeMatmuls.name]
+    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
+
+
 PATCHES = """
 func.func @main(%i: tensor<2x3x64x64xf16>, %w: tensor<96x3x16x16xf16>, %b: tensor<96xf16>,
                 %p: tensor<1x16x96xf16>) -> tensor<2x16x96xf16> {

@@ -255,6 +255,38 @@ func.func @two_sums() attributes {hal.executable.target = #hal.executable.target
 #target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
 
+// The window is as high as the image: IREE makes one loop of x and c, and another one of y.
+
+// CHECK-LABEL: func.func @two_sums_of_a_window
+// CHECK-NOT:     bankwise.
+// expected-remark @+1 {{the loops of the product stay: its summed elements are several loops to IREE, too}}
+func.func @two_sums_of_a_window() attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %ba = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<2x4x9x16xf16>
+  %bb = hal.interface.binding.subspan layout(#layout) binding(1) offset(%c0) : memref<4x2x16x32xf16>
+  %bc = hal.interface.binding.subspan layout(#layout) binding(2) offset(%c0) : memref<2x8x32xf32>
+  %a = iree_codegen.load_from_buffer %ba : memref<2x4x9x16xf16> -> tensor<2x4x9x16xf16>
+  %b = iree_codegen.load_from_buffer %bb : memref<4x2x16x32xf16> -> tensor<4x2x16x32xf16>
+  %e = tensor.empty() : tensor<2x8x32xf32>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<2x8x32xf32>) -> tensor<2x8x32xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(n, w, f, y, x, c) -> (n, y, w + x, c)>, affine_map<(n, w, f, y, x, c) -> (y, x, c, f)>, affine_map<(n, w, f, y, x, c) -> (n, w, f)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%a, %b : tensor<2x4x9x16xf16>, tensor<4x2x16x32xf16>) outs(%c : tensor<2x8x32xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{convert_acc_gemm, mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], padding = [2, 16, 32, 3, 16], padding_conv = [2, 16, 32, 0, 0, 0], reduction = [0, 0, 0, 3, 1], subgroup = [1, 1, 1, 0, 0], workgroup = [2, 16, 32, 0, 0]}>} {
+  ^bb0(%x: f16, %y: f16, %z: f32):
+    %0 = arith.extf %x : f16 to f32
+    %1 = arith.extf %y : f16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %z, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<2x8x32xf32>
+  iree_codegen.store_to_buffer %r, %bc : tensor<2x8x32xf32> into memref<2x8x32xf32>
+  return
+}
+
+// -----
+
+#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
+
 // The number of an image is another loop's afterwards.
 
 // CHECK-LABEL: func.func @place
