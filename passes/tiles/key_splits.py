@@ -22,7 +22,7 @@ from ...bank_model.tile_cost import AttentionShape
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import WarpLaunch
 from .attention_tiles import AttentionLoops, K, V, WarpTiledAttention
-from .matrix_tilings import best_tiling, matrix_attentions
+from .matrix_tilings import matrix_attentions, ranked_tilings
 from .program_attention import ProgramAttention
 from .tiled_operation import Circumstances
 
@@ -137,7 +137,7 @@ def _part_time(
         extents[each.loops.keys] //= count
         loops = replace(each.loops, batch=(*each.loops.batch, len(each.extents)))
         split.append(replace(each, extents=tuple(extents), loops=loops))
-    _, best = best_tiling(split, circumstances, circumstances.lds_bytes)
+    _, (best, *_) = ranked_tilings(split, circumstances, circumstances.lds_bytes)
     return circumstances.time(circumstances.work(best, best.tile))
 
 

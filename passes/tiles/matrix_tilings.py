@@ -31,6 +31,8 @@ from .tiled_operation import Circumstances
 _WARPS = (8, 4, 2, 1)
 _INSTRUCTIONS_HIGH = (1, 2)
 _KEY_STEPS = (128, 64, 32, 16)
+_EQUAL_STEPS = 8
+"""The most steps for which a step is tried that is that part of the keys."""
 _WIDER_COLUMNS = (16, 32)
 _DEEP = 32
 """The summed elements of the deeper of AMD's instructions with 16 rows and columns."""
@@ -53,10 +55,10 @@ def matrix_attentions(
     return [configured_attention(operation, sized, each, launch) for each in kinds]
 
 
-def best_tiling(
+def ranked_tilings(
     found: list[WarpTiledAttention], circumstances: Circumstances | None, limit: int
-) -> tuple[WarpTiledAttention, WarpTiledAttention]:
-    """Returns the best of some attentions, as it is and with the best tile that fits.
+) -> tuple[WarpTiledAttention, list[WarpTiledAttention]]:
+    """Returns the best of some attentions, as it is and with all tiles that fit, the best first.
 
     Args:
         found: the same attention with other instructions.
@@ -64,22 +66,24 @@ def best_tiling(
         limit: the LDS that a workgroup may have, in bytes.
 
     Raises:
-        Refusal: there is no such tile.
+        Refusal: no tile fits.
     """
     # The deepest instructions are the best, unless more of the head is computed in vain.
     for attention in sorted(found, key=lambda each: each.of_whole_instructions().head):
         tiled = [
             each
-            for tile in _tiles(attention)
+            for tile in _tiles(attention, circumstances)
             if (each := attention.enlarged(tile)).staged_bytes(tile) <= limit
             and each.is_copied_evenly(tile)
         ]
         if tiled:
-            return attention, min(tiled, key=lambda each: _cost(each, circumstances))
+            return attention, sorted(tiled, key=lambda each: _cost(each, circumstances))
     raise Refusal("no tile of matrix instructions fits in the LDS and is copied evenly")
 
 
-def _tiles(attention: WarpTiledAttention) -> Iterator[AttentionTile]:
+def _tiles(
+    attention: WarpTiledAttention, circumstances: Circumstances | None
+) -> Iterator[AttentionTile]:
     """Yields the tiles that an attention may have, of whole heads.
 
     More columns than the head has are zeros that more lanes of a row can copy side by side.
@@ -89,7 +93,15 @@ def _tiles(attention: WarpTiledAttention) -> Iterator[AttentionTile]:
     least = attention.of_whole_instructions().columns
     wider = _WIDER_COLUMNS if len(attention.loops.columns) == 1 else ()
     columns = sorted({least, *(-(-least // each) * each for each in wider)})
-    for warps, count, keys, width in product(_WARPS, _INSTRUCTIONS_HIGH, _KEY_STEPS, columns):
+    steps = [*_KEY_STEPS]
+    computed = attention.loops.keys in attention.computed
+    if circumstances is not None and not circumstances.ldmatrix and not computed:
+        # Equal steps reach least beyond the end. Their kernels ran on the emulator, which has
+        # AMD's chips alone.
+        counts = range(1, _EQUAL_STEPS + 1)
+        steps += [-(-attention.keys // (count * deep)) * deep for count in counts]
+    known = (keys for keys in dict.fromkeys(steps) if keys <= max(_KEY_STEPS))
+    for warps, count, keys, width in product(_WARPS, _INSTRUCTIONS_HIGH, known, columns):
         if keys % deep == 0:
             yield AttentionTile(warps * count * high, width, keys, warps)
 

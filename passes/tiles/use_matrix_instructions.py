@@ -28,6 +28,7 @@ Runs on the configured function, before its pipeline.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,7 +45,7 @@ from .attention_tiles import (
     only_attention,
 )
 from .enlarged_attention import EnlargedAttention
-from .matrix_tilings import best_tiling, matrix_attentions
+from .matrix_tilings import matrix_attentions, ranked_tilings
 from .scalar_attention import scalar_attention, scalar_operation
 from .tile_choice import LEAST_GAIN
 from .tiled_operation import Circumstances
@@ -136,9 +137,29 @@ def matrix_attention(
     limit = lds_limit(function, test_target)
     sized, launch = attention_loops(operation), WarpLaunch.of(function)
     found = matrix_attentions(operation, sized, listed, launch)
-    attention, best = best_tiling(found, circumstances, limit)
-    _check_time(function, best, circumstances)
-    return MatrixAttention.of(attention, best, replaced)
+    attention, tilings = ranked_tilings(found, circumstances, limit)
+    made = _first_possible(attention, tilings, replaced)
+    _check_time(function, made.tiled, circumstances)
+    return made
+
+
+def _first_possible(
+    attention: WarpTiledAttention, tilings: Sequence[WarpTiledAttention], replaced: str
+) -> MatrixAttention:
+    """Returns the first whose sizes all can have that use the attention or its operands.
+
+    One tensor that is K and V, say, cannot have other columns as V than as K.
+
+    Raises:
+        Refusal: there is none; the reason is that of the first.
+    """
+    reasons: list[Refusal] = []
+    for each in tilings:
+        try:
+            return MatrixAttention.of(attention, each, replaced)
+        except Refusal as refusal:
+            reasons.append(refusal)
+    raise reasons[0]
 
 
 def _check_time(

@@ -118,6 +118,21 @@ def test_k_and_v_may_be_one_tensor(rows: int, keys: int, head: int) -> None:
     assert done.counters[Counted.CONFLICTS] == 0
 
 
+@pytest.mark.parametrize(("rows", "head"), [(77, 40), (100, 64)])
+def test_q_k_and_v_may_be_one_tensor(rows: int, head: int) -> None:
+    """Its rows are those of a tile and the keys of a step, and get one size."""
+    sizes, log = {"b": 2, "m": rows, "n": head, "k1": head, "k2": rows}, DecisionLog()
+    program = Attention("", "f16", sizes).program()
+    q, *_ = inputs = program.draw_inputs()
+    source = program.source.replace("ins(%q, %k, %v", "ins(%q, %q, %q")
+    done = run_emulated(source, target_flags("gfx942"), "auto/fast", inputs, decisions=log)
+    one = q.astype(np.float64)
+    assert largest_error(done.outputs[0], attention(one, one, one, head**-0.5)) < program.tolerance
+    assert [each.action for each in log if each.pass_name == PASS] == [Action.RETILE]
+    assert done.counters[Counted.MFMA] > 0
+    assert done.counters[Counted.CONFLICTS] == 0
+
+
 def test_tiles_of_grouped_queries_are_replaced_at_exact() -> None:
     log = DecisionLog()
     source = grouped(1024, 128, keys=1024).program().source
