@@ -1,5 +1,5 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-split-keys{parts=2}))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-split-keys))' --mlir-print-local-scope --bankwise-remarks 2>&1 | FileCheck %s --check-prefix=PREDICTED
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-split-keys{parts=2}))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-split-keys))' --mlir-print-local-scope --bankwise-remarks 2>&1 | FileCheck %s --check-prefix=PREDICTED
 
 // The merge reads both parts of a row at once.
 
@@ -38,8 +38,6 @@ func.func @two_parts(%q: tensor<8x128x128xf16>, %k: tensor<8x8192x128xf16>, %v: 
   return %r : tensor<8x128x128xf16>
 }
 
-// -----
-
 // A single row is computed twice, and what is computed of the scores stays.
 
 // CHECK-LABEL: func.func @one_row
@@ -65,8 +63,6 @@ func.func @one_row(%q: tensor<4x1x64xf32>, %k: tensor<4x64x64xf32>, %v: tensor<4
   } -> tensor<4x1x64xf32>
   return %r : tensor<4x1x64xf32>
 }
-
-// -----
 
 // Heads of K and V are repeated, as exporters do it: the four of Q that share one are rows.
 
@@ -97,8 +93,6 @@ func.func @shared_heads(%q: tensor<8x1x64xf16>, %k: tensor<2x128x64xf16>, %v: te
   return %r : tensor<8x1x64xf16>
 }
 
-// -----
-
 // What transposes the output is part of the merge, and V may have the keys last. No loop is over rows.
 
 // CHECK-LABEL: func.func @transposed
@@ -121,8 +115,6 @@ func.func @transposed(%q: tensor<3x64xf16>, %k: tensor<3x128x64xf16>, %v: tensor
   return %t : tensor<64x3xf16>
 }
 
-// -----
-
 // The size of V's keys is known only by those of K.
 
 // CHECK-LABEL: func.func @partly_dynamic
@@ -137,8 +129,6 @@ func.func @partly_dynamic(%q: tensor<2x16x64xf16>, %k: tensor<2x128x64xf16>, %v:
   return %r : tensor<2x16x64xf16>
 }
 
-// -----
-
 // CHECK-LABEL: func.func @odd_keys
 // CHECK-NOT:     online_attention
 func.func @odd_keys(%q: tensor<2x16x64xf16>, %k: tensor<2x127x64xf16>, %s: f16) -> tensor<2x16x64xf16> {
@@ -151,8 +141,6 @@ func.func @odd_keys(%q: tensor<2x16x64xf16>, %k: tensor<2x127x64xf16>, %s: f16) 
   return %r : tensor<2x16x64xf16>
 }
 
-// -----
-
 // CHECK-LABEL: func.func @dynamic_keys
 // CHECK-NOT:     online_attention
 func.func @dynamic_keys(%q: tensor<2x16x64xf16>, %k: tensor<2x?x64xf16>, %s: f16) -> tensor<2x16x64xf16> {
@@ -164,8 +152,6 @@ func.func @dynamic_keys(%q: tensor<2x16x64xf16>, %k: tensor<2x?x64xf16>, %s: f16
   } -> tensor<2x16x64xf16>
   return %r : tensor<2x16x64xf16>
 }
-
-// -----
 
 // What is added to a score depends on the number of its key, which would have to be another one.
 

@@ -89,11 +89,7 @@ func.func @grouped(%q: tensor<16x2x4x96xf16>, %k: tensor<64x2x96xf16>, %v: tenso
   return %r#0 : tensor<2x4x16x96xf32>
 }
 
-// -----
-
-#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
-
-// One workgroup after the other goes over all keys of two rows by matrix instructions, where scalar ones have eight.
+// By matrix instructions, eight workgroups would go over all keys of two rows, and 64 by scalar ones.
 
 // CHECK-LABEL: func.func @two_rows
 // CHECK:         partial_reduction = [0, 0, 0, 128, 0]
