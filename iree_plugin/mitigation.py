@@ -14,6 +14,7 @@ from typing import Any
 
 from iree.compiler import ir
 
+from ..dialect_utils.gpu_target import chip_of
 from ..dialect_utils.lowering_config import multiplies_by_mma_sync
 from ..passes.accesses.align_lds_accesses import AlignLdsAccesses
 from ..passes.accesses.join_lds_accesses import JoinLdsAccesses
@@ -192,6 +193,12 @@ def _multiplies_otherwise(function: ir.Operation) -> bool:
     return not multiplies_by_mma_sync(function)
 
 
+def _has_mma_sync(function: ir.Operation) -> bool:
+    """Returns whether the GPU of a function has `mma.sync`."""
+    chip = chip_of(function, None)
+    return chip is not None and chip.mma_sync
+
+
 _MULTIPLYING = {True: multiplies_by_mma_sync, False: _multiplies_otherwise}
 
 
@@ -280,7 +287,10 @@ STEPS: tuple[Step, ...] = (
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
     Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
     Step(_CONVOLUTIONS, ImplicitGemm, since="exact", by_mma_sync=True, optional=True),
-    Step(_FUSED_START, EnlargeMatmuls, _enlarging, since="exact", by_mma_sync=True, optional=True),
+    # Of integers it is not known before `CarryIntegers` that they are multiplied by `mma.sync`.
+    Step(
+        _FUSED_START, EnlargeMatmuls, _enlarging, since="exact", only=_has_mma_sync, optional=True
+    ),
     # The compiler may find that it cannot distribute a tile, in all modes.
     Step(_START, Retile, _retile, since="exact", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
