@@ -192,6 +192,22 @@ def loops_of(operation: ir.Operation) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(ir.AffineDimExpr(e).position for e in m.results) for m in affine)
 
 
+def renumber_loops(operation: ir.Operation, order: Sequence[int]) -> None:
+    """Numbers the loops of an operation by their places in `order`, in its `indexing_maps`.
+
+    Its configuration still means the old numbers.
+    """
+    with operation.context:
+        maps = [
+            ir.AffineMap.get(
+                len(order), 0, [ir.AffineDimExpr.get(order.index(loop)) for loop in loops]
+            )
+            for loops in loops_of(operation)
+        ]
+        attributes = [ir.AffineMapAttr.get(each) for each in maps]
+        operation.attributes["indexing_maps"] = ir.ArrayAttr.get(attributes)
+
+
 @dataclass(frozen=True)
 class WarpLaunch:
     """The `translation_info` of a function whose workgroups are a row of warps."""

@@ -56,11 +56,13 @@ from ...dialect_utils.lowering_config import (
     integers,
     loops_of,
     numbers_attribute,
+    renumber_loops,
     roots_in,
 )
+from ...dialect_utils.operations import children
 from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, loop_sizes
 
-_ATTENTION = "iree_linalg_ext.online_attention"
+_ATTENTION, _INDEX = "iree_linalg_ext.online_attention", "iree_linalg_ext.index"
 DECOMPOSITION = "decomposition_config"
 SCORES, OUTPUTS = "qk_attrs", "pv_attrs"
 """The entries with the configurations of the two contractions."""
@@ -127,6 +129,24 @@ class AttentionLoops:
             raise Refusal("not all of its loops are known")
         rows, head, columns, (keys,) = (tuple(sorted(found)) for found in parts.values())
         return AttentionLoops(tuple(sorted(batch)), rows, head, columns, keys)
+
+    @property
+    def rows_first(self) -> tuple[int, ...]:
+        """Returns the loops in an order in which those of the output's rows precede others.
+
+        IREE 3.13 gives the fragments of `mma.sync` the order of their loops: with the summed loop
+        before that over rows, the registers of the first operand are mixed up.
+        """
+        outer = sorted((*self.batch, *self.rows))
+        return (*outer, *sorted((*self.head, *self.columns, self.keys)))
+
+    def renumbered(self, order: Sequence[int]) -> AttentionLoops:
+        """Returns the loops as they are numbered in another order."""
+        batch, rows, head, columns, (keys,) = (
+            tuple(sorted(order.index(loop) for loop in part))
+            for part in (self.batch, self.rows, self.head, self.columns, (self.keys,))
+        )
+        return AttentionLoops(batch, rows, head, columns, keys)
 
     def row_tiles(self, extents: Sequence[int], size: int, least: int = 1) -> dict[int, int]:
         """Returns what a tile of so many rows has of the loops over rows.
@@ -265,6 +285,26 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             or self.extents[self.loops.head[-1]] % self.scores[2]
             or tile.keys % self.scores[1]
             or tile.keys % self.outputs[2]
+        )
+
+    def with_rows_first(self) -> WarpTiledAttention:
+        """Gives the operation an order of loops with the rows first, and returns it as it is then.
+
+        Raises:
+            Refusal: it asks for the number of an iteration.
+        """
+        order = self.loops.rows_first
+        if order == tuple(range(len(order))):
+            return self
+        if any(each.name == _INDEX for each in children(self.operation)):
+            raise Refusal("its scores depend on the numbers of its loops")
+        renumber_loops(self.operation, order)
+        return replace(
+            self,
+            extents=tuple(self.extents[loop] for loop in order),
+            loops=self.loops.renumbered(order),
+            computed=frozenset(order.index(loop) for loop in self.computed),
+            multiples={order.index(loop): by for loop, by in self.multiples.items()},
         )
 
     def of_whole_instructions(self) -> WarpTiledAttention:

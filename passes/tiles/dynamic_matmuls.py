@@ -108,6 +108,9 @@ def dynamic_matmul(
         raise Refusal("it adds to a matrix from memory")
     extents = tuple(_ROUND if loop in computed else size for loop, size in enumerate(sizes))
     loops = _tiled_loops(maps, extents, computed)
+    if sorted(loops) != list(loops):
+        # IREE 3.13 would give the fragments of `mma.sync` the order of the loops.
+        raise Refusal("its rows, columns and summed elements are loops in another order")
     kind = matrix_instruction(function, root, test_target)
     shape = LoweringConfig({MMA_KIND: kind}).instruction
     tile, launch = MatmulTile(1, 1, _STEP, 1, 1), WarpLaunch.as_row(function)

@@ -104,6 +104,8 @@ def lane_attention(
     if circumstances is None:
         raise Refusal("there is no prediction for the GPU")
     operation = attention.operation
+    if attention.loops.rows_first != tuple(range(len(attention.extents))):
+        raise Refusal("its rows are not the first of its loops")
     if len({operation.operands[each] for each in (Q, K, V)}) < 3:
         # The vector of one copy would need the layouts of both contractions.
         raise Refusal("two of Q, K and V are one tensor")

@@ -34,7 +34,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
 from ...dialect_utils.lowering_config import WarpLaunch
 from ..base import PassContext
@@ -65,7 +65,11 @@ class UseMatrixInstructions(TilingPass):
     kept: ClassVar[str] = "configuration"
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites the configuration of `function`; never fails."""
+        """Rewrites the configuration of `function`.
+
+        Raises:
+            PassFailure: the loops of the attention cannot be put in another order.
+        """
         function = function.operation
         circumstances = self.circumstances(function, context.test_target)
         try:
@@ -78,7 +82,10 @@ class UseMatrixInstructions(TilingPass):
             return
         if attention is None:
             return
-        attention.configure(function)
+        try:
+            attention.configure(function)
+        except Refusal as refusal:
+            raise PassFailure(function.location, refusal.reason) from refusal
         operation, tile = attention.tiled.operation, str(attention.tiled.tile)
         reason = f"{tile}, by matrix instructions in the place of {attention.replaced}"
         self.record_tile(context, function, operation, tile, reason)
@@ -111,8 +118,13 @@ class MatrixAttention:
         return MatrixAttention(tiled, enlarged, replaced)
 
     def configure(self, function: ir.Operation) -> None:
-        """Gives the attention its tile, and the tensors of its function their shapes."""
-        self.tiled.configure(function, self.tiled.tile)
+        """Gives the attention its tile, and the tensors of its function their shapes.
+
+        Raises:
+            Refusal: its loops cannot be put in the order that the instructions need.
+        """
+        tiled = self.tiled.with_rows_first()
+        tiled.configure(function, tiled.tile)
         self.enlarged.apply(function)
 
 

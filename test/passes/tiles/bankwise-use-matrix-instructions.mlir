@@ -101,3 +101,17 @@ func.func @two_rows(%q: tensor<8x2x128xf16>, %k: tensor<8x8192x128xf16>, %v: ten
   } -> tensor<8x2x128xf32>, tensor<8x2xf32>, tensor<8x2xf32>
   return %r#0 : tensor<8x2x128xf32>
 }
+
+// IREE would mix up the registers of Q if the loop over its rows came behind that over the head.
+
+// CHECK-LABEL: func.func @rows_last
+// CHECK:       iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>
+// CHECK-SAME:  workgroup = [1, 128, 0, 0, 96]}>}
+// expected-remark @+2 {{tile of a workgroup: 128 rows x 96 columns, 64 keys a step, 4 warps, by matrix instructions in the place of scalar ones}}
+func.func @rows_last(%q: tensor<24x2048x96xf16>, %k: tensor<24x2048x96xf16>, %v: tensor<24x2048x96xf16>, %s: f16, %o: tensor<24x2048x96xf32>, %m: tensor<24x2048xf32>) -> tensor<24x2048x96xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32, {iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"preserve-sign">}>} {
+  %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4)>]> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 128, 0, 0], workgroup = [1, 0, 0, 32, 1]}>} ins(%q, %k, %v, %s : tensor<24x2048x96xf16>, tensor<24x2048x96xf16>, tensor<24x2048x96xf16>, f16) outs(%o, %m, %m : tensor<24x2048x96xf32>, tensor<24x2048xf32>, tensor<24x2048xf32>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<24x2048x96xf32>, tensor<24x2048xf32>, tensor<24x2048xf32>
+  return %r#0 : tensor<24x2048x96xf32>
+}
