@@ -102,4 +102,4 @@ def test_rows_of_grouped_and_masked_attentions_are_those_of_the_whole(mask: str)
 
 def test_the_names_of_all_attentions_differ() -> None:
     names = [each.name for each in attentions_of_models()]
-    assert len(names) == len(set(names)) == 45
+    assert len(names) == len(set(names)) >= 45
