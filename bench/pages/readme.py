@@ -10,7 +10,7 @@ from ...emulator.chips import EMULATED_CHIPS
 from ...emulator.counters import Counted
 from ...sweep.tables import markdown_lines
 from ..attention_shapes import MOST
-from ..gpu.kernels import ATTENTION, MATMUL, TimedKernel
+from ..gpu.kernels import ATTENTION, CONVOLUTION, MATMUL, TimedKernel
 from ..gpu.modes import EXACT, FAST, LAYOUT, NONE, STOCK
 from ..gpu.ratios import LIBRARY, Ratios, failing, is_scalar_in_stock
 from ..gpu.record import Figures
@@ -137,6 +137,7 @@ def _on_gpu(records: Records) -> Iterator[list[str]]:
         f"**{times(mean(ratios, MATMUL, EXACT, CUBLAS))}**",
     ]
     yield from _of_models(records, where)
+    yield from _of_products(records, where)
     errors = records.errors.rows
     differ = sum(not row.equals_stock(EXACT) for row in errors)
     yield [
@@ -160,6 +161,27 @@ def _on_gpu(records: Records) -> Iterator[list[str]]:
             stock,
             f"{layout} `layout`, **{exact:,}** `exact`",
         ]
+
+
+def _of_products(records: Records, where: str) -> Iterator[list[str]]:
+    """Yields the rows of convolutions, and of matmuls with dynamic sizes."""
+    convolutions = kernels(records.gpu_products, CONVOLUTION)
+    yield [
+        f"time of f16 convolution over cuDNN's, mean of {len(convolutions)} shapes",
+        where,
+        f"{_TIMES}, `--set products`",
+        times(mean(records.gpu_products, CONVOLUTION, STOCK, CUDNN)),
+        f"**{times(mean(records.gpu_products, CONVOLUTION, EXACT, CUDNN))}** `exact`",
+    ]
+    dynamic = kernels(records.gpu_dynamic, MATMUL)
+    yield [
+        f"time of f16 matmul with a number of rows that only the program knows over cuBLAS's, mean "
+        f"of {len(dynamic)} with 1 to 2048 rows",
+        where,
+        f"{_TIMES}, `--set dynamic`",
+        times(mean(records.gpu_dynamic, MATMUL, STOCK, CUBLAS)),
+        f"**{times(mean(records.gpu_dynamic, MATMUL, FAST, CUBLAS))}** `fast`",
+    ]
 
 
 def _of_models(records: Records, where: str) -> Iterator[list[str]]:

@@ -51,6 +51,16 @@ class Records:
         return Ratios.of(Record.read(self.folder / "gpu_attentions.json"))
 
     @cached_property
+    def gpu_products(self) -> Ratios:
+        """Returns the kernel times on a GPU of convolutions, batches and matmuls with epilogues."""
+        return Ratios.of(Record.read(self.folder / "gpu_products.json"))
+
+    @cached_property
+    def gpu_dynamic(self) -> Ratios:
+        """Returns the kernel times on a GPU of kernels with dynamic sizes."""
+        return Ratios.of(Record.read(self.folder / "gpu_dynamic.json"))
+
+    @cached_property
     def models(self) -> ModelRecord:
         """Returns the times of whole models on a GPU."""
         return ModelRecord.read(self.folder / "models.json")

@@ -105,7 +105,7 @@ def _model_attentions(records: Records) -> Lines:
         library = ratios.library(kernel) or ""
         known = (ratios.ratio(kernel, each, LIBRARY) for each in series)
         cells = ("" if ratio is None else times(ratio) for ratio in known)
-        yield [kernel.label.replace("_", " "), SERIES[library], *cells]
+        yield [kernel.label.replace("_", " "), SERIES.get(library, "no library"), *cells]
     narrow = kernels(ratios, ATTENTION)
     scalar = [kernel for kernel in narrow if is_scalar_in_stock(kernel)]
     for what, chosen in (("all f16", narrow), ("f16, scalar in stock", scalar)):
