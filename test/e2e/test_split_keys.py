@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -84,9 +85,17 @@ def test_programs_that_were_split_before_a_compile_are_right_too(rows: int) -> N
     assert largest_error(done.outputs[0], expected) < program.tolerance
 
 
-@pytest.mark.parametrize("rows", [16, 1])
-@pytest.mark.parametrize("mask", ["i1", "f16"])
-@pytest.mark.parametrize("number", [0.0, np.nan, np.inf, -np.inf])
+SPECIAL = [*product((0.0, np.nan, np.inf, -np.inf), ("i1", "f16"), (16, 1))]
+QUICK = [(0.0, "i1", 1), (np.nan, "f16", 16), (np.inf, "i1", 16), (-np.inf, "f16", 1)]
+
+
+@pytest.mark.parametrize(
+    ("number", "mask", "rows"),
+    [
+        *QUICK,
+        *(pytest.param(*e, marks=pytest.mark.nightly) for e in SPECIAL if e not in QUICK),
+    ],
+)
 def test_rows_without_keys_and_special_numbers_are_as_in_stock(
     rows: int, mask: str, number: float
 ) -> None:
