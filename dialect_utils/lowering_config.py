@@ -195,12 +195,14 @@ def loops_of(operation: ir.Operation) -> tuple[tuple[int, ...], ...]:
 def renumber_loops(operation: ir.Operation, order: Sequence[int]) -> None:
     """Numbers the loops of an operation by their places in `order`, in its `indexing_maps`.
 
-    Its configuration still means the old numbers.
+    Loops that are not in `order` are left out. Its configuration still means the old numbers.
     """
     with operation.context:
         maps = [
             ir.AffineMap.get(
-                len(order), 0, [ir.AffineDimExpr.get(order.index(loop)) for loop in loops]
+                len(order),
+                0,
+                [ir.AffineDimExpr.get(order.index(loop)) for loop in loops if loop in order],
             )
             for loops in loops_of(operation)
         ]

@@ -27,7 +27,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
-from ...dialect_utils.lowering_config import CONFIG, loops_of
+from ...dialect_utils.lowering_config import CONFIG, loops_of, renumber_loops
 from ...dialect_utils.memory.lds_ops import EXPAND_SHAPE
 from ...dialect_utils.memory.memref_types import type_of
 from ...dialect_utils.operations import (
@@ -38,11 +38,11 @@ from ...dialect_utils.operations import (
     redirect,
 )
 from ..base import FunctionPass, PassContext
+from ..shapes.enlarged_shapes import LOAD, STORE
 from .dynamic_matmuls import dynamic_matmul, matrix_instruction, scalar_matmul_root
 
-_LOAD, _STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _GENERIC, _FILL, _EMPTY = "linalg.generic", "linalg.fill", "tensor.empty"
-_MAPS, _ITERATORS = "indexing_maps", "iterator_types"
+_ITERATORS = "iterator_types"
 _MEMOIZED = "linalg.memoized_indexing_maps"
 
 
@@ -140,9 +140,9 @@ class _Merger:
                 self._spread(touching, value)
 
     def _note_access(self, user: ir.Operation, first: int) -> None:
-        if user.name not in (_LOAD, _STORE):
+        if user.name not in (LOAD, STORE):
             raise Refusal(f"{user.name} uses a view", user.location)
-        self._note(user.results[0] if user.name == _LOAD else user.operands[0], first)
+        self._note(user.results[0] if user.name == LOAD else user.operands[0], first)
 
     def _note(self, value: ir.Value, first: int) -> None:
         if self.tensors.setdefault(value, first) != first:
@@ -155,8 +155,8 @@ class _Merger:
         first = self.tensors[value]
         if touching is None:
             raise Refusal(f"{value.type} is no buffer's")
-        if touching.name in (_LOAD, _STORE):
-            buffer = touching.operands[0 if touching.name == _LOAD else 1]
+        if touching.name in (LOAD, STORE):
+            buffer = touching.operands[0 if touching.name == LOAD else 1]
             if self.views.get(defining_operation(buffer) or touching) != first:
                 raise Refusal(f"{buffer.type} is parted otherwise", touching.location)
         elif touching.name == _GENERIC:
@@ -203,8 +203,8 @@ class _Merger:
                 number, size = _whole_size(definition, first)
                 definition.operands[number] = size
             value.set_type(_merged(ir.RankedTensorType(value.type), first))
-        for generic, (outer, inner) in self.loops.items():
-            _merge_loops(generic, outer, inner)
+        for generic, (_, inner) in self.loops.items():
+            _merge_loops(generic, inner)
 
 
 def _parted_dimension(view: ir.Operation) -> int | None:
@@ -245,21 +245,12 @@ def _merged(kind: ir.RankedTensorType, first: int) -> ir.RankedTensorType:
         return ir.RankedTensorType.get(shape, kind.element_type, kind.encoding)
 
 
-def _merge_loops(generic: ir.Operation, outer: int, inner: int) -> None:
-    """Makes one loop of two of a `linalg.generic`, in the place of the outer one."""
-    context = generic.context
+def _merge_loops(generic: ir.Operation, inner: int) -> None:
+    """Takes the inner one of two merged loops out of a `linalg.generic`."""
     iterators = list(ir.ArrayAttr(generic.attributes[_ITERATORS]))
     left = [loop for loop in range(len(iterators)) if loop != inner]
-    with context:
-        maps = [
-            ir.AffineMap.get(
-                len(left),
-                0,
-                [ir.AffineDimExpr.get(left.index(loop)) for loop in loops if loop != inner],
-            )
-            for loops in loops_of(generic)
-        ]
-        generic.attributes[_MAPS] = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
-        generic.attributes[_ITERATORS] = ir.ArrayAttr.get([iterators[loop] for loop in left])
+    renumber_loops(generic, left)
+    kept = [iterators[loop] for loop in left]
+    generic.attributes[_ITERATORS] = ir.ArrayAttr.get(kept, generic.context)
     if _MEMOIZED in generic.attributes:
         del generic.attributes[_MEMOIZED]
