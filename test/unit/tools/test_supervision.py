@@ -56,7 +56,9 @@ def test_a_signal_to_the_program_alone_reaches_the_work(number: signal.Signals) 
         f"signal.signal({int(number)}, lambda *_: os._exit(9)); print('up', flush=True); "
         "time.sleep(60)"
     )
-    command = [sys.executable, "-c", _PROGRAM.format(work=work)]
+    # What a shell runs in the background ignores SIGINT, and so do the programs that it starts.
+    usual = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    command = [sys.executable, "-c", usual + _PROGRAM.format(work=work)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as run:
         assert run.stdout is not None
         run.stdout.readline()
