@@ -36,11 +36,10 @@ from ...dialect_utils.lowering_config import (
 )
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
 from .attention_tiles import BASIS, basis_attribute, promoting
-from .matmul_tiles import WarpTiledMatmul, is_filled
+from .matmul_tiles import GENERIC, WarpTiledMatmul, is_filled
 from .scalar_contractions import multiplies_and_adds
 from .tiled_operation import Circumstances, Maps, loop_sizes
 
-_GENERIC = "linalg.generic"
 _OPERANDS = 3
 _TYPICAL_SIZES = (32, 256, 2048)
 """What the sizes may be that the program computes."""
@@ -126,7 +125,7 @@ def dynamic_matmul(
 def scalar_matmul_root(function: ir.Operation) -> ir.Operation | None:
     """Returns the matmul that decides on the workgroups of a function, if it is by scalars."""
     roots = roots_in(function)
-    if len(roots) != 1 or roots[0].name != _GENERIC or len(roots[0].operands) != _OPERANDS:
+    if len(roots) != 1 or roots[0].name != GENERIC or len(roots[0].operands) != _OPERANDS:
         return None
     (root,) = roots
     if MMA_KIND in LoweringConfig.of(root.attributes[CONFIG]).entries:

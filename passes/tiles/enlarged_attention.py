@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The shapes of a function whose attention gets longer loops, so that tiles divide them."""
+"""Finds the shapes of tensors in a function whose attention gets loops that tiles divide."""
 
 from __future__ import annotations
 

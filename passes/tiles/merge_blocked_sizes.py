@@ -40,8 +40,9 @@ from ...dialect_utils.operations import (
 from ..base import FunctionPass, PassContext
 from ..shapes.enlarged_shapes import LOAD, STORE
 from .dynamic_matmuls import dynamic_matmul, matrix_instruction, scalar_matmul_root
+from .matmul_tiles import GENERIC
 
-_GENERIC, _FILL, _EMPTY = "linalg.generic", "linalg.fill", "tensor.empty"
+_FILL, _EMPTY = "linalg.fill", "tensor.empty"
 _ITERATORS = "iterator_types"
 _MEMOIZED = "linalg.memoized_indexing_maps"
 
@@ -159,7 +160,7 @@ class _Merger:
             buffer = touching.operands[0 if touching.name == LOAD else 1]
             if self.views.get(defining_operation(buffer) or touching) != first:
                 raise Refusal(f"{buffer.type} is parted otherwise", touching.location)
-        elif touching.name == _GENERIC:
+        elif touching.name == GENERIC:
             if touching not in self.loops:
                 self._spread_generic(touching, value, first)
         elif touching.name == _FILL:
