@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 WITH_TESTS := $(VENV)/installed-with-tests
 RELEASED := out/released
+# The type checker has one thread, so that something else runs beside it.
+MAKEFLAGS += --jobs=2
 
 .PHONY: demo test lint lit unit nightly bench release clean
 

@@ -13,6 +13,7 @@ from bankwise.sweep.kernels import AnyKernel, Attention, Matmul
 MATMUL = Matmul(512, 512, 512, "f16")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "case",
     [
@@ -87,6 +88,7 @@ def check_auto(case: tuple[Attention, str]) -> None:
     assert row.lds_instructions <= row.stock_lds_instructions or row.split
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "case",
     attention_cases(compile_sweep.DTYPES, every=100)[::2],

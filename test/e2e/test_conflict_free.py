@@ -40,6 +40,7 @@ def run(source: str, arch: str, edits: list[PipelineEdit], log: DecisionLog) -> 
     return run_emulated(source, flags, "stock", inputs_of(source), edits=edits, decisions=log)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "arch"),
     [

@@ -70,6 +70,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES, ids=lambda each: each.name)
 def test_convolutions_keep_all_bits(case: Windowed) -> None:
     random = np.random.default_rng(7)

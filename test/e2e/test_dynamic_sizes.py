@@ -75,6 +75,7 @@ def attention_source(
 BATCHED = ("(b, m, d)", "(b, k, d)", "(b, k, n)", "(b, m, k)", "(b, m, n)")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("arch", "sizes", "dtype", "mask"),
     [

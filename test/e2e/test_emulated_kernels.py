@@ -49,6 +49,7 @@ def test_f32_attention_counts_what_hardware_counted():
     assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
 
 
+@pytest.mark.sampled("kind", "dtype", "arch")
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
 @pytest.mark.parametrize("kind", ["attention", "matmul"])
@@ -100,6 +101,7 @@ class BreakOneAccess(FunctionPass):
         op.operands[number] = xor.operands[0]
 
 
+@pytest.mark.sampled("access", "arch")
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("access", ["vector.load", "vector.store"])
 def test_a_swizzle_broken_on_one_side_is_noticed(access: str, arch: str):

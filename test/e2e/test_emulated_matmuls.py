@@ -62,6 +62,7 @@ def check(case: Case) -> None:
     assert ours.counters[Counted.LDS] <= stock.counters[Counted.LDS] or splits
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "case",
     [

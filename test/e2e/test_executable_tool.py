@@ -109,6 +109,7 @@ def executable(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (directory / "kept.mlir").read_bytes()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("source", "target"),
     [
@@ -137,6 +138,7 @@ def test_the_module_is_that_of_bankwise_compile(
     assert decided[0] == decided[1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("source", "variables", "flags"),
     [
@@ -248,6 +250,7 @@ def test_remarks_reach_whoever_started_the_compile(compiler: Compiler, tmp_path:
     assert (tmp_path / "log").read_text() == f"before\n{inside.messages}{after}"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("variables", "reason"),
     [

@@ -36,6 +36,7 @@ DEEPSEEK = Attention(
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("arch", "attention"),
     [
@@ -67,6 +68,7 @@ SIXTEEN = grouped(16, 64, mask="m k2")
 TWO_BY_32 = {"h": 2, "m": 64, "n": 64, "k1": 64, "k2": 64}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("attention", "tile"),
     [

@@ -27,6 +27,7 @@ from .test_odd_attentions import source
 EDITS = [PipelineEdit.replace(UseMatrixInstructions.name, TileByLanes(everywhere=True))]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("arch", "sizes", "mask"),
     [

@@ -58,6 +58,7 @@ def run(
     return done, float(np.abs(done.outputs[0].astype(np.float64) - expected).max()), log
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("arch", "sizes", "dtype", "mask"),
     [
@@ -83,6 +84,7 @@ def test_any_multiple_of_16_uses_matrix_instructions(
     assert log.conflict_cycles_left() == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("arch", "sizes", "dtype", "mask"),
     [
@@ -116,6 +118,7 @@ def test_rows_of_one_element_keep_scalar_instructions() -> None:
     assert done.counters[Counted.MFMA] == 0
 
 
+@pytest.mark.sampled("operand", "number")
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("operand", range(3))
 def test_what_lies_at_an_end_does_not_spread(operand: int, number: float) -> None:

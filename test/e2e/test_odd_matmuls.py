@@ -63,6 +63,7 @@ func.func @matmul(%a: tensor<{m}x{k}xf16>, %b: tensor<{k}x{n}xf16>, %bias: tenso
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "kernel",
     [

@@ -44,6 +44,7 @@ def program(name: str) -> Program:
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "target"), FAST)
 def test_a_program_is_right_and_no_worse_than_stock(name: str, target: str):
     row = ProgramRow.measure((program(name), target))

@@ -337,17 +337,16 @@ def check_many(number: int, seeded: int, gathers: bool = False) -> Tally:
 
 
 def test_random_kernels_keep_their_results_and_lose_conflicts():
-    tally = check_many(25, seeded=0)
-    assert tally.kernels >= 20
-    assert tally.swizzled >= 8
-    assert tally.gathers_swizzled >= 1
-    assert tally.decisions_verified >= 20
-    assert tally.decisions_counted >= 12
-    assert tally.counters_recounted >= 20
-    assert tally.conflicting >= 8
-    assert tally.conflicts_compared >= 10
-    assert tally.transactions_compared >= 15
-    assert tally.worse <= 3
+    tally = check_many(10, seeded=0)
+    assert tally.kernels >= 8
+    assert tally.swizzled >= 3
+    assert tally.decisions_verified >= 8
+    assert tally.decisions_counted >= 5
+    assert tally.counters_recounted >= 8
+    assert tally.conflicting >= 3
+    assert tally.conflicts_compared >= 4
+    assert tally.transactions_compared >= 6
+    assert tally.worse <= 1
 
 
 @pytest.mark.nightly

@@ -178,6 +178,7 @@ KNOWN: Mapping[str, tuple[Program, Renamed]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("program", "renamed"), KNOWN.values(), ids=KNOWN.keys())
 def test_known_programs_are_renamed_as_far_as_they_may(program: Program, renamed: Renamed) -> None:
     assert check(program) == renamed

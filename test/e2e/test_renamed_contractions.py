@@ -55,6 +55,7 @@ def check_fewer_instructions(stock: EmulatedRun, ours: EmulatedRun, most: float)
     assert ours.counters[Counted.LDS_CYCLES] == ours.counters[Counted.LDS_FLOOR_CYCLES]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("kernel", "chip", "exact", "fast"),
     [

@@ -36,6 +36,7 @@ def error(run: EmulatedRun, attention: Attention) -> float:
     return float(np.abs(run.outputs[0].astype(np.float64) - exact_result(attention)).max())
 
 
+@pytest.mark.sampled("dtype", "target")
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
 def test_exact_gives_the_same_bits_with_fewer_lds_instructions(dtype: str, target: str) -> None:

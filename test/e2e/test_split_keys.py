@@ -42,6 +42,7 @@ def emulated(
     return done
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("arch", "attention", "parts"),
     [
