@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 
 from iree.compiler import ir
 
@@ -12,6 +13,10 @@ DYNAMIC = -(1 << 63)
 
 class UndefinedError(Exception):
     """The operation has no defined result for these operands."""
+
+
+class BrokenPromiseError(UndefinedError):
+    """The operation promises something of its operands that is not true of these."""
 
 
 def evaluate(value: ir.Value, leaves: Mapping[ir.Value, int], width: int = 64) -> int:
@@ -28,129 +33,140 @@ def signed(number: int, width: int) -> int:
     return number - (1 << width) if number >> (width - 1) & 1 else number
 
 
-def _bits(kind: ir.Type, width: int) -> int:
+def width_of(value: ir.Value, width: int) -> int:
+    """Returns the bits of a value, with `index` of `width` bits."""
+    kind = value.type
     return ir.IntegerType(kind).width if isinstance(kind, ir.IntegerType) else width
 
 
 def _evaluate(value: ir.Value, known: dict[ir.Value, int], width: int) -> int:
     if value not in known:
         operation = value.owner.operation
-        operands = [_evaluate(operand, known, width) for operand in operation.operands]
-        bits = _bits(value.type, width)
-        source_bits = _bits(operation.operands[0].type, width) if operands else bits
-        number = ir.OpResult(value).result_number
-        result = _compute(operation, number, operands, bits, source_bits)
+        unsigned = [_evaluate(operand, known, width) for operand in operation.operands]
+        widths = [width_of(operand, width) for operand in operation.operands]
+        numbers = [signed(*each) for each in zip(unsigned, widths, strict=True)]
+        bits = width_of(value, width)
+        if operation.name.startswith("affine."):
+            number = ir.OpResult(value).result_number
+            result = _affine_operation(operation, number, numbers, bits)
+        else:
+            result = _arithmetic(operation, unsigned, numbers, bits)
         known[value] = result & ((1 << bits) - 1)
     return known[value]
 
 
-def _compare(operation: ir.Operation, u: list[int]) -> int:
-    assert ir.IntegerAttr(operation.attributes["predicate"]).value == 0, "only `eq` is known"
-    return int(u[0] == u[1])
+def _toward_zero(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-def _compute(
-    operation: ir.Operation, number: int, u: list[int], bits: int, source_bits: int
-) -> int:
-    name = operation.name
-    s = [signed(operand, source_bits) for operand in u]
-    if name == "arith.constant":
+def _rounded_up(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _first(number: int) -> int:
+    return number
+
+
+_ON_SIGNED: Mapping[str, Callable[..., int]] = {
+    "addi": operator.add,
+    "subi": operator.sub,
+    "muli": operator.mul,
+    "minsi": min,
+    "maxsi": max,
+    "divsi": _toward_zero,
+    "remsi": lambda a, b: a - _toward_zero(a, b) * b,
+    "floordivsi": operator.floordiv,
+    "ceildivsi": _rounded_up,
+    "shli": operator.lshift,
+    "shrsi": operator.rshift,
+    "index_cast": _first,
+    "extsi": _first,
+}
+_ON_UNSIGNED: Mapping[str, Callable[..., int]] = {
+    "andi": operator.and_,
+    "ori": operator.or_,
+    "xori": operator.xor,
+    "minui": min,
+    "maxui": max,
+    "divui": operator.floordiv,
+    "remui": operator.mod,
+    "ceildivui": _rounded_up,
+    "shrui": operator.rshift,
+    "select": lambda condition, yes, no: yes if condition else no,
+    "index_castui": _first,
+    "extui": _first,
+    "trunci": _first,
+}
+_DIVISIONS = {"divsi", "remsi", "floordivsi", "ceildivsi", "divui", "remui", "ceildivui"}
+_SHIFTS = {"shli", "shrsi", "shrui"}
+_ORDERS = (operator.lt, operator.le, operator.gt, operator.ge)
+_PREDICATES = (operator.eq, operator.ne, *_ORDERS, *_ORDERS)
+"""What `arith.cmpi` computes by its predicate's number; from 6 on it is of unsigned numbers."""
+
+
+def _arithmetic(operation: ir.Operation, u: list[int], s: list[int], bits: int) -> int:
+    """Returns the result of an operation on operands `u`, which are `s` as signed numbers."""
+    name = operation.name.removeprefix("arith.")
+    if name == "constant":
         return int(operation.attributes["value"].value)
-    if name in ("arith.addi", "arith.subi", "arith.muli", "arith.shli"):
-        return _wrapping(operation, u, s, bits)
-    if name.startswith("affine."):
-        return _affine_operation(operation, number, s, bits)
-    if name in ("arith.divui", "arith.remui", "arith.ceildivui", "arith.divsi", "arith.remsi"):
-        return _dividing(name, u, s)
-    if name in ("arith.shrui", "arith.shrsi"):
-        if u[1] >= bits:
-            raise UndefinedError(name)
-        return (u if name == "arith.shrui" else s)[0] >> u[1]
-    if name == "arith.index_cast":
-        return s[0]
-    simple = {
-        "arith.andi": lambda: u[0] & u[1],
-        "arith.ori": lambda: u[0] | u[1],
-        "arith.xori": lambda: u[0] ^ u[1],
-        "arith.minui": lambda: min(u),
-        "arith.maxui": lambda: max(u),
-        "arith.minsi": lambda: min(s),
-        "arith.maxsi": lambda: max(s),
-        "arith.cmpi": lambda: _compare(operation, u),
-        "arith.select": lambda: u[1] if u[0] & 1 else u[2],
-        "arith.index_castui": lambda: u[0],
-        "arith.extui": lambda: u[0],
-        "arith.extsi": lambda: s[0],
-        "arith.trunci": lambda: u[0],
-    }
-    return simple[name]()
-
-
-def _wrapping(operation: ir.Operation, u: list[int], s: list[int], bits: int) -> int:
-    name = operation.name
-    if name == "arith.shli" and u[1] >= bits:
+    if name == "cmpi":
+        predicate = ir.IntegerAttr(operation.attributes["predicate"]).value
+        return _PREDICATES[predicate](*(s if predicate < 6 else u))
+    if (name in _DIVISIONS and u[1] == 0) or (name in _SHIFTS and u[1] >= bits):
         raise UndefinedError(name)
-    function = {
-        "arith.addi": lambda a, b: a + b,
-        "arith.subi": lambda a, b: a - b,
-        "arith.muli": lambda a, b: a * b,
-        "arith.shli": lambda a, b: a << b,
-    }[name]
-    flags = str(operation.attributes["overflowFlags"])
-    right = u[1] if name == "arith.shli" else s[1]
-    if "nsw" in flags and function(s[0], right) != signed(function(*u) % (1 << bits), bits):
-        raise UndefinedError(f"{name} nsw")
+    if name in _ON_UNSIGNED:
+        return _ON_UNSIGNED[name](*u)
+    function = _ON_SIGNED[name]
+    result = function(*s)
+    flags = str(operation.attributes["overflowFlags"]) if name in _MAY_WRAP else ""
+    if "nsw" in flags and result != signed(result % (1 << bits), bits):
+        raise BrokenPromiseError(f"{name} nsw")
     if "nuw" in flags and not 0 <= function(*u) < 1 << bits:
-        raise UndefinedError(f"{name} nuw")
-    return function(*u)
+        raise BrokenPromiseError(f"{name} nuw")
+    return result
 
 
-def _dividing(name: str, u: list[int], s: list[int]) -> int:
-    if u[1] == 0:
-        raise UndefinedError(name)
-    if name == "arith.divui":
-        return u[0] // u[1]
-    if name == "arith.remui":
-        return u[0] % u[1]
-    if name == "arith.ceildivui":
-        return -(-u[0] // u[1])
-    quotient = abs(s[0]) // abs(s[1]) * (1 if (s[0] < 0) == (s[1] < 0) else -1)
-    return quotient if name == "arith.divsi" else s[0] - quotient * s[1]
+_MAY_WRAP = ("addi", "subi", "muli", "shli")
+"""Operations that may promise not to."""
 
 
 def _fits(number: int, bits: int) -> int:
     if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
-        raise UndefinedError("affine arithmetic overflows")
+        raise BrokenPromiseError("affine arithmetic overflows")
     return number
 
 
 def _affine_operation(operation: ir.Operation, number: int, s: list[int], bits: int) -> int:
-    if operation.name == "affine.apply":
-        affine_map = ir.AffineMapAttr(operation.attributes["map"]).value
-        return _expression(affine_map.results[0], s, affine_map.n_dims, bits)
-    if operation.name in ("affine.min", "affine.max"):
+    if operation.name in ("affine.apply", "affine.min", "affine.max"):
         affine_map = ir.AffineMapAttr(operation.attributes["map"]).value
         results = [_expression(e, s, affine_map.n_dims, bits) for e in affine_map.results]
-        return min(results) if operation.name == "affine.min" else max(results)
+        return max(results) if operation.name == "affine.max" else min(results)
     static = list(ir.DenseI64ArrayAttr(operation.attributes["static_basis"]))
-    assert DYNAMIC not in static
+    dynamic = static.count(DYNAMIC)
+    given = iter(s[len(s) - dynamic :])
+    basis = [next(given) if each == DYNAMIC else each for each in static]
+    digits = s[: len(s) - dynamic]
     if operation.name == "affine.delinearize_index":
-        inner = static[-(len(operation.results) - 1) :] if len(operation.results) > 1 else []
-        digits: list[int] = []
-        rest = s[0]
-        for base in reversed(inner):
-            digits.append(rest % base)
-            rest //= base
-        return [rest, *reversed(digits)][number]
+        inner = basis[len(basis) - len(operation.results) + 1 :]
+        return _digits(digits[0], inner)[number]
     assert operation.name == "affine.linearize_index"
     if "linearize_index disjoint" in str(operation):
-        for digit, base in zip(s[len(s) - len(static) :], static, strict=True):
+        for digit, base in zip(digits[len(digits) - len(basis) :], basis, strict=True):
             if not 0 <= digit < base:
-                raise UndefinedError("digit of a disjoint linearize_index out of its base")
-    total = s[0]
-    for base, digit in zip(static[len(static) - len(s) + 1 :], s[1:], strict=True):
+                raise BrokenPromiseError("digit of a disjoint linearize_index out of its base")
+    total = digits[0]
+    for base, digit in zip(basis[len(basis) - len(digits) + 1 :], digits[1:], strict=True):
         total = _fits(_fits(total * base, bits) + digit, bits)
     return total
+
+
+def _digits(number: int, bases: Sequence[int]) -> list[int]:
+    """Returns the digits of a mixed-radix number; the first one has no base."""
+    digits: list[int] = []
+    for base in reversed(bases):
+        digits.insert(0, number % base)
+        number //= base
+    return [number, *digits]
 
 
 def _expression(expression: ir.AffineExpr, s: list[int], dims: int, bits: int) -> int:
@@ -172,4 +188,4 @@ def _expression(expression: ir.AffineExpr, s: list[int], dims: int, bits: int) -
         return left % right
     if isinstance(expression, ir.AffineFloorDivExpr):
         return left // right
-    return -(-left // right)
+    return _rounded_up(left, right)

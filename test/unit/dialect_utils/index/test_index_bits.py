@@ -14,7 +14,8 @@ from bankwise.dialect_utils.index.lane_values import LaneEvaluator
 from bankwise.dialect_utils.operations import operations_of
 
 from ...functions import Parsed, launched, parse
-from ...index_evaluator import UndefinedError, evaluate, signed
+from ...index_evaluator import UndefinedError, evaluate, signed, width_of
+from ...index_programs import index_programs
 
 
 def _body(parsed: Parsed) -> list[ir.Operation]:
@@ -143,68 +144,6 @@ _CONSTANTS = st.one_of(
     st.integers(-200, 5000),
     st.integers(-(1 << 40), 1 << 40),
 )
-_BINARY = (
-    *("addi", "subi", "muli", "andi", "ori", "xori", "minui", "maxui", "minsi", "maxsi"),
-    *("divui", "remui", "divsi", "remsi", "ceildivui", "shli", "shrui", "shrsi"),
-)
-_APPLIES = (
-    "(s0 * 24 + s1)",
-    "(s0 * 8 + s1 floordiv 4 + 5)",
-    "(s0 mod 12 + (s1 mod 16) * 3)",
-    "((s0 + s1) floordiv 3)",
-    "((s0 * 4 + 7) ceildiv 8 + s1 * 16)",
-)
-
-
-@st.composite
-def _programs(draw: st.DrawFn) -> str:
-    """Returns the body of a function: values named v0, v1, ..., each from earlier ones."""
-    lines = [_THREADS.strip()]
-    values = ["%x", "%y", "%p", "%q", "%x", "%x"]
-    for number in range(draw(st.integers(1, 9))):
-        name = f"%v{number}"
-        kind = draw(st.integers(0, 9))
-        a, b = draw(st.sampled_from(values)), draw(st.sampled_from(values))
-        if kind <= 4:
-            op = draw(st.sampled_from(_BINARY))
-            if draw(st.booleans()):
-                small = st.integers(0, 12) if op.startswith("sh") else _CONSTANTS
-                lines.append(f"%k{number} = arith.constant {draw(small)} : index")
-                b = f"%k{number}"
-            flags = ""
-            if op in ("addi", "subi", "muli", "shli"):
-                flags = draw(st.sampled_from(["", " overflow<nsw>", " overflow<nsw, nuw>"]))
-            lines.append(f"{name} = arith.{op} {a}, {b}{flags} : index")
-        elif kind == 5:
-            expression = draw(st.sampled_from(_APPLIES))
-            lines.append(
-                f"{name} = affine.apply affine_map<()[s0, s1] -> {expression}>()[{a}, {b}]"
-            )
-        elif kind == 6:
-            disjoint = draw(st.sampled_from(["", "disjoint "]))
-            bases = f"{draw(st.integers(1, 70))}, {draw(st.integers(1, 70))}"
-            lines.append(
-                f"{name} = affine.linearize_index {disjoint}[{a}, {b}] by ({bases}) : index"
-            )
-        elif kind == 7:
-            bases = f"{draw(st.integers(1, 20))}, {draw(st.integers(1, 20))}"
-            lines.append(
-                f"%d{number}:3 = affine.delinearize_index {a} into ({bases}) : index, index, index"
-            )
-            name = f"%d{number}#{draw(st.integers(0, 2))}"
-        elif kind == 8:
-            lines.append(f"{name} = arith.select %b, {a}, {b} : index")
-        else:
-            width = draw(st.sampled_from([8, 16, 32, 64]))
-            there, back = (draw(st.sampled_from(["index_cast", "index_castui"])) for _ in range(2))
-            lines.append(f"%i{number} = arith.{there} {a} : index to i{width}")
-            lines.append(f"%j{number} = arith.addi %i{number}, %i{number} : i{width}")
-            lines.append(f"{name} = arith.{back} %j{number} : i{width} to index")
-        values.append(name)
-    lines.append(f"%last = arith.addi {values[-1]}, {values[-1]} : index")
-    return "\n".join(lines)
-
-
 _LEAF = st.one_of(st.integers(-70, 300), st.integers(-(1 << 31), (1 << 31) - 1))
 
 
@@ -226,12 +165,12 @@ def _check(bits: Bits, number: int, width: int) -> None:
 
 
 @settings(
-    max_examples=400,
+    max_examples=300,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(
-    body=_programs(),
+    body=index_programs({"index": ["%x", "%y", "%p", "%q"], "i1": ["%b"]}, _CONSTANTS),
     samples=st.lists(
         st.tuples(st.integers(0, 63), st.integers(0, 2), _LEAF, _LEAF, st.booleans()),
         min_size=3,
@@ -239,7 +178,7 @@ def _check(bits: Bits, number: int, width: int) -> None:
     ),
 )
 def test_facts_hold_for_every_value_of_random_programs(body, samples):
-    parsed = _parse(body)
+    parsed = _parse(_THREADS + body)
     analysis, operations = IndexBits(parsed.function), _body(parsed)
     arguments = list(parsed.function.regions[0].blocks[0].arguments)
     for x, y, p, q, b in samples:
@@ -253,12 +192,7 @@ def test_facts_hold_for_every_value_of_random_programs(body, samples):
                         number = evaluate(result, leaves, width)
                     except UndefinedError:
                         continue
-                    _check(analysis.of(result), number, _width(result, width))
-
-
-def _width(value: ir.Value, width: int) -> int:
-    kind = value.type
-    return ir.IntegerType(kind).width if isinstance(kind, ir.IntegerType) else width
+                    _check(analysis.of(result), number, width_of(result, width))
 
 
 def test_induction_variables_of_a_forall():

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lane-wise evaluation against plain Python that evaluates one lane and iteration at a time."""
+"""Lane-wise evaluation against an evaluator of one lane and iteration at a time."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+import re
+from contextlib import suppress
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import pytest
@@ -21,17 +23,16 @@ from bankwise.dialect_utils.index.lane_values import (
     existing_lanes,
     thread_ids,
 )
+from bankwise.dialect_utils.loops import body_of
 from bankwise.dialect_utils.operations import operations_of
 
 from ...functions import Parsed, parse
+from ...index_evaluator import BrokenPromiseError, UndefinedError, evaluate, signed, width_of
+from ...index_programs import ARITHMETIC, DYNAMIC_BASES, index_programs
 
 LAUNCH = Launch((5, 3, 2), 8)
 LOOPS = ((1, 6, 2), (-2, 1, 1))
 """(lower, upper, step) of the two loops around the generated code."""
-
-
-class Undefined(Exception):
-    """The operation has no defined result in this lane."""
 
 
 @dataclass(frozen=True)
@@ -39,258 +40,30 @@ class Point:
     """One lane in one iteration of each loop."""
 
     thread: int
-    iterations: tuple[int, int]
+    iterations: tuple[int, ...]
 
-    def leaf(self, name: str) -> int:
+    def leaf(self, operation: ir.Operation) -> int:
+        """Returns an id that an operation gives to this lane."""
+        if operation.name == "gpu.lane_id":
+            return self.thread % LAUNCH.subgroup_size
+        if operation.name == "gpu.subgroup_id":
+            return self.thread // LAUNCH.subgroup_size
         dx, dy, _ = LAUNCH.workgroup_size
-        return {
-            "x": self.thread % dx,
-            "y": self.thread // dx % dy,
-            "z": self.thread // (dx * dy),
-            "lane": self.thread % LAUNCH.subgroup_size,
-            "wave": self.thread // LAUNCH.subgroup_size,
-            "i": self.iterations[0],
-            "j": self.iterations[1],
-        }[name]
+        ids = (self.thread % dx, self.thread // dx % dy, self.thread // (dx * dy))
+        return ids["xyz".index(str(operation.attributes["dimension"])[-2])]
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """Returns where the lane stands in an array [iterations, iterations, waves, lanes]."""
+        iterations = (range(*loop).index(i) for loop, i in zip(LOOPS, self.iterations, strict=True))
+        return (*iterations, *divmod(self.thread, LAUNCH.subgroup_size))
 
 
-@dataclass(frozen=True)
-class Expression:
-    """MLIR text for an expression, and the same as a Python function of the point."""
-
-    emit: Callable[[Emitter], str]
-    run: Callable[[Point], int]
-
-
-class Emitter:
-    """Collects lines of MLIR and hands out names."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def add(self, text: str, results: int = 1) -> str:
-        name = f"%v{len(self.lines)}"
-        self.lines.append(f"{name}{f':{results}' if results > 1 else ''} = {text}")
-        return name
-
-
-def wrapped(value: int, bits: int) -> int:
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> (bits - 1) else value
-
-
-def truncated(a: int, b: int) -> int:
-    quotient = abs(a) // abs(b)
-    return -quotient if (a < 0) != (b < 0) else quotient
-
-
-def nonzero(divide: Callable[[int, int], int]) -> Callable[[int, int], int]:
-    def checked(a: int, b: int) -> int:
-        if b == 0:
-            raise Undefined
-        return divide(a, b)
-
-    return checked
-
-
-SIGNED: dict[str, Callable[[int, int], int]] = {
-    "addi": lambda a, b: a + b,
-    "subi": lambda a, b: a - b,
-    "muli": lambda a, b: a * b,
-    "andi": lambda a, b: a & b,
-    "ori": lambda a, b: a | b,
-    "xori": lambda a, b: a ^ b,
-    "minsi": min,
-    "maxsi": max,
-    "divsi": nonzero(truncated),
-    "remsi": nonzero(lambda a, b: a - b * truncated(a, b)),
-    "floordivsi": nonzero(lambda a, b: a // b),
-    "ceildivsi": nonzero(lambda a, b: -(-a // b)),
-}
-UNSIGNED: dict[str, Callable[[int, int], int]] = {
-    "divui": nonzero(lambda a, b: a // b),
-    "remui": nonzero(lambda a, b: a % b),
-    "ceildivui": nonzero(lambda a, b: -(-a // b)),
-    "minui": min,
-    "maxui": max,
-}
-PREDICATES: dict[str, tuple[bool, Callable[[int, int], bool]]] = {
-    "eq": (False, lambda a, b: a == b),
-    "ne": (False, lambda a, b: a != b),
-    "slt": (False, lambda a, b: a < b),
-    "sle": (False, lambda a, b: a <= b),
-    "sgt": (False, lambda a, b: a > b),
-    "sge": (False, lambda a, b: a >= b),
-    "ult": (True, lambda a, b: a < b),
-    "ule": (True, lambda a, b: a <= b),
-    "ugt": (True, lambda a, b: a > b),
-    "uge": (True, lambda a, b: a >= b),
-}
-
-
-def bits_of(kind: str) -> int:
-    return 64 if kind == "index" else int(kind[1:])
-
-
-def binary(kind: str, name: str, a: Expression, b: Expression) -> Expression:
-    bits = bits_of(kind)
-    mask = (1 << bits) - 1
-
-    def run(point: Point) -> int:
-        x, y = a.run(point), b.run(point)
-        if name in SIGNED:
-            return wrapped(SIGNED[name](x, y), bits)
-        if name in UNSIGNED:
-            return wrapped(UNSIGNED[name](x & mask, y & mask), bits)
-        if y & mask >= bits:
-            raise Undefined
-        if name == "shli":
-            return wrapped(x << y, bits)
-        return wrapped(x >> y if name == "shrsi" else (x & mask) >> y, bits)
-
-    return Expression(lambda e: e.add(f"arith.{name} {a.emit(e)}, {b.emit(e)} : {kind}"), run)
-
-
-def comparison(
-    kind: str, name: str, a: Expression, b: Expression, yes: Expression, no: Expression
-) -> Expression:
-    """Returns a compare and a select between two values."""
-    unsigned, compare = PREDICATES[name]
-    mask = (1 << bits_of(kind)) - 1
-
-    def emit(e: Emitter) -> str:
-        condition = e.add(f"arith.cmpi {name}, {a.emit(e)}, {b.emit(e)} : {kind}")
-        return e.add(f"arith.select {condition}, {yes.emit(e)}, {no.emit(e)} : {kind}")
-
-    def run(point: Point) -> int:
-        x, y = a.run(point), b.run(point)
-        if unsigned:
-            x, y = x & mask, y & mask
-        # Both sides are computed before either is selected.
-        one, other = yes.run(point), no.run(point)
-        return one if compare(x, y) else other
-
-    return Expression(emit, run)
-
-
-def cast(name: str, source: str, to: str, a: Expression) -> Expression:
-    def run(point: Point) -> int:
-        value = a.run(point)
-        if name in ("extui", "index_castui"):
-            value &= (1 << bits_of(source)) - 1
-        return wrapped(value, bits_of(to))
-
-    return Expression(lambda e: e.add(f"arith.{name} {a.emit(e)} : {source} to {to}"), run)
-
-
-def affine(name: str, number: int, a: Expression, b: Expression) -> Expression:
-    """Draws an affine.apply, min or max with all kinds of expressions."""
-    # MLIR would divide a multiple of `number` out when it reads the map, which overflows elsewhere.
-    results = [
-        f"(d0 * 11 - s0) floordiv {number} + 7",
-        f"(s0 + d0) mod {number}",
-        f"d0 ceildiv {number} - s0 * {number}",
-    ]
-    chosen = results if name != "apply" else [results[number % 3]]
-
-    def emit(e: Emitter) -> str:
-        text = f"affine.{name} affine_map<(d0)[s0] -> ({', '.join(chosen)})>"
-        return e.add(f"{text}({a.emit(e)})[{b.emit(e)}]")
-
-    def run(point: Point) -> int:
-        d, s = a.run(point), b.run(point)
-        values = [
-            wrapped(wrapped(wrapped(d * 11, 64) - s, 64) // number + 7, 64),
-            wrapped(s + d, 64) % number,
-            wrapped(-(-d // number) - wrapped(s * number, 64), 64),
-        ]
-        if name == "apply":
-            return values[number % 3]
-        return min(values) if name == "min" else max(values)
-
-    return Expression(emit, run)
-
-
-def delinearized(
-    result: int, outer: bool, bases: tuple[int, int, int], a: Expression
-) -> Expression:
-    def emit(e: Emitter) -> str:
-        listed = bases if outer else bases[1:]
-        text = f"affine.delinearize_index {a.emit(e)} into ({', '.join(map(str, listed))})"
-        return e.add(f"{text} : index, index, index", 3) + f"#{result}"
-
-    def run(point: Point) -> int:
-        value = a.run(point)
-        _, middle, inner = bases
-        return (value // (middle * inner), value // inner % middle, value % inner)[result]
-
-    return Expression(emit, run)
-
-
-def linearized(outer: bool, a: Expression, b: Expression, size: Expression) -> Expression:
-    """Returns a linearize_index whose last base is a value."""
-
-    def emit(e: Emitter) -> str:
-        bases = f"{'3, ' if outer else ''}{size.emit(e)}"
-        return e.add(f"affine.linearize_index [{a.emit(e)}, {b.emit(e)}] by ({bases}) : index")
-
-    def run(point: Point) -> int:
-        return wrapped(wrapped(a.run(point) * size.run(point), 64) + b.run(point), 64)
-
-    return Expression(emit, run)
-
-
-def leaf(name: str) -> Expression:
-    return Expression(lambda e: f"%{name}", lambda point: point.leaf(name))
-
-
-def number(kind: str, value: int) -> Expression:
-    value = wrapped(value, bits_of(kind))
-    return Expression(lambda e: e.add(f"arith.constant {value} : {kind}"), lambda point: value)
-
-
-@st.composite
-def expressions(draw: st.DrawFn, kind: str, depth: int) -> Expression:
-    """Returns a random expression tree of the given type."""
-    if depth == 0:
-        if kind == "index" and draw(st.integers(0, 3)):
-            return leaf(draw(st.sampled_from(["x", "y", "z", "lane", "wave", "i", "j"])))
-        return number(kind, draw(st.integers(-9, 130)))
-    operand = expressions(kind, depth - 1)
-    forms = ["binary", "shift", "compare", "cast"]
-    if kind == "index":
-        forms += ["affine", "delinearize", "linearize"]
-    form = draw(st.sampled_from(forms))
-    if form == "binary":
-        return binary(
-            kind, draw(st.sampled_from([*SIGNED, *UNSIGNED])), draw(operand), draw(operand)
-        )
-    if form == "shift":
-        amount = number(kind, draw(st.integers(0, bits_of(kind) - 1)))
-        name = draw(st.sampled_from(["shli", "shrsi", "shrui"]))
-        return binary(kind, name, draw(operand), draw(st.one_of(st.just(amount), operand)))
-    if form == "compare":
-        name = draw(st.sampled_from(list(PREDICATES)))
-        return comparison(kind, name, *(draw(operand) for _ in range(4)))
-    if form == "affine":
-        name = draw(st.sampled_from(["apply", "min", "max"]))
-        return affine(name, draw(st.integers(1, 9)), draw(operand), draw(operand))
-    if form == "delinearize":
-        bases = draw(st.tuples(*[st.integers(1, 9)] * 3))
-        return delinearized(draw(st.integers(0, 2)), draw(st.booleans()), bases, draw(operand))
-    if form == "linearize":
-        return linearized(draw(st.booleans()), draw(operand), draw(operand), draw(operand))
-    if kind == "index":
-        narrow = draw(st.sampled_from(["i8", "i32"]))
-        name = draw(st.sampled_from(["index_cast", "index_castui"]))
-        return cast(name, narrow, kind, draw(expressions(narrow, depth - 1)))
-    if kind == "i32" and draw(st.booleans()):
-        name = draw(st.sampled_from(["extsi", "extui"]))
-        return cast(name, "i8", kind, draw(expressions("i8", depth - 1)))
-    if kind == "i8" and draw(st.booleans()):
-        return cast("trunci", "i32", kind, draw(expressions("i32", depth - 1)))
-    name = draw(st.sampled_from(["index_cast", "index_castui"]))
-    return cast(name, "index", kind, draw(expressions("index", depth - 1)))
+POINTS = [
+    Point(thread, iterations)
+    for iterations in itertools.product(*(range(*loop) for loop in LOOPS))
+    for thread in range(LAUNCH.waves * LAUNCH.subgroup_size)
+]
 
 
 def function_text(lines: list[str]) -> str:
@@ -315,12 +88,28 @@ def function_text(lines: list[str]) -> str:
     )
 
 
-def evaluated(text: str) -> LaneValues | Unknown:
-    """Returns the value of the last operation's first result in the innermost loop's body."""
-    parsed = parse(text)
+def last_of(parsed: Parsed) -> ir.Value:
+    """Returns the last operation's first result in the innermost loop's body."""
     innermost = parsed.operations("scf.for")[-1]
-    *_, last, _ = operations_of(innermost.regions[0].blocks[0])
-    return LaneEvaluator(LAUNCH).evaluate(last.results[0])
+    *_, last, _ = operations_of(body_of(innermost))
+    return last.results[0]
+
+
+def evaluated(text: str) -> LaneValues | Unknown:
+    """Returns the value of what `last_of` a function is."""
+    parsed = parse(text)
+    return LaneEvaluator(LAUNCH).evaluate(last_of(parsed))
+
+
+def at_point(parsed: Parsed, point: Point) -> int:
+    """Returns what one lane has of what `last_of` a function is, by evaluating its operations."""
+    loops, value = parsed.operations("scf.for"), last_of(parsed)
+    leaves: dict[ir.Value, int] = {
+        body_of(loop).arguments[0]: i for loop, i in zip(loops, point.iterations, strict=True)
+    }
+    for each in parsed.operations("gpu.thread_id", "gpu.lane_id", "gpu.subgroup_id"):
+        leaves[each.results[0]] = point.leaf(each)
+    return signed(evaluate(value, leaves), width_of(value, 64))
 
 
 def known(*lines: str) -> LaneValues:
@@ -328,15 +117,6 @@ def known(*lines: str) -> LaneValues:
     value = evaluated(function_text(list(lines)))
     assert isinstance(value, LaneValues), value
     return value
-
-
-def points() -> Iterator[tuple[tuple[int, int, int, int], Point]]:
-    ranges = [range(*loop) for loop in LOOPS]
-    lanes = LAUNCH.waves * LAUNCH.subgroup_size
-    for (a, i), (b, j), t in itertools.product(
-        enumerate(ranges[0]), enumerate(ranges[1]), range(lanes)
-    ):
-        yield (a, b, t // LAUNCH.subgroup_size, t % LAUNCH.subgroup_size), Point(t, (i, j))
 
 
 def full(value: LaneValues) -> np.ndarray:
@@ -351,40 +131,44 @@ def full(value: LaneValues) -> np.ndarray:
 
 
 @settings(max_examples=150, deadline=None)
-@given(expression=expressions("index", 3))
-def test_every_lane_and_iteration_equals_plain_python(expression: Expression) -> None:
-    emitter = Emitter()
-    name = expression.emit(emitter)
-    emitter.add(f"arith.addi {name}, {name} : index")
-    value = evaluated(function_text(emitter.lines))
-    try:
-        expected = {where: expression.run(point) for where, point in points()}
-    except Undefined:
-        assert isinstance(value, Unknown)
+@given(
+    body=index_programs(
+        {"index": ["%x", "%y", "%z", "%lane", "%wave", "%i", "%j"]},
+        st.integers(-9, 130),
+        DYNAMIC_BASES,
+    ),
+    random=st.randoms(use_true_random=False),
+)
+def test_lanes_and_iterations_have_what_one_of_them_computes(body: str, random: Random) -> None:
+    parsed = parse(function_text([body]))
+    value = LaneEvaluator(LAUNCH).evaluate(last_of(parsed))
+    if isinstance(value, Unknown):
+        with pytest.raises(UndefinedError):
+            for point in POINTS:
+                at_point(parsed, point)
         return
-    assert isinstance(value, LaneValues), value
     result = full(value)
-    assert {w: int(result[w]) for w in expected} == {
-        w: wrapped(2 * v, 64) for w, v in expected.items()
-    }
+    for point in random.sample(POINTS, 40):
+        with suppress(BrokenPromiseError):
+            assert result[point.place] == at_point(parsed, point)
 
 
-@pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED, "shli", "shrsi", "shrui"])
-@pytest.mark.parametrize("kind", ["index", "i32", "i8"])
-def test_every_operation_on_both_signs(kind: str, name: str) -> None:
-    # Lanes hold -120, -83, ... 139 (which wraps as i8): multiples of nothing below.
-    steps = binary("index", "muli", leaf("lane"), number("index", 37))
-    left = binary("index", "subi", steps, number("index", 120))
-    if kind != "index":
-        left = cast("index_cast", "index", kind, left)
-    shifts = name.startswith("sh")
-    for right in (1, 5, 7) if shifts else (-7, -1, 1, 7, 120):
-        expression = binary(kind, name, left, number(kind, right))
-        emitter = Emitter()
-        expression.emit(emitter)
-        value = known(*emitter.lines)
-        lanes = [expression.run(Point(lane, (0, 0))) for lane in range(8)]
-        assert value.full(LAUNCH)[0].tolist() == lanes
+@pytest.mark.parametrize("step", [text for steps in ARITHMETIC for _, text in steps])
+def test_every_operation_on_both_signs(step: str) -> None:
+    # Lanes hold -120, -83, ... 139 (which wraps as i8).
+    (kind, *_) = re.findall(r"(\w+)\}", step)
+    left = ["%index = affine.apply affine_map<(lane) -> (lane * 37 - 120)>(%lane)"]
+    left += [f"%{kind} = arith.index_cast %index : index to {kind}"] if kind != "index" else []
+    for right in (1, 5, 7) if "arith.sh" in step else (-9, -1, 1, 28, 120):
+        operands = iter((f"%{kind}", "%right"))
+        line = re.sub(r"\{.*?\}", lambda _, operands=operands: next(operands), step)
+        lines = [f"%right = arith.constant {right} : {kind}", f"%v = {line}"]
+        parsed = parse(function_text([*left, *lines]))
+        value = LaneEvaluator(LAUNCH).evaluate(last_of(parsed))
+        assert isinstance(value, LaneValues), value
+        for lane, found in enumerate(value.full(LAUNCH)[0].tolist()):
+            with suppress(BrokenPromiseError):
+                assert found == at_point(parsed, Point(lane, (0, 0)))
 
 
 def test_threads_fill_waves_x_first() -> None:
