@@ -92,8 +92,6 @@ func.func @numbers(%a: vector<4x4xf8E4M3FN>, %b: vector<2x4xf8E4M3FN>, %c: vecto
   return %d : vector<2x2xf32>
 }
 
-// -----
-
 // What lies beyond the end of a matrix is zero, in i8 as in f8.
 
 // CHECK-LABEL: func.func @chosen
@@ -108,8 +106,6 @@ func.func @chosen(%c: i1, %a: vector<4x4xf8E4M3FN>, %b: vector<2x4xf8E4M3FN>) ->
   %s = arith.bitcast %e : f32 to i32
   return %s : i32
 }
-
-// -----
 
 // The bits of other constants are other numbers in i8: those of -0.0 are -128.
 

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-fold-transposes))' --mlir-print-local-scope | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-fold-transposes))' --mlir-print-local-scope | FileCheck %s
 
 // Dimension 1 of the part is dimension 2 of what was transposed, which loop 2 reads.
 
@@ -19,8 +19,6 @@ func.func @residual(%product: tensor<2x4x3xf32>, %part: tensor<2x3x4xf16>, %out:
   return %r : tensor<2x4x3xf32>
 }
 
-// -----
-
 // The permutation is no inverse of itself, and the loops of the operation are another order again.
 
 // CHECK-LABEL: func.func @cycle(
@@ -35,8 +33,6 @@ func.func @cycle(%part: tensor<2x3x4xf32>, %out: tensor<3x2x4xf32>) -> tensor<3x
   } -> tensor<3x2x4xf32>
   return %r : tensor<3x2x4xf32>
 }
-
-// -----
 
 // What is written to is the result's, and a reduction is no epilogue.
 

@@ -70,40 +70,6 @@ func.func @write(%v: vector<1x2xf16>, %tile: index, %row: index, %column: index)
   return
 }
 
-// -----
-
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
-
-// expected-error @+1 {{an access to an enlarged buffer stays unguarded: memref.copy uses it}}
-func.func @copied(%to: memref<96x112xf16>) attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
-  %c0 = arith.constant 0 : index
-  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 90, 100>} : memref<96x112xf16>
-  memref.copy %b, %to : memref<96x112xf16> to memref<96x112xf16>
-  return
-}
-
-// -----
-
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
-
-// expected-error @+1 {{a binding has lost its true shape}}
-func.func @forgotten() attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
-  %c0 = arith.constant 0 : index
-  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<96x112xf16>
-  return
-}
-
-// -----
-
-// expected-error @+1 {{a binding that was enlarged is missing}}
-func.func @missing() attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
-  return
-}
-
-// -----
-
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
-
 // The program knows how many rows there are. None may be there.
 
 // CHECK-LABEL: func.func @dynamic_rows(
@@ -124,10 +90,6 @@ func.func @dynamic_rows(%rows: index, %row: index) -> vector<8xf16> attributes {
   return %v : vector<8xf16>
 }
 
-// -----
-
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
-
 // A row of unknown length may end anywhere: its elements are read one by one.
 
 // CHECK-LABEL: func.func @dynamic_columns(
@@ -141,25 +103,6 @@ func.func @dynamic_columns(%columns: index, %row: index) -> vector<4xf16> attrib
   %v = vector.transfer_read %b[%row, %c0], %p {in_bounds = [true]} : memref<8x?xf16>, vector<4xf16>
   return %v : vector<4xf16>
 }
-
-// -----
-
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
-
-// What the size was before it was rounded up cannot be told any more.
-
-// expected-error @+1 {{an access to an enlarged buffer stays unguarded: a size is not known to be a multiple of 16}}
-func.func @another_size(%columns: index) -> vector<4xf16> attributes {bankwise.enlarged_bindings = ["0 : index memref<8x?xf16>"]} {
-  %c0 = arith.constant 0 : index
-  %p = ub.poison : f16
-  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 8, -16>} : memref<8x?xf16>{%columns}
-  %v = vector.transfer_read %b[%c0, %c0], %p {in_bounds = [true]} : memref<8x?xf16>, vector<4xf16>
-  return %v : vector<4xf16>
-}
-
-// -----
-
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
 
 // Rows of the matrix are places of windows, 6 x 6 in an image of 8 x 8 x 16: the digits of the row go
 // on by a row and by a column of the image. Its columns are 3 rows of a window, each of 48
@@ -194,10 +137,6 @@ func.func @windows(%row: index, %run: index) -> vector<8xf16> attributes {bankwi
   return %v : vector<8xf16>
 }
 
-// -----
-
-#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
-
 // Neighbours of the index are two elements apart, from element 3 on.
 
 // CHECK-LABEL: func.func @apart(
@@ -208,4 +147,49 @@ func.func @apart(%i: index) -> vector<2xf16> attributes {bankwise.enlarged_bindi
   %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 100>, bankwise.strided = {dims = [array<i64: 100, 2>], elements = 256 : i64, offset = 3 : i64}} : memref<100xf16>
   %v = vector.transfer_read %b[%i], %p {in_bounds = [true]} : memref<100xf16>, vector<2xf16>
   return %v : vector<2xf16>
+}
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// expected-error @+1 {{an access to an enlarged buffer stays unguarded: memref.copy uses it}}
+func.func @copied(%to: memref<96x112xf16>) attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 90, 100>} : memref<96x112xf16>
+  memref.copy %b, %to : memref<96x112xf16> to memref<96x112xf16>
+  return
+}
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// expected-error @+1 {{a binding has lost its true shape}}
+func.func @forgotten() attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<96x112xf16>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{a binding that was enlarged is missing}}
+func.func @missing() attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
+  return
+}
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// What the size was before it was rounded up cannot be told any more.
+
+// expected-error @+1 {{an access to an enlarged buffer stays unguarded: a size is not known to be a multiple of 16}}
+func.func @another_size(%columns: index) -> vector<4xf16> attributes {bankwise.enlarged_bindings = ["0 : index memref<8x?xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 8, -16>} : memref<8x?xf16>{%columns}
+  %v = vector.transfer_read %b[%c0, %c0], %p {in_bounds = [true]} : memref<8x?xf16>, vector<4xf16>
+  return %v : vector<4xf16>
 }
