@@ -33,7 +33,7 @@ nightly: $(WITH_TESTS)
 bench: $(WITH_TESTS)
 	$(BIN)/python -m bankwise.bench.stock_identity
 	$(BIN)/python -m bankwise.bench.compile_sweep
-	$(BIN)/python -m bankwise.bench.wait_check
+	$(BIN)/python -m bankwise.bench.code_checks waits
 	$(BIN)/python -m bankwise.bench.register_layouts --jobs -1
 	$(BIN)/python -m bankwise.bench.compile_time
 	$(BIN)/python -m bankwise.bench.solver_speed

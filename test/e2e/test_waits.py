@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bankwise.bench.code_checks import CodeRow, wait_cases
 from bankwise.bench.emulated_runs import MarkingDevice
-from bankwise.bench.wait_check import WaitRow, cases
 from bankwise.emulator.assembly import Kernel
 from bankwise.emulator.errors import LdsRaceError, MissingWaitError
 from bankwise.emulator.instruction_text import Instruction, parse_instruction
@@ -76,9 +76,11 @@ def test_every_wait_for_direct_loads_is_needed() -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("case", cases(40), ids=lambda case: "-".join([case[0].name, *case[1:]]))
+@pytest.mark.parametrize(
+    "case", wait_cases(40), ids=lambda case: "-".join([case[0].name, *case[1:]])
+)
 def test_measured_kernels_have_their_waits(case: tuple[Attention | Matmul, str, str]) -> None:
-    row = WaitRow.measure(case)
+    row = CodeRow.measure(case)
     assert row.kernels
     assert not row.faults
     assert not row.unfinished
