@@ -20,9 +20,11 @@ from .program import (
     Array,
     Input,
     Program,
+    empty_tensor,
     indexing_map,
     integers,
     normal,
+    shaped,
     sum_of_products,
     tensor,
 )
@@ -38,6 +40,7 @@ class Attention:
         mask: the dimensions of a mask, or nothing. It is added to the scores, or hides the keys
             where it is false if its type is i1.
         scale: the factor of the scores; by default the inverse root of the head.
+        dynamic: the dimensions whose sizes become known only when the program runs.
         causal: whether the program itself makes the mask: a row sees only the rows up to its own.
     """
 
@@ -50,6 +53,7 @@ class Attention:
     output: str = "b m n"
     mask: str = ""
     mask_dtype: str = "f16"
+    dynamic: str = ""
     causal: bool = False
     output_dtype: str = ""
     scale: float = 0.0
@@ -75,12 +79,15 @@ class Attention:
         return tuple(self.sizes[dim] for dim in operand.split())
 
     @property
+    def _indexed(self) -> list[tuple[str, str]]:
+        """Returns the dimensions and the type of q, k, v, and of a mask that is an input."""
+        found = [(dims, self.dtype) for dims in (self.query, self.key, self.value)]
+        return [*found, (self.mask, self.mask_dtype)] if self.mask and not self.causal else found
+
+    @property
     def operands(self) -> list[tuple[tuple[int, ...], str]]:
         """Returns the shape and the type of q, k, v, and of a mask that is an input."""
-        found = [(self._shape(dims), self.dtype) for dims in (self.query, self.key, self.value)]
-        if not self.mask or self.causal:
-            return found
-        return [*found, (self._shape(self.mask), self.mask_dtype)]
+        return [(self._shape(dims), dtype) for dims, dtype in self._indexed]
 
     def inputs(self) -> tuple[Input, ...]:
         """Returns normal values for each operand, and random bits for a mask of i1."""
@@ -90,10 +97,12 @@ class Attention:
         )
 
     def _source(self) -> str:
-        types = [tensor(dtype, *shape) for shape, dtype in self.operands]
+        types = [shaped(dtype, self.sizes, dims, self.dynamic) for dims, dtype in self._indexed]
         names = ["%q", "%k", "%v", "%mask"][: len(types)]
         arguments = ", ".join(f"{name}: {kind}" for name, kind in zip(names, types, strict=True))
-        result = tensor(self.output_dtype or self.dtype, *self._shape(self.output))
+        result = shaped(self.output_dtype or self.dtype, self.sizes, self.output, self.dynamic)
+        dims = [dims for dims, _ in self._indexed]
+        known = dict(zip(names, zip(dims, types, strict=True), strict=True))
         # Scales of 8-bit floats are not exact enough, so those attentions take theirs as f32.
         scale_type = "f32" if self.dtype.startswith("f8") else self.dtype
         ins, kinds = [*names[:3], "%scale", *names[3:]], [*types[:3], scale_type, *types[3:]]
@@ -102,12 +111,12 @@ class Attention:
             made = _causal_mask(self.mask_dtype, *self._shape(self.mask))
             ins.append("%mask")
             kinds.append(tensor(self.mask_dtype, *self._shape(self.mask)))
+        made += empty_tensor(result, self.output, self.dynamic, known)
         described = (self.query, self.key, self.value, "", *filter(None, [self.mask]), self.output)
         maps = ",\n      ".join(indexing_map(self.sizes, dims) for dims in described)
         return f"""func.func @attention({arguments}) -> {result} {{
   %scale = arith.constant {self.score_factor:.9e} : {scale_type}
-{made}  %empty = tensor.empty() : {result}
-  %out = iree_linalg_ext.attention <{{indexing_maps = [
+{made}  %out = iree_linalg_ext.attention <{{indexing_maps = [
       {maps}]}}>
       ins({", ".join(ins)} : {", ".join(kinds)})
       outs(%empty : {result}) {{

@@ -19,11 +19,12 @@ from .program import (
     Array,
     Input,
     Program,
+    empty_tensor,
     indexing_map,
     integers,
     normal,
+    shaped,
     sum_of_products,
-    tensor,
 )
 
 _ERF = np.vectorize(math.erf)
@@ -59,7 +60,7 @@ class Contraction:
         sizes: the extent of each dimension.
         left, right, output: the dimensions of each operand.
         epilogue: steps of `_EPILOGUE_LINES` on the f32 output.
-        dynamic: whether all sizes become known only when the program runs.
+        dynamic: the dimensions whose sizes become known only when the program runs.
         accumulator: the type of the sums; by default f32, for integers i32.
         flags: of the compiler, beside those that name the target.
     """
@@ -71,7 +72,7 @@ class Contraction:
     right: str = "k n"
     output: str = "m n"
     epilogue: tuple[str, ...] = ()
-    dynamic: bool = False
+    dynamic: str = ""
     accumulator: str = ""
     targets: tuple[str, ...] = EMULATED_CHIPS
     flags: tuple[str, ...] = ()
@@ -104,8 +105,7 @@ class Contraction:
         return tuple(self.sizes[dim] for dim in dims.split())
 
     def _type(self, dims: str, element_type: str) -> str:
-        shape = self.shape(dims)
-        return tensor(element_type, *([-1] * len(shape) if self.dynamic else shape))
+        return shaped(element_type, self.sizes, dims, self.dynamic)
 
     @property
     def _extras(self) -> list[tuple[str, str]]:
@@ -132,9 +132,12 @@ class Contraction:
         out_dims = self.output.split()
         kinds = ['"parallel"' if dim in out_dims else '"reduction"' for dim in self.sizes]
         result = "%sum" if not self.epilogue else "%out"
+        empty = empty_tensor(
+            c, self.output, self.dynamic, {"%a": (self.left, a), "%b": (self.right, b)}
+        )
         return f"""func.func @matmul({", ".join(arguments)}) -> {c} {{
   %zero = arith.constant {zero} : {self.sum_type}
-{self._empty(c)}  %init = linalg.fill ins(%zero : {self.sum_type}) outs(%empty : {c}) -> {c}
+{empty}  %init = linalg.fill ins(%zero : {self.sum_type}) outs(%empty : {c}) -> {c}
   %sum = linalg.generic {{indexing_maps = [
       {indexing_map(self.sizes, self.left)},
       {indexing_map(self.sizes, self.right)},
@@ -148,21 +151,6 @@ class Contraction:
 {self._epilogue_source(c)}  return {result} : {c}
 }}
 """
-
-    def _empty(self, kind: str) -> str:
-        """Returns MLIR that makes the output's tensor, with the operands' sizes where dynamic."""
-        if not self.dynamic:
-            return f"  %empty = tensor.empty() : {kind}\n"
-        lines: list[str] = []
-        sizes: list[str] = []
-        for dim in self.output.split():
-            operand, dims = ("a", self.left) if dim in self.left.split() else ("b", self.right)
-            place = dims.split().index(dim)
-            kind_of = self._type(dims, self.dtype)
-            lines.append(f"  %{dim}_place = arith.constant {place} : index\n")
-            lines.append(f"  %{dim} = tensor.dim %{operand}, %{dim}_place : {kind_of}\n")
-            sizes.append(f"%{dim}")
-        return "".join(lines) + f"  %empty = tensor.empty({', '.join(sizes)}) : {kind}\n"
 
     def _epilogue_source(self, kind: str) -> str:
         """Returns MLIR that applies the steps of the epilogue to %sum."""
@@ -250,7 +238,7 @@ def programs() -> list[Program]:
         Contraction("ragged", "f16", _mnk(100, 130, 70)),
         Contraction("ragged", "f32", _mnk(67, 45, 33)),
         Contraction("ragged", "i8", _mnk(99, 65, 130), right="n k"),
-        Contraction("dynamic", "f32", _mnk(70, 50, 40), dynamic=True),
+        Contraction("dynamic", "f32", _mnk(70, 50, 40), dynamic="m n k"),
         Contraction("batched", "f16", {"b": 4, "m": 64, "n": 64, "k": 64}, *batched),
         Contraction("batched", "bf16", {"b": 3, "m": 48, "n": 80, "k": 96}, *batched),
         Contraction("left_transposed", "f16", _mnk(128, 128, 128), left="k m"),

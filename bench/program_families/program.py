@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -129,6 +129,34 @@ def tensor(element_type: str, *shape: int) -> str:
     """Returns a tensor type as MLIR spells it, such as `tensor<4x8xf16>`; -1 is a dynamic size."""
     sizes = ("?" if size < 0 else str(size) for size in shape)
     return f"tensor<{'x'.join([*sizes, element_type])}>"
+
+
+def shaped(element_type: str, sizes: Mapping[str, int], dims: str, dynamic: str) -> str:
+    """Returns the type of an operand whose dimensions are words, some of them dynamic ones."""
+    known = {**sizes, **dict.fromkeys(dynamic.split(), -1)}
+    return tensor(element_type, *(known[dim] for dim in dims.split()))
+
+
+def empty_tensor(
+    kind: str, output: str, dynamic: str, operands: Mapping[str, tuple[str, str]]
+) -> str:
+    """Returns MLIR that makes `%empty`, whose dynamic sizes are asked of operands.
+
+    Args:
+        kind: the type.
+        output: the dimensions.
+        dynamic: those whose sizes only the program knows.
+        operands: the dimensions and the type of each operand, by its name.
+    """
+    lines: list[str] = []
+    sizes = [dim for dim in output.split() if dim in dynamic.split()]
+    for dim in sizes:
+        name, (dims, its_kind) = next(it for it in operands.items() if dim in it[1][0].split())
+        place = dims.split().index(dim)
+        lines.append(f"  %{dim}_place = arith.constant {place} : index\n")
+        lines.append(f"  %{dim} = tensor.dim {name}, %{dim}_place : {its_kind}\n")
+    given = ", ".join(f"%{dim}" for dim in sizes)
+    return "".join(lines) + f"  %empty = tensor.empty({given}) : {kind}\n"
 
 
 def indexing_map(space: Iterable[str], dims: str) -> str:

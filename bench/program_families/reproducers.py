@@ -153,7 +153,7 @@ def _attentions() -> list[Program]:
 
 
 def _matmuls() -> list[Program]:
-    dynamic = Contraction("", "f16", {"m": 100, "n": 72, "k": 64}, dynamic=True)
+    dynamic = Contraction("", "f16", {"m": 100, "n": 72, "k": 64}, dynamic="m n k")
     scale = normal("f16", 128, 2, scale=0.1)
     return [
         _matmul("cfg_48x80", 192, 240, 128),

@@ -20,6 +20,8 @@ from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 
+from .program_runs import run_program
+
 PASS = "bankwise-use-matrix-instructions"
 
 
@@ -54,14 +56,7 @@ DEEPSEEK = Attention(
     ],
 )
 def test_rows_of_several_loops_use_matrix_instructions(arch: str, attention: Attention) -> None:
-    program, log = attention.program(), DecisionLog()
-    inputs = program.draw_inputs()
-    done = run_emulated(program.source, target_flags(arch), "auto/fast", inputs, decisions=log)
-    (expected,) = program.expected(inputs)
-    assert largest_error(done.outputs[0], expected) < program.tolerance
-    assert [each.action for each in log if each.pass_name == PASS] == [Action.RETILE]
-    assert done.counters[Counted.MFMA] > 0
-    assert done.counters[Counted.CONFLICTS] == 0
+    run_program(attention.program(), arch).assert_tiled(PASS)
 
 
 SIXTEEN = grouped(16, 64, mask="m k2")
@@ -94,45 +89,35 @@ TWO_BY_32 = {"h": 2, "m": 64, "n": 64, "k1": 64, "k2": 64}
 )  # fmt: skip
 def test_tiles_over_several_loops_keep_the_bits(attention: Attention, tile: AttentionTile) -> None:
     program, force = attention.program(), ForceTile(tile)
-    inputs, flags = program.draw_inputs(), target_flags("gfx942")
-    stock = run_emulated(program.source, flags, "stock", inputs)
-    edits = forcing_edits("auto/exact/on", force)
-    done = run_emulated(program.source, flags, "auto/exact/on", inputs, edits=edits)
+    stock = run_program(program, mode="stock")
+    ran = run_program(program, mode="auto/exact/on", edits=forcing_edits("auto/exact/on", force))
     assert not force.refusals
-    assert done.outputs[0].tobytes() == stock.outputs[0].tobytes()
-    assert done.counters[Counted.MFMA] > 0
-    assert done.counters[Counted.CONFLICTS] == 0
+    assert ran.bits == stock.bits
+    assert ran.run.counters[Counted.MFMA] > 0
+    assert ran.run.counters[Counted.CONFLICTS] == 0
 
 
-@pytest.mark.parametrize(("rows", "keys", "head"), [(64, 128, 96), (33, 77, 40)])
-def test_k_and_v_may_be_one_tensor(rows: int, keys: int, head: int) -> None:
-    sizes, log = {"b": 2, "m": rows, "n": head, "k1": head, "k2": keys}, DecisionLog()
-    program = Attention("", "f16", sizes).program()
-    q, k, v = program.draw_inputs()
-    source = program.source.replace("ins(%q, %k, %v", "ins(%q, %k, %k")
-    flags = target_flags("gfx942")
-    done = run_emulated(source, flags, "auto/fast", [q, k, v], decisions=log)
-    both = k.astype(np.float64)
-    expected = attention(q.astype(np.float64), both, both, head**-0.5)
-    assert largest_error(done.outputs[0], expected) < program.tolerance
-    assert [each.action for each in log if each.pass_name == PASS] == [Action.RETILE]
-    assert done.counters[Counted.MFMA] > 0
-    assert done.counters[Counted.CONFLICTS] == 0
-
-
-@pytest.mark.parametrize(("rows", "head"), [(77, 40), (100, 64)])
-def test_q_k_and_v_may_be_one_tensor(rows: int, head: int) -> None:
-    """Its rows are those of a tile and the keys of a step, and get one size."""
-    sizes, log = {"b": 2, "m": rows, "n": head, "k1": head, "k2": rows}, DecisionLog()
-    program = Attention("", "f16", sizes).program()
-    q, *_ = inputs = program.draw_inputs()
-    source = program.source.replace("ins(%q, %k, %v", "ins(%q, %q, %q")
-    done = run_emulated(source, target_flags("gfx942"), "auto/fast", inputs, decisions=log)
-    one = q.astype(np.float64)
-    assert largest_error(done.outputs[0], attention(one, one, one, head**-0.5)) < program.tolerance
-    assert [each.action for each in log if each.pass_name == PASS] == [Action.RETILE]
-    assert done.counters[Counted.MFMA] > 0
-    assert done.counters[Counted.CONFLICTS] == 0
+@pytest.mark.parametrize(
+    ("sizes", "operands"),
+    [
+        ((64, 128, 96), "qkk"),
+        ((33, 77, 40), "qkk"),
+        # Its rows are those of a tile and the keys of a step, and get one size.
+        ((77, 77, 40), "qqq"),
+        ((100, 100, 64), "qqq"),
+    ],
+)
+def test_operands_may_be_one_tensor(sizes: tuple[int, int, int], operands: str) -> None:
+    rows, keys, head = sizes
+    dims = {"b": 2, "m": rows, "n": head, "k1": head, "k2": keys}
+    attention = Attention("", "f16", dims).program()
+    names = ", ".join(f"%{name}" for name in operands)
+    program = replace(
+        attention,
+        source=attention.source.replace("ins(%q, %k, %v", f"ins({names}"),
+        reference=lambda *given: attention.reference(*(given["qkv".index(x)] for x in operands)),
+    )
+    run_program(program).assert_tiled(PASS)
 
 
 def test_tiles_of_grouped_queries_are_replaced_at_exact() -> None:

@@ -20,11 +20,11 @@ import pytest
 from hypothesis import HealthCheck, given, note, seed, settings
 
 from bankwise.bench.program_families.program import TOLERANCE
-from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.test.e2e.random_attentions import Case, cases, outcome_elsewhere
 
-from .test_odd_attentions import source
+from .program_runs import run_program
+from .test_odd_attentions import odd
 
 Array = npt.NDArray[Any]
 
@@ -124,9 +124,9 @@ def test_extreme_numbers_give_what_stock_gives(what: str, sizes: tuple[int, int,
         q, k = 200 * q, 200 * k
     else:
         v[:] = -0.0
-    text = source(*sizes, "f16", True, batch=1)
+    program = odd(*sizes, "f16", True, batch=1).program()
     found, stock = (
-        run_emulated(text, target_flags("gfx942"), mode, [q, k, v, mask]).outputs[0]
+        run_program(program, mode=mode, inputs=[q, k, v, mask]).run.outputs[0]
         for mode in ("auto/fast", "stock")
     )
     assert np.array_equal(np.isnan(found), np.isnan(stock))

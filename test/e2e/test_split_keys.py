@@ -17,29 +17,29 @@ import pytest
 from bankwise.bench.forced_splits import split_source
 from bankwise.bench.gpu.timed_sets import model_attention
 from bankwise.bench.program_families.attention import Attention
-from bankwise.bench.program_families.program import Array, largest_error
+from bankwise.bench.program_families.program import Array
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin import program_passes
 from bankwise.iree_plugin.compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.tiles.split_keys import SplitKeys
 from bankwise.runtime.dtypes import dtype_of
-from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
+
+from .program_runs import ProgramRun, run_program
 
 FAST = "auto/fast/on"
 
 
 def emulated(
-    attention: Attention, parts: int, arch: str, inputs: Sequence[Array], mode: str = FAST
-) -> EmulatedRun:
+    attention: Attention, parts: int, arch: str = "gfx942", inputs: Sequence[Array] = ()
+) -> ProgramRun:
     """Runs an attention with its keys in so many parts, whatever is predicted."""
     forced = (SplitKeys(parts=parts),)
     with patch.object(program_passes, "program_passes", lambda mode: forced):
-        log, source = DecisionLog(), attention.program().source
-        done = run_emulated(source, target_flags(arch), mode, inputs, decisions=log)
-    assert [each.detail for each in log if each.action is Action.SPLIT] == [f"{parts} parts"]
-    return done
+        ran = run_program(attention.program(), arch, FAST, inputs=inputs)
+    assert [each.detail for each in ran.log if each.action is Action.SPLIT] == [f"{parts} parts"]
+    return ran
 
 
 @pytest.mark.sampled
@@ -67,23 +67,18 @@ def emulated(
     ],
 )
 def test_parts_of_keys_are_merged(arch: str, attention: Attention, parts: int) -> None:
-    program = attention.program()
-    inputs = program.draw_inputs()
-    done = emulated(attention, parts, arch, inputs)
-    (expected,) = program.expected(inputs)
-    assert largest_error(done.outputs[0], expected) < program.tolerance
-    assert done.counters[Counted.MFMA] > 0
-    assert done.counters[Counted.CONFLICTS] == 0
+    ran = emulated(attention, parts, arch)
+    assert ran.error < ran.program.tolerance
+    assert ran.run.counters[Counted.MFMA] > 0
+    assert ran.run.counters[Counted.CONFLICTS] == 0
 
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_programs_that_were_split_before_a_compile_are_right_too(rows: int) -> None:
     """The loops of one row and the order of V are not IREE's yet, and no pass follows."""
     program = model_attention(2, rows, 40, keys=96).program()
-    inputs, source = program.draw_inputs(), split_source(program.source, 3)
-    done = run_emulated(source, target_flags("gfx942"), "stock", inputs)
-    (expected,) = program.expected(inputs)
-    assert largest_error(done.outputs[0], expected) < program.tolerance
+    ran = run_program(replace(program, source=split_source(program.source, 3)), mode="stock")
+    assert ran.error < program.tolerance
 
 
 SPECIAL = [*product((0.0, np.nan, np.inf, -np.inf), ("i1", "f16"), (16, 1))]
@@ -110,9 +105,8 @@ def test_rows_without_keys_and_special_numbers_are_as_in_stock(
     hidden[0, 0, :] = hidden[2, 0, 64:] = True
     added = np.where(hidden, -np.inf, random.standard_normal(shapes[3]))
     inputs = [q, k, v, ~hidden if mask == "i1" else added.astype(dtype_of(mask))]
-    source, flags = attention.program().source, target_flags("gfx942")
-    stock = run_emulated(source, flags, "stock", inputs).outputs[0]
-    found = emulated(attention, 4, "gfx942", inputs).outputs[0]
+    (stock,) = run_program(attention.program(), mode="stock", inputs=inputs).run.outputs
+    (found,) = emulated(attention, 4, inputs=inputs).run.outputs
     assert np.isnan(stock[0, 0]).all()
     assert np.isfinite(stock[2]).all()
     assert np.array_equal(np.isnan(found), np.isnan(stock))
@@ -126,7 +120,7 @@ def test_large_scores_do_not_overflow() -> None:
         (random.standard_normal(shape) * factor).astype(np.float16)
         for (shape, _), factor in zip(attention.operands, (20, 20, 1), strict=True)
     )
-    found = emulated(attention, 4, "gfx942", [q, k, v]).outputs[0]
+    (found,) = emulated(attention, 4, inputs=[q, k, v]).run.outputs
     expected = attention.reference(*(each.astype(np.float64) for each in (q, k, v)))
     assert np.abs(found - expected).max() < 5e-3
 
@@ -164,9 +158,6 @@ def test_a_compile_may_go_on_where_another_has_stopped(
 
 
 def test_a_whole_compile_splits_keys() -> None:
-    program, log = LONG.program(), DecisionLog()
-    inputs = program.draw_inputs()
-    done = run_emulated(program.source, target_flags("gfx942"), FAST, inputs, decisions=log)
-    (expected,) = program.expected(inputs)
-    assert largest_error(done.outputs[0], expected) < program.tolerance
-    assert Action.SPLIT in {each.action for each in log}
+    ran = run_program(LONG.program(), mode=FAST)
+    assert ran.error < ran.program.tolerance
+    assert Action.SPLIT in {each.action for each in ran.log}
