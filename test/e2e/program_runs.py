@@ -64,3 +64,14 @@ def run_program(
     flags = target_flags(arch)
     run = run_emulated(program.source, flags, mode, drawn, edits=edits, decisions=log)
     return ProgramRun(program, drawn, run, log)
+
+
+def run_beside_stock(
+    source: str, inputs: Sequence[Array], edits: Sequence[PipelineEdit]
+) -> tuple[EmulatedRun, DecisionLog]:
+    """Returns what a program gives at `exact` with other passes, which are the bits of stock."""
+    flags, log = target_flags("gfx942"), DecisionLog()
+    stock = run_emulated(source, flags, "stock", inputs)
+    ours = run_emulated(source, flags, "auto/exact", inputs, edits=edits, decisions=log)
+    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
+    return ours, log

@@ -28,7 +28,6 @@ from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.tiles.split_keys import SplitKeys
 from bankwise.passes.tiles.tile_by_lanes import TileByLanes
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
-from bankwise.runtime.dtypes import dtype_of
 from bankwise.runtime.emulated_device import EmulatedDevice
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
@@ -84,31 +83,14 @@ class Case:
 
     def inputs(self) -> list[Array]:
         """Returns normal values, and masks that show each row a key."""
-        random, attention = np.random.default_rng(7), self.attention
-        operands = [(each, attention.dtype) for each in self.operands]
-        if attention.mask:
-            operands.append((attention.mask, attention.mask_dtype))
-        drawn = [self._draw(random, *each) for each in operands]
-        if attention.mask_dtype == "i1" and attention.mask:
+        drawn = self.attention.program().draw_inputs()
+        if self.attention.mask_dtype == "i1" and self.attention.mask:
             drawn[-1][..., 0] = True
         return drawn
 
-    @property
-    def operands(self) -> tuple[str, str, str]:
-        return self.attention.query, self.attention.key, self.attention.value
-
-    def _draw(self, random: np.random.Generator, dims: str, dtype: str) -> Array:
-        shape = tuple(self.attention.sizes[dim] for dim in dims.split())
-        if dtype == "i1":
-            return random.random(shape) < 0.7
-        return random.standard_normal(shape).astype(dtype_of(dtype))
-
     def expected(self, inputs: list[Array]) -> Array:
-        wide = [
-            np.where(each, 0.0, -np.inf) if each.dtype.kind == "b" else each.astype(np.float64)
-            for each in inputs
-        ]
-        return self.attention.reference(*wide) * (2.0 if self.doubled else 1.0)
+        (output,) = self.attention.program().expected(inputs)
+        return output * (2.0 if self.doubled else 1.0)
 
 
 @st.composite

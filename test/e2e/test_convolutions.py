@@ -14,13 +14,14 @@ from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.compile import compile
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.iree_plugin.recording import RESOLVE_SWIZZLE_HINTS
-from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.decisions import Action
 from bankwise.passes.overlap.load_ahead import LoadAhead
 from bankwise.passes.shapes.fold_transposes import FoldTransposes
 from bankwise.passes.tiles.enlarge_matmuls import EnlargeMatmuls
 from bankwise.passes.tiles.implicit_gemm import ImplicitGemm
-from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
+
+from .program_runs import run_beside_stock
 
 PLACES = {
     "iree-codegen-gpu-pad-convs": ImplicitGemm(),
@@ -76,11 +77,8 @@ def test_convolutions_keep_all_bits(case: Windowed) -> None:
     random = np.random.default_rng(7)
     inputs = [random.standard_normal(each).astype(np.float16) for each in case.operands]
     inputs[0].flat[-1], inputs[0].flat[0], inputs[1].flat[5] = np.nan, np.inf, -0.0
-    log, flags = DecisionLog(), target_flags("gfx942")
-    stock = run_emulated(case.source(), flags, "stock", inputs)
-    ours = run_emulated(case.source(), flags, "auto/exact", inputs, edits=EDITS, decisions=log)
+    ours, log = run_beside_stock(case.source(), inputs, EDITS)
     assert [each.action for each in log if each.pass_name == EnlargeMatmuls.name] == [Action.RETILE]
-    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
     assert ours.counters[Counted.MFMA] > 0
     assert ours.counters[Counted.CONFLICTS] == 0
 
@@ -91,11 +89,8 @@ def test_windows_as_high_as_the_image_keep_their_loops() -> None:
     case = convolution("conv_2d_nhwc_fhwc", dims, n=2, c=20, f=64, h=4, w=4, y=4, x=2)
     random = np.random.default_rng(7)
     inputs = [random.standard_normal(each).astype(np.float16) for each in case.operands]
-    log, flags = DecisionLog(), target_flags("gfx942")
-    stock = run_emulated(case.source(), flags, "stock", inputs)
-    ours = run_emulated(case.source(), flags, "auto/exact", inputs, edits=EDITS, decisions=log)
+    _, log = run_beside_stock(case.source(), inputs, EDITS)
     assert not [each for each in log if each.pass_name == EnlargeMatmuls.name]
-    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
 
 
 PATCHES = """
@@ -135,11 +130,8 @@ def test_epilogues_have_the_loops_of_the_matmul() -> None:
     random = np.random.default_rng(8)
     shapes = [(2, 3, 64, 64), (96, 3, 16, 16), (96,), (1, 16, 96)]
     inputs = [random.standard_normal(each).astype(np.float16) for each in shapes]
-    log, flags = DecisionLog(), target_flags("gfx942")
-    stock = run_emulated(PATCHES, flags, "stock", inputs)
-    ours = run_emulated(PATCHES, flags, "auto/exact", inputs, edits=EDITS, decisions=log)
+    _, log = run_beside_stock(PATCHES, inputs, EDITS)
     assert Action.RETILE in {each.action for each in log if each.pass_name == EnlargeMatmuls.name}
-    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
 
 
 @pytest.mark.parametrize("case", [nchw(1, 9, 17, 40, 3, stride=2), nhwc(3, 7, 48, 33, 3)])
@@ -147,11 +139,7 @@ def test_loads_of_the_next_iteration_keep_all_bits(case: Windowed) -> None:
     random = np.random.default_rng(9)
     inputs = [random.standard_normal(each).astype(np.float16) for each in case.operands]
     ahead = PipelineEdit.after(RESOLVE_SWIZZLE_HINTS, LoadAhead(everywhere=True))
-    stock = run_emulated(case.source(), target_flags("gfx942"), "stock", inputs)
-    ours = run_emulated(
-        case.source(), target_flags("gfx942"), "auto/exact", inputs, edits=[*EDITS, ahead]
-    )
-    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
+    run_beside_stock(case.source(), inputs, [*EDITS, ahead])
 
 
 def test_single_elements_are_loaded_before_the_contraction() -> None:

@@ -12,12 +12,13 @@ import pytest
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.compile import compile
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
-from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.decisions import Action
 from bankwise.passes.shapes.fold_transposes import FoldTransposes
 from bankwise.passes.tiles.enlarge_matmuls import EnlargeMatmuls
-from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Matmul, random_operands
+
+from .program_runs import run_beside_stock
 
 FIRST = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
 COMBINE_SOURCES = "iree-codegen-combine-source-layout-transformation"
@@ -76,12 +77,8 @@ func.func @matmul(%a: tensor<{m}x{k}xf16>, %b: tensor<{k}x{n}xf16>, %bias: tenso
 def test_sizes_of_whole_tiles_keep_all_bits(kernel: Matmul) -> None:
     inputs = random_operands(kernel)
     inputs[0][0, 0], inputs[0][1, 1], inputs[1][-1, -1] = np.inf, -0.0, np.nan
-    log = DecisionLog()
-    text, flags = kernel.source(), target_flags("gfx942")
-    stock = run_emulated(text, flags, "stock", inputs)
-    ours = run_emulated(text, flags, "auto/exact", inputs, edits=[ENLARGE], decisions=log)
+    ours, log = run_beside_stock(kernel.source(), inputs, [ENLARGE])
     assert [each.action for each in log if each.pass_name == EnlargeMatmuls.name] == [Action.RETILE]
-    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
     assert ours.counters[Counted.MFMA] > 0
     assert ours.counters[Counted.CONFLICTS] == 0
 
@@ -118,12 +115,8 @@ def test_epilogues_that_read_other_tensors_keep_all_bits(
     drawn = zip(shapes, types, strict=True)
     inputs = [random.standard_normal(each, np.float32).astype(kind) for each, kind in drawn]
     inputs[3].flat[-1], inputs[3].flat[0] = np.nan, np.inf
-    log = DecisionLog()
-    text, flags = with_epilogue(*shape, residual), target_flags("gfx942")
-    stock = run_emulated(text, flags, "stock", inputs)
-    ours = run_emulated(text, flags, "auto/exact", inputs, edits=[ENLARGE, FOLD], decisions=log)
+    ours, log = run_beside_stock(with_epilogue(*shape, residual), inputs, [ENLARGE, FOLD])
     assert [each.action for each in log if each.pass_name == EnlargeMatmuls.name] == [Action.RETILE]
-    assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
     assert ours.counters[Counted.MFMA] > 0
 
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pytest
 
 from bankwise.bench.emulated_runs import MarkingDevice, written
 from bankwise.bench.kernels import Convolution, Product
 from bankwise.bench.matmul_table import TOLERANCE, largest_error
+from bankwise.bench.program_families.matmuls import Contraction
+from bankwise.bench.program_families.program import largest_error as relative_error
 from bankwise.bench.programs import cases
 from bankwise.emulator.counters import Counted
 from bankwise.passes.contractions import contraction_renaming
@@ -119,28 +120,16 @@ def test_a_bias_of_columns_goes_along() -> None:
     check_fewer_instructions(stock, ours, 0.3)
 
 
-LEFT_TRANSPOSED = """
-func.func @f(%a: tensor<128x128xf32>, %b: tensor<128x128xf32>) -> tensor<128x128xf32> {
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<128x128xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x128xf32>) -> tensor<128x128xf32>
-  %out = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
-      affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
-    ins(%a, %b : tensor<128x128xf32>, tensor<128x128xf32>)
-    outs(%init : tensor<128x128xf32>) -> tensor<128x128xf32>
-  return %out : tensor<128x128xf32>
-}
-"""
-
-
 def test_rows_and_columns_of_one_result_are_renamed() -> None:
-    operands = random_operands(Matmul(128, 128, 128, "f32"))
+    sizes = {"m": 128, "n": 128, "k": 128}
+    program = Contraction("", "f32", sizes, left="k m").program()
+    operands = program.draw_inputs()
     log = DecisionLog()
-    runs = [emulate(LEFT_TRANSPOSED, "gfx942", operands, each, log) for each in (None, False)]
+    runs = [emulate(program.source, "gfx942", operands, each, log) for each in (None, False)]
     assert sum(each.action is Action.RENAME for each in log) == 2
     outputs = [run.outputs[0] for run in runs]
     assert outputs[1].tobytes() == outputs[0].tobytes()
-    np.testing.assert_allclose(outputs[1], operands[0].T @ operands[1], rtol=1e-4, atol=1e-4)
+    assert relative_error(outputs[1], *program.expected(operands)) < program.tolerance
     check_fewer_instructions(runs[0], runs[1], 0.75)
 
 
