@@ -13,7 +13,7 @@ from typing import TypeVar
 from ...sweep.rows import Row as SweptRow
 from ...sweep.tables import Summary, read_json_table, summaries
 from ..attention_shapes import ShapeRow
-from ..benchmark import RESULTS
+from ..benchmark import RESULTS, BenchRow
 from ..cuda_attention import Row as SharedMemoryRow
 from ..gpu.errors import ErrorRecord
 from ..gpu.ratios import Ratios
@@ -25,6 +25,7 @@ from ..register_layouts import RegisterRow
 from ..whole_models.record import ModelRecord
 
 _RowT = TypeVar("_RowT")
+_BenchRowT = TypeVar("_BenchRowT", bound=BenchRow)
 
 
 class MissingRowError(LookupError):
@@ -68,8 +69,7 @@ class Records:
     @cached_property
     def shapes(self) -> list[ShapeRow]:
         """Returns the emulated attentions as models have them."""
-        document = json.loads((self.folder / "attention_shapes.json").read_text())
-        return [ShapeRow.of_document(**each) for each in document["rows"]]
+        return self._rows("attention_shapes", ShapeRow)
 
     @cached_property
     def errors(self) -> ErrorRecord:
@@ -107,14 +107,16 @@ class Records:
     @cached_property
     def products(self) -> list[ProductRow]:
         """Returns the emulated matmuls and convolutions."""
-        document = json.loads((self.folder / "matmul_table.json").read_text())
-        return [ProductRow.of_document(**each) for each in document["rows"]]
+        return self._rows("matmul_table", ProductRow)
 
     @cached_property
     def programs(self) -> list[ProgramRow]:
         """Returns the emulated programs."""
-        document = json.loads((self.folder / "programs.json").read_text())
-        return [ProgramRow.of_document(**each) for each in document["rows"]]
+        return self._rows("programs", ProgramRow)
+
+    def _rows(self, name: str, row: type[_BenchRowT]) -> list[_BenchRowT]:
+        document = json.loads((self.folder / f"{name}.json").read_text())
+        return [row.of_document(**each) for each in document["rows"]]
 
     def swept(self, dtype: str) -> dict[str, Summary]:
         """Returns the sums of the emulated attentions of a type, by mitigation."""

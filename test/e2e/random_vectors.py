@@ -12,7 +12,7 @@ f32 may make; both start from the description alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -451,7 +451,8 @@ class _Renderer(BodyWriter):
     def _step(self, step: Step, values: Sequence[str], known: Sequence[Kind], kind: Kind) -> str:
         if isinstance(step, Load):
             return self._load(step)
-        return _WRITERS[type(step)](self, step, values, known, kind)
+        # Each kind of step has a method of its name.
+        return getattr(self, type(step).__name__.lower())(step, values, known, kind)
 
     # Loads.
 
@@ -608,18 +609,6 @@ class _Renderer(BodyWriter):
         return self._anchored(
             self._through_lds(written, kind.dims, kind.dims), kind.dims, kind.space
         )
-
-
-_WRITERS: dict[type, Callable[..., str]] = {
-    Scale: _Renderer.scale,
-    Combine: _Renderer.combine,
-    Turn: _Renderer.turn,
-    Spread: _Renderer.spread,
-    Reduce: _Renderer.reduce,
-    Product: _Renderer.product,
-    Cut: _Renderer.cut,
-    Restage: _Renderer.restage,
-}
 
 
 def _permutation(stored: Dims, dims: Dims) -> str:

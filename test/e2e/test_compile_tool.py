@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bankwise.bench import program_families
+from bankwise.bench.gpu.timed_sets import model_attention
 from bankwise.sweep.kernels import Attention
 
 from .conftest import Tool
@@ -289,23 +290,7 @@ def test_hints_survive_prefetching(tool: Tool, source: Path, tmp_path: Path) -> 
 
 
 # IREE 3.13 crashes where it configures an attention over one key.
-ONE_KEY = """\
-#b = affine_map<(m, d, k, n) -> (m, d)>
-func.func @one_key(%q: tensor<64x64xf16>, %k: tensor<1x64xf16>, %v: tensor<1x64xf16>)
-    -> tensor<64x64xf16> {
-  %scale = arith.constant 1.25e-01 : f16
-  %empty = tensor.empty() : tensor<64x64xf16>
-  %o = iree_linalg_ext.attention <{indexing_maps = [#b, affine_map<(m, d, k, n) -> (k, d)>,
-      affine_map<(m, d, k, n) -> (k, n)>, affine_map<(m, d, k, n) -> ()>,
-      affine_map<(m, d, k, n) -> (m, n)>]}>
-      ins(%q, %k, %v, %scale : tensor<64x64xf16>, tensor<1x64xf16>, tensor<1x64xf16>, f16)
-      outs(%empty : tensor<64x64xf16>) {
-  ^bb0(%score: f32):
-    iree_linalg_ext.yield %score : f32
-  } -> tensor<64x64xf16>
-  return %o : tensor<64x64xf16>
-}
-"""
+ONE_KEY = model_attention(1, 64, 64, keys=1).program().source
 
 
 def test_a_crash_of_the_compiler_is_one_line_that_says_whose_it_is(

@@ -16,17 +16,10 @@ from bankwise.bank_model.scalar_cost import (
     row_reduction_microseconds,
     vector_elements,
 )
-from bankwise.bank_model.targets import Processor, target
 from bankwise.bank_model.tile_cost import AttentionShape
 
+from ..processors import SM80
 
-def _known(arch: str) -> Processor:
-    processor = target(arch).processor
-    assert processor is not None
-    return processor
-
-
-SM80 = _known("sm_80")
 F32 = AttentionShape(16, 2048, 2048, 64, 64, element_bytes=4, reloads=True)
 TILE = LaneTile(128, 64, 32, 4, 4, 32)
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from iree.compiler import ir
 
-from bankwise.bank_model.targets import Processor, target
 from bankwise.bank_model.tile_cost import (
     AttentionShape,
     AttentionTile,
@@ -25,16 +24,9 @@ from bankwise.passes.tiles.tile_choice import tile_choice, tile_time, tiled_oper
 from bankwise.passes.tiles.tiled_operation import Circumstances, TiledOperation
 
 from ...functions import PassRun, parse, run
+from ...processors import SM80
 from .configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
 
-
-def known(arch: str) -> Processor:
-    processor = target(arch).processor
-    assert processor is not None
-    return processor
-
-
-SM80 = known("sm_80")
 PLAIN = Circumstances(SM80, 166912)
 
 
