@@ -31,7 +31,7 @@ nightly: $(WITH_TESTS)
 	$(BIN)/python -m pytest -n auto
 
 bench: $(WITH_TESTS)
-	$(BIN)/python -m bankwise.bench.stock_identity
+	$(BIN)/python -m bankwise.bench.identity stock
 	$(BIN)/python -m bankwise.bench.compile_sweep
 	$(BIN)/python -m bankwise.bench.code_checks waits
 	$(BIN)/python -m bankwise.bench.register_layouts --jobs -1

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares `bankwise-executable` inside `iree-compile` with `bankwise-compile`, byte by byte.
+"""Compares what compiles give that must give the same, byte by byte.
 
-python -m bankwise.bench.executable_identity [--every N] [--jobs N] [-o rows.jsonl]
+    python -m bankwise.bench.identity stock [--every N] [--jobs N] [-o rows.jsonl]
+    python -m bankwise.bench.identity executable [--every N] [--jobs N] [-o rows.jsonl]
 
-Assembly (.rocmasm, PTX) and the whole module are compared: of the 110 attention shapes in f16 and
-f32 for gfx942, of 20 matmuls for it, and of 20 f16 attentions for sm_80. The wall time of each
-compile stands beside that of a plain `iree-compile`; with one job it is undisturbed. Finished rows
-are appended to the output at once; a run that was interrupted goes on from them. Rows of other
-sources of the passes do not count.
+`stock` compares `bankwise-compile --bankwise-mitigation=stock` with `iree-compile`: for every Nth
+attention in f16 and f32 for gfx942, and for matmuls with and without edges and of packed operands,
+which bufferization copies. `executable` compares `bankwise-executable` inside `iree-compile` with
+`bankwise-compile`: for the 110 attention shapes in f16 and f32 for gfx942, for 20 matmuls for it,
+and for 20 f16 attentions for sm_80.
+
+Assembly (.rocmasm, PTX) and the whole module are compared. The wall time of each compile stands
+beside that of a plain `iree-compile`; with one job it is undisturbed. Finished rows are appended to
+the output at once; a run that was interrupted goes on from them. Rows of other sources of the
+passes do not count.
 """
 
 from __future__ import annotations
@@ -15,12 +21,16 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
+from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
-from ..sweep.kernels import AnyKernel
+from ..emulator.chips import EMULATED_CHIPS
+from ..sweep.kernels import AnyKernel, Matmul
 from .benchmark import Benchmark, BenchRow, table, total
+from .kernels import PackedMatmul
 from .matmul_table import cases as matmuls
 from .runs import MODULE, assembly_in, attention_cases, run_compiler
 
@@ -28,12 +38,16 @@ HOOK = "--iree-hal-preprocess-executables-with=bankwise-executable"
 MATMULS = 20
 CUDA_ATTENTIONS = 20
 
-Case = tuple[AnyKernel, str]
+Kernel = TypeVar("Kernel")
+
+STOCK, EXECUTABLE = "stock", "executable"
+Case = tuple[AnyKernel, str, str]
+"""A kernel, a target, and what is compared."""
 
 
 @dataclass(frozen=True)
 class Row(BenchRow):
-    """One kernel, compiled three ways. Times are wall seconds of whole processes."""
+    """One kernel, compiled in up to three ways. Times are wall seconds of whole processes."""
 
     identical_assembly: bool = False
     identical_module: bool = False
@@ -43,10 +57,12 @@ class Row(BenchRow):
     bankwise_compile_s: float = 0.0
 
     def measured(self, case: Case) -> Row:
-        """Compiles one case three ways."""
-        stock = _compile(case, "iree-compile")
-        inside = _compile(case, "iree-compile", HOOK)
-        ours = _compile(case, "bankwise-compile")
+        """Compiles one case in all ways."""
+        kernel, target, compared = case
+        flags = ["--bankwise-mitigation=stock"] if compared == STOCK else []
+        stock = _compile(kernel, target, "iree-compile")
+        inside = stock if compared == STOCK else _compile(kernel, target, "iree-compile", HOOK)
+        ours = _compile(kernel, target, "bankwise-compile", *flags)
         return replace(
             self,
             identical_assembly=bool(ours.assembly) and inside.assembly == ours.assembly,
@@ -68,17 +84,32 @@ class Row(BenchRow):
         return super().faults or ["different"] * (not self.identical)
 
 
-def cases(every: int) -> list[Case]:
+def stock_cases(every: int) -> list[Case]:
+    """Returns every `every`-th attention, and matmuls."""
+    matmuls = [
+        (Matmul(*shape, dtype), target)
+        for shape, dtype in (((2048, 2048, 2048), "f16"), ((100, 130, 70), "bf16"))
+        for target in EMULATED_CHIPS
+    ]
+    packed = [(PackedMatmul(4, 4, 8, dtype), "gfx942") for dtype in ("f16", "f32")]
+    attentions = attention_cases({"gfx942": ("f16", "f32")}, every)
+    return [(kernel, target, STOCK) for kernel, target in (*attentions, *matmuls, *packed)]
+
+
+def executable_cases(every: int) -> list[Case]:
     """Returns every `every`-th kernel of each kind."""
-    on_cuda = attention_cases({"sm_80": ("f16",)})
-    return [
+    chosen = (
         *attention_cases({"gfx942": ("f16", "f32")}, every),
         *_spread(matmuls(["gfx942"], "matmul"), MATMULS)[::every],
-        *_spread(on_cuda, CUDA_ATTENTIONS)[::every],
-    ]
+        *_spread(attention_cases({"sm_80": ("f16",)}), CUDA_ATTENTIONS)[::every],
+    )
+    return [(kernel, target, EXECUTABLE) for kernel, target in chosen]
 
 
-def _spread(chosen: Sequence[Case], count: int) -> list[Case]:
+CASES = {STOCK: stock_cases, EXECUTABLE: executable_cases}
+
+
+def _spread(chosen: Sequence[Kernel], count: int) -> list[Kernel]:
     """Returns `count` of the cases, as far apart as they can be."""
     return [chosen[i * len(chosen) // count] for i in range(count)]
 
@@ -90,8 +121,7 @@ class _Compiled:
     seconds: float
 
 
-def _compile(case: Case, tool: str, *flags: str) -> _Compiled:
-    kernel, target = case
+def _compile(kernel: AnyKernel, target: str, tool: str, *flags: str) -> _Compiled:
     # Of the IR no dumps: locations would be those in the dumped files.
     kinds = ("intermediates", "binaries")
     dumps = [f"--iree-hal-dump-executable-{kind}-to=." for kind in kinds]
@@ -126,20 +156,25 @@ def summary(rows: Sequence[Row]) -> str:
         "with the tool": _over_stock("inside_s"),
         "bankwise-compile": _over_stock("bankwise_compile_s"),
     }
-    return table(rows, ("target",), columns)
+    return table(rows, ("mode", "target"), columns)
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("compared", choices=CASES, help="what is compared")
 
 
 BENCHMARK = Benchmark(
-    "executable identity",
+    "identity",
     Row,
-    lambda arguments: cases(arguments.every),
+    lambda arguments: CASES[arguments.compared](arguments.every),
     summary,
     measures="kernels",
     jobs=1,
     every="kernel",
-    output=Path("out") / "executable_identity.jsonl",
+    output=Path("out") / "identity.jsonl",
     # Each compile is a process of its own already.
     backend="threading",
+    arguments=_arguments,
 )
 
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from bankwise.bench import executable_identity
-from bankwise.bench.executable_identity import Case, Row, cases
+from bankwise.bench import identity
+from bankwise.bench.identity import EXECUTABLE, Case, Row, executable_cases
 from bankwise.sweep.kernels import Attention
 
 
 def test_all_kernels_are_taken_once() -> None:
-    chosen = cases(1)
-    assert len({(kernel.name, target) for kernel, target in chosen}) == len(chosen)
-    kinds = Counter((type(kernel).__name__, kernel.dtype, target) for kernel, target in chosen)
+    chosen = executable_cases(1)
+    assert len({(kernel.name, target) for kernel, target, _ in chosen}) == len(chosen)
+    kinds = Counter((type(kernel).__name__, kernel.dtype, target) for kernel, target, _ in chosen)
     assert kinds["Attention", "f16", "gfx942"] == kinds["Attention", "f32", "gfx942"] == 110
     assert kinds["Attention", "f16", "sm_80"] == 20
     assert sum(count for (kind, _, _), count in kinds.items() if kind == "Matmul") == 20
@@ -32,10 +32,10 @@ def test_assembly_and_module_must_both_be_the_same() -> None:
 def test_an_executable_that_comes_back_unchanged_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    case: Case = (Attention(1, 256, 64, "f16"), "gfx942")
+    case: Case = (Attention(1, 256, 64, "f16"), "gfx942", EXECUTABLE)
     row = Row.measure(case)
     assert row.identical and row.differs_from_stock and not row.failed
     assert min(row.stock_s, row.inside_s, row.bankwise_compile_s) > 0
-    monkeypatch.setattr(executable_identity, "HOOK", f"{executable_identity.HOOK} --unknown")
+    monkeypatch.setattr(identity, "HOOK", f"{identity.HOOK} --unknown")
     (error,) = Row.measure(case).errors.values()
     assert "warning: executable @attention_dispatch_0" in error
