@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.targets import AccessKind
 from bankwise.runtime.dtypes import dtype_of
+from bankwise.test.memref_views import Memref, row_major
 
 from .dispatches import BodyWriter, dispatch_module
 
@@ -400,45 +401,6 @@ def _accesses_in(
 # Its MLIR.
 
 
-@dataclass(frozen=True)
-class _Memref:
-    """A memref value in the LDS while the text is written."""
-
-    name: str
-    element: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int | None = 0
-    """In elements; None where it is not static."""
-    plain: bool = True
-    """Spelled without a layout."""
-    unknown_size: bool = False
-    """The first dimension is dynamic."""
-
-    @property
-    def type(self) -> str:
-        sizes = [str(size) for size in self.shape]
-        if self.unknown_size:
-            sizes[0] = "?"
-        text = f"memref<{'x'.join(sizes)}x{self.element}"
-        if not self.plain:
-            shift = "" if self.offset == 0 else f", offset: {_dynamic(self.offset)}"
-            text += f", strided<[{', '.join(map(str, self.strides))}]{shift}>"
-        return f"{text}, #lds>"
-
-
-def _dynamic(number: int | None) -> str:
-    return "?" if number is None else str(number)
-
-
-def _row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
-
-
-def _with(memref: _Memref, name: str, **changes: Any) -> _Memref:
-    return replace(memref, name=name, **changes)
-
-
 def render(kernel: Kernel) -> str:
     """Returns the kernel as a module whose function `run` takes one tensor per tile."""
     return _Renderer(kernel).module()
@@ -511,26 +473,23 @@ class _Renderer(BodyWriter):
         )
         return self.apply("thread", formula, **ids)
 
-    def _allocate(self, tile: Tile) -> list[_Memref]:
-        found: list[_Memref] = []
+    def _allocate(self, tile: Tile) -> list[Memref]:
+        found: list[Memref] = []
         for _ in range(tile.allocations):
             if self._kernel.spoiler is Spoiler.BYTES and tile is self._kernel.tiles[0]:
                 size = prod(tile.allocation) * tile.bytes
                 raw = self.let("bytes", f"memref.alloc() : memref<{size}xi8, #lds>")
-                memref = self._memref("", tile.element, tile.allocation)
+                memref = Memref.of("", tile.element, tile.allocation)
                 view = f"memref.view {raw}[{self.index(0)}][] : memref<{size}xi8, #lds> to "
-                found.append(_with(memref, self.let("tile", view + memref.type)))
+                found.append(memref.renamed(self.let("tile", view + memref.type)))
                 continue
-            memref = self._memref("", tile.element, tile.allocation)
-            found.append(_with(memref, self.let("tile", f"memref.alloc() : {memref.type}")))
+            memref = Memref.of("", tile.element, tile.allocation)
+            found.append(memref.renamed(self.let("tile", f"memref.alloc() : {memref.type}")))
         return found
-
-    def _memref(self, name: str, element: str, shape: tuple[int, ...]) -> _Memref:
-        return _Memref(name, element, shape, _row_major(shape))
 
     # Iterations.
 
-    def _loop(self, buffers: list[list[_Memref]]) -> None:
+    def _loop(self, buffers: list[list[Memref]]) -> None:
         """Emits the loop; tiles with several buffers are brought ahead, in those nobody reads."""
         kernel = self._kernel
         zero, one = self.index(0), self.index(1)
@@ -548,14 +507,14 @@ class _Renderer(BodyWriter):
             for each in buffers[number]
         ]
         iteration = self.name("iteration")
-        inner = [_with(each, self.name("buffer")) for _, each in carried]
+        inner = [each.renamed(self.name("buffer")) for _, each in carried]
         head = f"scf.for {iteration} = {zero} to {self.index(kernel.iterations)} step {one}"
         if carried:
             pairs = zip(inner, carried, strict=True)
             given = ", ".join(f"{inside.name} = {each.name}" for inside, (_, each) in pairs)
             kinds = ", ".join(each.type for each in inner)
             head = f"{self.name('last')}:{len(inner)} = {head} iter_args({given}) -> ({kinds})"
-        by_tile: list[list[_Memref]] = [
+        by_tile: list[list[Memref]] = [
             [inside for inside, (owner, _) in zip(inner, carried, strict=True) if owner == number]
             or buffers[number]
             for number in range(len(kernel.tiles))
@@ -579,7 +538,7 @@ class _Renderer(BodyWriter):
         self.block(head, body)
 
     def _iteration(
-        self, now: list[_Memref], later: list[_Memref], iteration: str | None = None
+        self, now: list[Memref], later: list[Memref], iteration: str | None = None
     ) -> None:
         kernel = self._kernel
         stage = iteration or self.index(0)
@@ -610,7 +569,7 @@ class _Renderer(BodyWriter):
         formula = f"(b * {self._kernel.iterations} + k) * {size}"
         return self.apply("start", formula, b=self._group, k=stage)
 
-    def _produce(self, number: int, memref: _Memref, stage: str, buffer: str) -> None:
+    def _produce(self, number: int, memref: Memref, stage: str, buffer: str) -> None:
         tile = self._kernel.tiles[number]
         source = self._sources[number]
         start = self._start(stage, tile.elements)
@@ -634,7 +593,7 @@ class _Renderer(BodyWriter):
         tile: Tile,
         access: Access,
         result: tuple[str, str],
-        memref: _Memref,
+        memref: Memref,
         stage: str,
         buffer: str,
     ) -> None:
@@ -682,7 +641,7 @@ class _Renderer(BodyWriter):
 
     # Views.
 
-    def _part(self, tile: Tile, memref: _Memref, buffer: str) -> _Memref:
+    def _part(self, tile: Tile, memref: Memref, buffer: str) -> Memref:
         """Returns the tile in its buffer, without margins."""
         befores = [before for before, _ in tile.padded_margins]
         if not tile.indexed and tile.shape == tile.allocated:
@@ -694,8 +653,7 @@ class _Renderer(BodyWriter):
         offsets, sizes = list(map(str, befores)), list(tile.shape)
         if tile.indexed:
             offsets, sizes, offset = [buffer, *offsets], [1, *sizes], None
-        found = _with(
-            memref,
+        found = memref.renamed(
             "",
             shape=tile.shape,
             strides=memref.strides[-len(tile.shape) :],
@@ -705,65 +663,33 @@ class _Renderer(BodyWriter):
         return self._subview("part", memref, offsets, sizes, found)
 
     def _subview(
-        self, hint: str, memref: _Memref, offsets: list[str], sizes: list[int], result: _Memref
-    ) -> _Memref:
-        ones = ", ".join("1" for _ in sizes)
-        text = (
-            f"memref.subview {memref.name}[{', '.join(offsets)}] [{', '.join(map(str, sizes))}] "
-            f"[{ones}] : {memref.type} to {result.type}"
-        )
-        return _with(result, self.let(hint, text))
+        self, hint: str, memref: Memref, offsets: list[str], sizes: list[int], result: Memref
+    ) -> Memref:
+        text = memref.subview(offsets, sizes, [1] * len(sizes), result)
+        return result.renamed(self.let(hint, text))
 
-    def _viewed(self, access: Access, memref: _Memref) -> _Memref:
+    def _viewed(self, access: Access, memref: Memref) -> Memref:
         for view in access.views:
             memref = self._view(view, memref)
         if access.flat and len(memref.shape) > 1:
-            memref = self._reshaped(
-                memref, (prod(memref.shape),), (1,), [[*range(len(memref.shape))]]
-            )
+            memref = self._reshaped(*memref.collapsed(0, len(memref.shape)))
         return memref
 
-    def _view(self, view: View, memref: _Memref) -> _Memref:
-        shape, strides = list(memref.shape), list(memref.strides)
-        groups = [[d] for d in range(len(shape))]
+    def _view(self, view: View, memref: Memref) -> Memref:
         if isinstance(view, Expand):
-            d = view.dim
-            shape[d : d + 1] = [shape[d] // view.inner, view.inner]
-            strides[d : d + 1] = [strides[d] * view.inner, strides[d]]
-            groups = [[n] for n in range(d)] + [[d, d + 1]]
-            groups += [[n + 1] for n in range(d + 1, len(memref.shape))]
-            return self._reshaped(memref, tuple(shape), tuple(strides), groups)
+            return self._reshaped(*memref.expanded(view.dim, view.inner))
         if isinstance(view, Collapse):
-            d = view.dim
-            shape[d : d + 2] = [shape[d] * shape[d + 1]]
-            strides[d : d + 2] = [strides[d + 1]]
-            groups[d : d + 2] = [[d, d + 1]]
-            return self._reshaped(memref, tuple(shape), tuple(strides), groups)
+            return self._reshaped(*memref.collapsed(view.dim))
         if view is Cast.SIZE:
-            found = _with(memref, "", unknown_size=True)
+            found = memref.renamed("", unknown_size=True)
         else:
-            found = _with(memref, "", offset=None, plain=False)
-        return _with(
-            found, self.let("cast", f"memref.cast {memref.name} : {memref.type} to {found.type}")
+            found = memref.renamed("", offset=None, plain=False)
+        return found.renamed(
+            self.let("cast", f"memref.cast {memref.name} : {memref.type} to {found.type}")
         )
 
-    def _reshaped(
-        self,
-        memref: _Memref,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        groups: list[list[int]],
-    ) -> _Memref:
-        # A layout that is the identity, which only that of one dimension can be, gets lost.
-        identity = memref.strides == (1,) and memref.offset == 0
-        plain = memref.plain or identity
-        found = _with(memref, "", shape=shape, strides=strides, plain=plain)
-        joined = ", ".join(f"[{', '.join(map(str, group))}]" for group in groups)
-        expands = len(shape) > len(memref.shape)
-        op = "memref.expand_shape" if expands else "memref.collapse_shape"
-        sizes = f" output_shape [{', '.join(map(str, shape))}]" if expands else ""
-        text = f"{op} {memref.name} [{joined}]{sizes} : {memref.type} into {found.type}"
-        return _with(found, self.let("view", text))
+    def _reshaped(self, text: str, found: Memref) -> Memref:
+        return found.renamed(self.let("view", text))
 
     # Indices.
 
@@ -819,7 +745,7 @@ class _Renderer(BodyWriter):
     def _linearized(self, spelling: Spelling, indices: list[str], shape: tuple[int, ...]) -> str:
         if spelling is Spelling.AFFINE:
             names = [f"i{n}" for n in range(len(indices))]
-            terms = zip(names, _row_major(shape), strict=True)
+            terms = zip(names, row_major(shape), strict=True)
             formula = " + ".join(f"{name} * {stride}" for name, stride in terms)
             return self.apply("flat", formula, **dict(zip(names, indices, strict=True)))
         if spelling is Spelling.DELINEARIZE:
@@ -833,8 +759,8 @@ class _Renderer(BodyWriter):
         return total
 
     def _target(
-        self, tile: Tile, access: Access, memref: _Memref, slot: str
-    ) -> tuple[_Memref, list[str]]:
+        self, tile: Tile, access: Access, memref: Memref, slot: str
+    ) -> tuple[Memref, list[str]]:
         """Returns what a slot accesses, and where."""
         shape, axis = viewed_shape(tile, access), _axis(access)
         spelling = access.places.spelling
@@ -847,7 +773,7 @@ class _Renderer(BodyWriter):
         sizes = [1, *memref.shape[1:]]
         if axis % len(indices) == 0:
             sizes[0] = access.width
-        kept = _with(memref, "", shape=tuple(sizes), offset=None, plain=False, unknown_size=False)
+        kept = memref.renamed("", shape=tuple(sizes), offset=None, plain=False, unknown_size=False)
         rest = ["0" for _ in sizes[1:]]
         row = self._subview("row", memref, [indices[0], *rest], sizes, kept)
         return row, [self.index(0), *indices[1:]]
@@ -872,7 +798,7 @@ class _Renderer(BodyWriter):
         else:
             self.emit(f"memref.store {value}, {place} : {memref}")
 
-    def _store_at(self, tile: Tile, access: Access, value: str, memref: _Memref, slot: str) -> None:
+    def _store_at(self, tile: Tile, access: Access, value: str, memref: Memref, slot: str) -> None:
         memref, indices = self._target(tile, access, memref, slot)
         place, kind = f"{memref.name}[{', '.join(indices)}]", self._vector(tile, access)
         if access.op is not Op.TRANSFER:
@@ -888,7 +814,7 @@ class _Renderer(BodyWriter):
             f"{kind}, {memref.type}"
         )
 
-    def _load_at(self, tile: Tile, access: Access, memref: _Memref, slot: str) -> str:
+    def _load_at(self, tile: Tile, access: Access, memref: Memref, slot: str) -> str:
         memref, indices = self._target(tile, access, memref, slot)
         place, kind = f"{memref.name}[{', '.join(indices)}]", self._vector(tile, access)
         if access.op is not Op.TRANSFER:
@@ -910,7 +836,7 @@ class _Renderer(BodyWriter):
         return self.constant(f"%zero_{element}", f"{zero} : {element}")
 
     def _gather(
-        self, tile: Tile, gather: Gather, source: tuple[str, str], start: str, memref: _Memref
+        self, tile: Tile, gather: Gather, source: tuple[str, str], start: str, memref: Memref
     ) -> None:
         """Emits a gather, of whose pieces of the tile waves take turns."""
         chunks, waves = tile.elements // (WAVE * gather.width), self._kernel.threads // WAVE
@@ -948,12 +874,12 @@ class _Renderer(BodyWriter):
 
     # Uses that no swizzle survives.
 
-    def _spoil(self, memref: _Memref) -> None:
+    def _spoil(self, memref: Memref) -> None:
         self.emit("gpu.barrier")
         first = self.let("first_thread", f"arith.cmpi eq, {self._thread}, {self.index(0)} : index")
         self.block(f"scf.if {first}", lambda: self._spoiling_use(memref))
 
-    def _spoiling_use(self, memref: _Memref) -> None:
+    def _spoiling_use(self, memref: Memref) -> None:
         """Emits some use of the memory that changes nothing that anybody reads."""
         spoiler, element = self._kernel.spoiler, memref.element
         zero, zero_index = self._zero(element), self.index(0)
@@ -990,10 +916,10 @@ class _Renderer(BodyWriter):
         elif spoiler in (Spoiler.CHOSEN_PART, Spoiler.CARRIED_PART):
             self._parts_meet(memref, zero)
 
-    def _parts_meet(self, memref: _Memref, zero: str) -> None:
+    def _parts_meet(self, memref: Memref, zero: str) -> None:
         rest = ["0" for _ in memref.shape[1:]]
         sizes = [1, *memref.shape[1:]]
-        kept = _with(memref, "", shape=tuple(sizes), offset=None, plain=False)
+        kept = memref.renamed("", shape=tuple(sizes), offset=None, plain=False)
         bit = self._unknown_bit()
         parts = [
             self._subview("half", memref, [at, *rest], sizes, kept)

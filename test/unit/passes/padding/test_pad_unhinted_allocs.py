@@ -13,8 +13,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +35,7 @@ from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.passes.padding.padding_plan import plan_paddings
 from bankwise.sweep.kernels import Attention
+from bankwise.test.memref_views import SPACE, Memref
 
 from ...functions import (
     HERE,
@@ -86,70 +85,36 @@ def assert_same_rows_and_columns(before: AllocationAccesses, after: AllocationAc
 # Random chains of views.
 
 
-@dataclass(frozen=True)
-class View:
-    """A memref inside the allocation; strides are None while its layout is the identity."""
-
-    name: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...] | None = None
-    offset: int = 0
-
-    @property
-    def all_strides(self) -> tuple[int, ...]:
-        if self.strides is not None:
-            return self.strides
-        return tuple(prod(self.shape[d + 1 :]) for d in range(len(self.shape)))
-
-    @property
-    def is_identity(self) -> bool:
-        """Returns whether MLIR gives reshaped views no layout attribute."""
-        return self.strides is None or (self.strides, self.offset) == ((1,), 0)
-
-    def __str__(self) -> str:
-        layout = ""
-        if self.strides is not None:
-            offset = f", offset: {self.offset}" if self.offset else ""
-            layout = f", strided<[{', '.join(map(str, self.strides))}]{offset}>"
-        return lds(f"{''.join(f'{size}x' for size in self.shape)}f16{layout}")
-
-
 @st.composite
 def view_chains(draw: st.DrawFn) -> str:
     """Returns a function that loads through up to five views of one allocation."""
     shape = tuple(draw(st.lists(st.sampled_from([1, 2, 3, 4, 8]), min_size=1, max_size=3)))
-    views = [View("%m", shape)]
+    views = [Memref.of("%m", "f16", shape)]
     lines: list[str] = []
     for number in range(draw(st.integers(0, 5))):
         source = draw(st.sampled_from(views))
         name = f"%view{number}"
         step = draw(st.sampled_from(["subview", "expand", "collapse", "cast"]))
-        line = None
-        if step == "subview":
-            line, result = draw(subviews(source, name))
-        elif step == "expand":
-            line, result = draw(expansions(source, name))
-        elif step == "collapse":
-            line, result = draw(collapses(source, name))
-        else:
+        if step == "cast":
             dynamic = "x".join("?" for _ in source.shape)
             strides = ", ".join("?" for _ in source.shape)
             to = lds(f"{dynamic}xf16, strided<[{strides}], offset: ?>")
             if source.shape:
-                lines.append(f"{name} = memref.cast {source.name} : {source} to {to}")
+                lines.append(f"{name} = memref.cast {source.name} : {source.type} to {to}")
                 lines += load(draw(st.integers(0, 7)), name, source.shape, to, f"c{number}")
-            result = None
-        if line is not None and result is not None:
-            lines.append(line)
-            views.append(result)
+        elif (made := draw(VIEWS[step](source))) is not None:
+            line, result = made
+            lines.append(f"{name} = {line}")
+            views.append(result.renamed(name))
     for number, view in enumerate(views):
-        lines += load(draw(st.integers(0, 7)), view.name, view.shape, str(view), f"l{number}")
+        lines += load(draw(st.integers(0, 7)), view.name, view.shape, view.type, f"l{number}")
     body = "\n".join(lines)
-    return f"""func.func @f() {{
+    return f"""{SPACE}
+      func.func @f() {{
         %x = gpu.thread_id x
-        %m = memref.alloc() : {views[0]}
+        %m = memref.alloc() : {views[0].type}
         {body}
-        memref.dealloc %m : {views[0]}
+        memref.dealloc %m : {views[0].type}
         return
       }}"""
 
@@ -164,7 +129,7 @@ def load(seed: int, name: str, shape: tuple[int, ...], kind: str, tag: str) -> l
 
 
 @st.composite
-def subviews(draw: st.DrawFn, source: View, name: str) -> tuple[str, View]:
+def subviews(draw: st.DrawFn, source: Memref) -> tuple[str, Memref]:
     offsets, sizes, steps = [], [], []
     for size in source.shape:
         taken = draw(st.integers(1, size))
@@ -172,58 +137,38 @@ def subviews(draw: st.DrawFn, source: View, name: str) -> tuple[str, View]:
         sizes.append(taken)
         steps.append(step)
         offsets.append(draw(st.integers(0, size - (taken - 1) * step - 1)))
-    offset = source.offset + sum(o * s for o, s in zip(offsets, source.all_strides, strict=True))
-    strides = [s * t for s, t in zip(source.all_strides, steps, strict=True)]
+    assert source.offset is not None
+    offset = source.offset + sum(o * s for o, s in zip(offsets, source.strides, strict=True))
+    strides = [s * t for s, t in zip(source.strides, steps, strict=True)]
     kept = list(range(len(sizes)))
     if sizes.count(1) == 1 and draw(st.booleans()):
         kept.remove(sizes.index(1))
-    result = View(name, tuple(sizes[d] for d in kept), tuple(strides[d] for d in kept), offset)
-    text = f"{name} = memref.subview {source.name}{offsets} {sizes} {steps} : {source} to {result}"
-    return text, result
+    shape, strides = (tuple(each[d] for d in kept) for each in (sizes, strides))
+    result = source.renamed("", shape=shape, strides=strides, offset=offset, plain=False)
+    return source.subview(offsets, sizes, steps, result), result
 
 
 @st.composite
-def expansions(draw: st.DrawFn, source: View, name: str) -> tuple[str | None, View | None]:
+def expansions(draw: st.DrawFn, source: Memref) -> tuple[str, Memref] | None:
     even = [d for d, size in enumerate(source.shape) if size % 2 == 0]
     if not even:
-        return None, None
+        return None
     d = draw(st.sampled_from(even))
-    shape = (*source.shape[:d], 2, source.shape[d] // 2, *source.shape[d + 1 :])
-    inner = source.all_strides[d]
-    outer = inner * (source.shape[d] // 2)
-    strides = (*source.all_strides[:d], outer, inner, *source.all_strides[d + 1 :])
-    result = View(name, shape, None if source.is_identity else strides, source.offset)
-    groups = grouped(len(source.shape), d)
-    text = f"{name} = memref.expand_shape {source.name} {groups} output_shape {list(shape)}"
-    return f"{text} : {source} into {result}", result
+    return source.expanded(d, source.shape[d] // 2)
 
 
 @st.composite
-def collapses(draw: st.DrawFn, source: View, name: str) -> tuple[str | None, View | None]:
-    strides = source.all_strides
+def collapses(draw: st.DrawFn, source: Memref) -> tuple[str, Memref] | None:
+    strides = source.strides
     possible = [
         d
         for d in range(len(source.shape) - 1)
         if strides[d] == strides[d + 1] * source.shape[d + 1] and min(source.shape) > 1
     ]
-    if not possible:
-        return None, None
-    d = draw(st.sampled_from(possible))
-    shape = (*source.shape[:d], source.shape[d] * source.shape[d + 1], *source.shape[d + 2 :])
-    merged = (*strides[:d], *strides[d + 1 :])
-    result = View(name, shape, None if source.is_identity else merged, source.offset)
-    groups = grouped(len(shape), d)
-    return f"{name} = memref.collapse_shape {source.name} {groups} : {source} into {result}", result
+    return source.collapsed(draw(st.sampled_from(possible))) if possible else None
 
 
-def grouped(rank: int, doubled: int) -> list[list[int]]:
-    """Returns the reassociation of `rank` dimensions of which one stands for two."""
-    groups, position = [], 0
-    for d in range(rank):
-        width = 2 if d == doubled else 1
-        groups.append(list(range(position, position + width)))
-        position += width
-    return groups
+VIEWS = {"subview": subviews, "expand": expansions, "collapse": collapses}
 
 
 @settings(max_examples=150, deadline=None)
