@@ -37,6 +37,16 @@ FAST = (
     ("reproducer_mmt4d_f16", "gfx942"),
     ("reproducer_const_bias", "gfx950"),
 )
+BY_NIGHT = tuple(
+    (f"onnx_{name}", "gfx942")
+    for name in (
+        "mlp",
+        "transformer_block",
+        "resnet_block",
+        "embedding_layernorm",
+        "pool_classifier",
+    )
+)
 
 
 def program(name: str) -> Program:
@@ -44,8 +54,10 @@ def program(name: str) -> Program:
     return found
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize(("name", "target"), FAST)
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [*FAST, *(pytest.param(*each, marks=pytest.mark.nightly) for each in BY_NIGHT)],
+)
 def test_a_program_is_right_and_no_worse_than_stock(name: str, target: str):
     row = ProgramRow.measure((program(name), target))
     assert row.faults == []
