@@ -23,8 +23,8 @@ from bankwise.sweep.cases import target_flags
 from .conftest import BIN, Tool
 from .test_odd_attentions import source
 
-F16 = source(2048, 2048, 96, 96, batch=24).replace("@attention(", "@f(")
-F32 = source(2048, 2048, 64, 64, dtype="f32", batch=16).replace("@attention(", "@g(")
+F16 = source(2048, 2048, 96, 96, "f16", False, 24).replace("@attention(", "@f(")
+F32 = source(2048, 2048, 64, 64, "f32", False, 16).replace("@attention(", "@g(")
 NOTE = re.compile(r"^note: (\d+) attentions? keeps? .* run (\d+)x faster .* with (.*) \(out", re.M)
 
 

@@ -65,7 +65,7 @@ def test_lanes_have_rows_of_several_loops_and_of_any_number(attention: Attention
 
 def test_f32_on_nvidia_gpus_is_overlapped_and_read_next_to_its_use() -> None:
     log = DecisionLog()
-    text = source(256, 256, 64, 64, dtype="f32", batch=16)
+    text = source(256, 256, 64, 64, "f32", False, 16)
     module = compile(text, target_flags("sm_80"), "auto/fast", decisions=log)
     actions = {each.action for each in log}
     assert {Action.RETILE, Action.HINT, Action.OVERLAP} <= actions
@@ -81,7 +81,7 @@ def test_f32_on_nvidia_gpus_is_overlapped_and_read_next_to_its_use() -> None:
 @pytest.mark.parametrize("sizes", [(197, 197, 64, 64), (1000, 1000, 72, 41), (8, 4096, 128, 128)])
 def test_all_sizes_leave_no_conflicts(sizes: tuple[int, int, int, int]) -> None:
     log = DecisionLog()
-    text = source(*sizes, dtype="f32", batch=8)
+    text = source(*sizes, "f32", False, 8)
     compile(text, target_flags("sm_80"), "auto/fast", decisions=log)
     assert [each.pass_name for each in log if each.action is Action.RETILE] == [TileByLanes.name]
     assert log.conflict_cycles_left() == 0

@@ -26,9 +26,11 @@ def odd(
     return Attention("", dtype, sizes, mask="b m k2" if mask else "", mask_dtype=dtype)
 
 
-def source(*sizes: int, dtype: str = "f16", batch: int = 2) -> str:
-    """Returns an attention without a mask, of rows, keys, a head and columns, as MLIR."""
-    return odd(*sizes, dtype, False, batch).program().source
+def source(
+    rows: int, keys: int, head: int, columns: int, dtype: str, mask: bool, batch: int = 2
+) -> str:
+    """Returns such an attention as MLIR."""
+    return odd(rows, keys, head, columns, dtype, mask, batch).program().source
 
 
 @pytest.mark.sampled
@@ -99,7 +101,7 @@ def test_sums_keep_their_order_at_exact() -> None:
 
 def test_operands_on_nvidia_gpus_are_read_by_ldmatrix_and_copied_ahead() -> None:
     log = DecisionLog()
-    text = source(1024, 1024, 96, 96)
+    text = source(1024, 1024, 96, 96, "f16", False)
     compile(text, target_flags("sm_80"), "auto/fast", decisions=log)
     actions = {each.action for each in log}
     assert {Action.RETILE, Action.LDMATRIX, Action.HINT, Action.OVERLAP} <= actions
@@ -108,7 +110,7 @@ def test_operands_on_nvidia_gpus_are_read_by_ldmatrix_and_copied_ahead() -> None
 
 def test_copies_of_odd_sizes_are_filled_with_zeros_by_the_hardware() -> None:
     log = DecisionLog()
-    text = source(1000, 1000, 100, 100)
+    text = source(1000, 1000, 100, 100, "f16", False)
     compile(text, target_flags("sm_80"), "auto/fast", decisions=log)
     assert Action.OVERLAP in {each.action for each in log}
     assert log.conflict_cycles_left() == 0

@@ -1,4 +1,4 @@
-// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-load-ahead))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-load-ahead))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
@@ -52,6 +52,11 @@ func.func @elements(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
   return %r : vector<2x2xf32>
 }
 
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+
 // The kernel may write what it copies.
 
 // CHECK-LABEL: func.func @written
@@ -77,6 +82,11 @@ func.func @written(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> 
   }
   return %r : vector<2x2xf32>
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
 // There is no next iteration.
 
@@ -104,6 +114,11 @@ func.func @once(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> att
   return %r : vector<2x2xf32>
 }
 
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+
 // The last iteration is not known.
 
 // CHECK-LABEL: func.func @unknown
@@ -129,6 +144,11 @@ func.func @unknown(%b: vector<2x2xf16>, %c: vector<2x2xf32>, %n: index) -> vecto
   }
   return %r : vector<2x2xf32>
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
 // What is stored comes from the LDS, too.
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankwise.bank_model.targets import target
+from bankwise.bank_model.targets import Processor, target
 from bankwise.bank_model.tile_cost import (
     AttentionShape,
     AttentionTile,
@@ -25,9 +25,14 @@ from bankwise.bank_model.tile_cost import (
     scalar_work,
 )
 
-from ..processors import SM80, processor_of
 
-CDNA3 = processor_of("gfx942")
+def _known(arch: str) -> Processor:
+    processor = target(arch).processor
+    assert processor is not None
+    return processor
+
+
+SM80, CDNA3 = _known("sm_80"), _known("gfx942")
 
 ATTENTIONS = [
     # Shape, rows, keys per step, warps; microseconds on an H200 by ncu.
@@ -144,7 +149,7 @@ def test_chips() -> None:
     assert target("gfx90a").processor is None
     assert SM80.measured
     for arch in ("sm_86", "sm_89", "sm_90", "gfx942", "gfx950"):
-        assert not processor_of(arch).measured
+        assert not _known(arch).measured
 
 
 @given(
