@@ -161,10 +161,11 @@ class Target:
     `compute_capability` is NVIDIA's, such as 80 for 8.0, and `matrix_generation` that of AMD's
     matrix instructions, such as 3 for CDNA3; they are None for other chips. `mma_sync` says whether
     there is `mma.sync`, `async_copies` whether there is `cp.async`, `tensor_copies` whether there
-    is TMA, `bf16_rounding` whether there is `cvt.rn.bf16x2.f32`, `native_exp2` whether there is
-    `ex2.approx.f32`, and `byte_permutes` whether there is `v_perm_b32`. `processor` has the rates
-    by which tiles are compared, where they are known. `iree_compiles` says whether IREE 3.13
-    compiles for the architecture.
+    is TMA, `descriptor_tiles` whether there is `wgmma`, to which a descriptor names a tile of LDS
+    and its swizzle, `bf16_rounding` whether there is `cvt.rn.bf16x2.f32`, `native_exp2` whether
+    there is `ex2.approx.f32`, and `byte_permutes` whether there is `v_perm_b32`. `processor` has
+    the rates by which tiles are compared, where they are known. `iree_knows` says whether IREE 3.13
+    knows the architecture; the others are described to it (`iree_plugin/described_target.py`).
     """
 
     family: Family
@@ -182,11 +183,12 @@ class Target:
     mma_sync: bool = False
     async_copies: bool = False
     tensor_copies: bool = False
+    descriptor_tiles: bool = False
     bf16_rounding: bool = False
     native_exp2: bool = False
     byte_permutes: bool = False
     processor: Processor | None = None
-    iree_compiles: bool = True
+    iree_knows: bool = True
 
     def has(self, name: str) -> bool:
         """Returns whether there is an LDS instruction that only its name selects."""
@@ -424,12 +426,18 @@ def _nvidia_instructions(capability: int) -> tuple[LdsInstruction, ...]:
 
 
 def _nvidia(
-    capability: int, lds_kib: int, processor: Processor | None = None, *, iree_compiles: bool = True
+    capability: int,
+    lds_kib: int,
+    processor: Processor | None = None,
+    *,
+    variant: str = "",
+    iree_knows: bool = True,
 ) -> Target:
     """Returns the target of a compute capability, whose blocks may have so much shared memory.
 
-    PTX ISA, target notes: `mma.sync` needs 7.0, `ldmatrix` 7.5; `cp.async` and the conversion of
-    two numbers to bf16 need 8.0, tensor copies 9.0.
+    The code of a `variant` runs on no other capability. PTX ISA, target notes: `mma.sync` needs
+    7.0, `ldmatrix` 7.5; `cp.async` and the conversion of two numbers to bf16 need 8.0, tensor
+    copies 9.0; `wgmma` needs `sm_90a`.
     """
     measured = capability in _NVIDIA_MEASURED
     ldmatrix = LdsInstruction(
@@ -443,7 +451,7 @@ def _nvidia(
     )
     return Target(
         NVIDIA,
-        f"{NVIDIA.prefix}{capability}",
+        f"{NVIDIA.prefix}{capability}{variant}",
         32,
         lds_kib * 1024,
         _nvidia_instructions(capability),
@@ -454,10 +462,11 @@ def _nvidia(
         mma_sync=capability >= 70,
         async_copies=capability >= 80,
         tensor_copies=capability >= 90,
+        descriptor_tiles=(capability, variant) == (90, "a"),
         bf16_rounding=capability >= 80,
         native_exp2=True,
         processor=processor,
-        iree_compiles=iree_compiles,
+        iree_knows=iree_knows,
     )
 
 
@@ -536,8 +545,10 @@ def _all_targets() -> Mapping[str, Target]:
 
     For NVIDIA the number of KiB is the largest dynamic shared memory of one block (CUDA C++
     Programming Guide, technical specifications); from 8.0 on it is 1 KiB less than the SM's. These
-    are the chips that IREE 3.13 compiles for, and 9.0, which runs code for 8.0.
+    are the chips that IREE 3.13 compiles for, and 9.0, which this project describes to it.
     """
+    # Code for 8.0 and 9.0 was measured on an H200: its multiprocessors, their LDS, and its memory.
+    h200 = _nvidia_processor(132, 227, 64, 4800, measured=True)
     cdna3, cdna4 = _gfx942_instructions(), _gfx950_instructions()
     targets = (
         _cdna("gfx90a", 2, 64, _gfx90a_instructions()),
@@ -550,12 +561,11 @@ def _all_targets() -> Mapping[str, Target]:
         *(_nvidia(capability, 48) for capability in (60, 61, 62)),
         *(_nvidia(capability, 96) for capability in (70, 72)),
         _nvidia(75, 64),
-        # Code for 8.0 was measured on an H200: its multiprocessors, their LDS, and its memory.
-        _nvidia(80, 163, _nvidia_processor(132, 227, 64, 4800, measured=True)),
+        _nvidia(80, 163, h200),
         _nvidia(86, 99, _nvidia_processor(84, 100, 48, 696)),
         _nvidia(87, 163),
         _nvidia(89, 99, _nvidia_processor(142, 100, 48, 864)),
-        _nvidia(90, 227, _nvidia_processor(132, 227, 64, 3350), iree_compiles=False),
+        *(_nvidia(90, 227, h200, variant=each, iree_knows=False) for each in ("", "a")),
         *(_nvidia(capability, 99) for capability in (120, 121)),
     )
     return MappingProxyType({t.arch: t for t in targets})
@@ -590,7 +600,7 @@ _PRODUCTS: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("mi250x", "mi250", "mi210", "cdna2"), "gfx90a"),
         **dict.fromkeys(("gb300", "b300"), "sm_103"),
         **dict.fromkeys(("gb200", "b200", "b100"), "sm_100"),
-        **dict.fromkeys(("gh200", "h200", "h100", "h800", "h20", "hopper"), "sm_90"),
+        **dict.fromkeys(("gh200", "h200", "h100", "h800", "h20", "hopper"), "sm_90a"),
         **dict.fromkeys(("l40", "l40s", "l4", "ada"), "sm_89"),
         **dict.fromkeys(("a100", "a800", "a30", "ampere"), "sm_80"),
         **dict.fromkeys(("a40", "a10", "a10g", "a6000"), "sm_86"),
@@ -614,7 +624,8 @@ def target_named(name: str) -> Target:
     """Returns the LDS of a GPU by any name that compiles take, and some more.
 
     It may be an architecture, with features (`gfx942:sramecc+:xnack-`) or a variant (`sm_90a`), or
-    a product (`mi300x`, `h100`, `rtx4090`), in letters of any size. None of these changes the LDS.
+    a product (`mi300x`, `h100`, `rtx4090`), in letters of any size. Features and variants do not
+    change the LDS; a variant that has instructions of its own has a row of its own.
 
     Raises:
         UnknownTargetError: there is no such GPU, or its LDS is not known.
@@ -624,6 +635,6 @@ def target_named(name: str) -> Target:
     plain = name.strip().lower()
     if model := _MODEL.fullmatch(plain):
         return target(_SERIES.get(model[1], name))
-    if arch := _ARCH.fullmatch(plain):
+    if plain not in _TARGETS and (arch := _ARCH.fullmatch(plain)):
         return target(arch[1] or arch[2])
     return target(_PRODUCTS.get(plain, plain if plain in _TARGETS else name))

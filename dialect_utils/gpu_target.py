@@ -43,7 +43,7 @@ class GpuTargetInfo:
 
     @property
     def chip(self) -> Target | None:
-        """Returns what is known of the GPU, that of `sm_90` for `sm_90a`; None if nothing is."""
+        """Returns what is known of the GPU, that of `sm_120` for `sm_120a`; None if nothing is."""
         try:
             return target_named(self.arch)
         except UnknownTargetError:

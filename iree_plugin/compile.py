@@ -14,6 +14,7 @@ from iree.compiler.api import Output, Session, Source
 
 from ..passes.decisions import DecisionLog
 from .compile_settings import NOTE, CompileSettings, Mode, unread_variables
+from .described_target import understood_flags
 from .embedding import OutputFormat, output_bytes
 from .pipeline_edit import PipelineEdit
 from .program_flags import check_python_flags
@@ -104,7 +105,7 @@ def takes_flags(session: Session, flags: Sequence[str], *, alone: bool) -> bool:
         CompileError: it cannot, and the session does not take the flags.
     """
     try:
-        session.set_flags(*flags)
+        session.set_flags(*understood_flags(flags))
     except ValueError as error:
         if alone:
             raise CompileError(str(error)) from error

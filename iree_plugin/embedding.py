@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 from iree.compiler import version
 from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 
+from .described_target import understood_flags
+
 if TYPE_CHECKING:
     # Brings NumPy along, which the calls below do not need.
     from iree.compiler import ir
@@ -99,7 +101,7 @@ def set_process_flags(program: str, flags: list[str]) -> None:
     has no overview: the programs print their own before it.
     """
     # `ctypes_dl._initializeGlobalCL` does the same, but calls every program "ctypes" in its help.
-    words = [word.encode() for word in (program, *flags)]
+    words = [word.encode() for word in (program, *understood_flags(flags))]
     arguments = (c_char_p * len(words))(*words)
     _library.ireeCompilerSetupGlobalCL(len(words), arguments, b"", False)
 

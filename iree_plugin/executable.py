@@ -56,7 +56,7 @@ def compile_executable(executable: bytes, settings: CompileSettings) -> bytes:
 
     Returns:
         The executable's text with its GPU functions lowered, or nothing where none of them is one
-        that our passes run on.
+        that our passes run on and the outer compile knows the GPU.
 
     Raises:
         CompileError: the compiler, or a pass, has reported an error, which has been printed.
@@ -64,12 +64,12 @@ def compile_executable(executable: bytes, settings: CompileSettings) -> bytes:
         PipelineEditError: an edit does not fit a pipeline.
     """
     session = Session()
-    with SteppedCompile(session, settings) as compilation:
+    with SteppedCompile(session, settings, general=True) as compilation:
         source = Source.wrap_buffer(session, executable + b"\0", buffer_name="<executable>")
         module = compilation.configured_module(source)
         replayed = compilation.replay(module)
         if not replayed:
-            return b""
+            return b"" if compilation.described is None else _text(module)
         if settings.decisions is not None:
             keep_decisions(Path(settings.decisions), compilation.context.log, replayed)
         print_note(compilation.advice_text("BANKWISE_LEVEL=fast"))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from iree.compiler.api import Session, Source
 
 from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, PHASES, CompileSettings, has_codegen
+from .described_target import DEVICES_ASSIGNED, DescribedTarget
 from .embedding import Pipeline, SteppedInvocation
 from .program_passes import BEFORE_DISPATCHES, changes_programs
 
@@ -55,6 +56,8 @@ class SteppedCompile:
         edits: passes to splice in beside those of the mitigation and of installed plugins.
         decisions: filled with what each LDS allocation got, and why.
         console: whether diagnostics are printed; otherwise a CompileError holds them.
+        general: whether code for a variant of a GPU, such as sm_90a, becomes code for sm_90,
+            because somebody else lowers and assembles it.
         advice: what functions of all sources would gain from another level.
 
     Raises:
@@ -66,6 +69,7 @@ class SteppedCompile:
     edits: Sequence[PipelineEdit] = ()
     decisions: DecisionLog | None = None
     console: bool = True
+    general: bool = False
     advice: list[Advice] = field(default_factory=list, init=False)
     _messages: list[str] = field(default_factory=list)
     _open: list[SteppedInvocation] = field(default_factory=list)
@@ -88,6 +92,12 @@ class SteppedCompile:
     def messages(self) -> Sequence[str]:
         """Returns the diagnostics that were not printed."""
         return self._messages
+
+    @cached_property
+    def described(self) -> DescribedTarget | None:
+        """Returns the GPU that the flags name, if it is described here because IREE does not."""
+        gpu = DescribedTarget.of_flags(self.settings.process_flags)
+        return gpu.general if gpu is not None and self.general else gpu
 
     def close(self) -> None:
         """Ends all invocations; written outputs stay, and another source can be compiled."""
@@ -115,9 +125,16 @@ class SteppedCompile:
         self.replay(module)
         start = BEFORE_CODEGEN
         result = None
-        if settings.verify_lds:
+        gpu = self.described
+        if settings.verify_lds or (gpu is not None and gpu.is_variant):
+            if gpu is not None:
+                gpu.rename(module, gpu.general)
             result = self.resume(module, start, AFTER_LLVM)
-            module, start = self._verified(result), AFTER_LLVM
+            module, start = self._module_of(result), AFTER_LLVM
+            if gpu is not None:
+                gpu.general.rename(module, gpu)
+        if settings.verify_lds:
+            self._verify(module)
         if result is None or settings.compile_to != AFTER_LLVM:
             result = self.resume(module, start, settings.compile_to)
         if settings.verify_lds and self._dropped_hints():
@@ -253,6 +270,8 @@ class SteppedCompile:
         invocation.set_phases(settings.compile_from, settings.compile_to)
         pipeline = Pipeline.VM if settings.compile_mode == "vm" else Pipeline.PRECOMPILE
         self._check(invocation.execute(pipeline))
+        if self.described is not None:
+            self.described.describe(self._module_of(invocation))
         return invocation
 
     def _first_phases(self, source: Source) -> SteppedInvocation:
@@ -262,6 +281,13 @@ class SteppedCompile:
         self._source, self._users_configuration = source, None
         if has_codegen(start, end):
             end = BEFORE_CODEGEN
+        if self.described is not None:
+            if PHASES.index(start) < PHASES.index(DEVICES_ASSIGNED):
+                reached = min(DEVICES_ASSIGNED, end, key=PHASES.index)
+                first.set_phases(start, reached)
+                self._check(first.execute())
+                start = reached
+            self.described.describe(self._module_of(first))
         if changes_programs(self.settings):
             if start != BEFORE_DISPATCHES:
                 first.set_phases(start, BEFORE_DISPATCHES)
@@ -300,13 +326,15 @@ class SteppedCompile:
         invocation.import_op(module)
         return module
 
-    def _verified(self, lowered: SteppedInvocation) -> ir.Operation:
-        """Returns the module after phase `AFTER_LLVM`, in which our passes have seen all LDS."""
+    def _verify(self, module: ir.Operation) -> None:
+        """Raises CompileError where our passes have not seen all LDS.
+
+        Args:
+            module: after phase `AFTER_LLVM`.
+        """
         from .device_functions import report_unverified_lds
 
-        module = self._module_of(lowered)
         self._check(report_unverified_lds(module, self._replays[-1].replayed))
-        return module
 
     def _dropped_hints(self) -> bool:
         """Returns whether a chosen swizzle was dropped later. The user has been warned of that."""

@@ -36,9 +36,9 @@ CDNA4_B128_READ = [
 ]
 
 
-# Those that IREE 3.13 compiles for (its KnownTargets.cpp), and that of an H200.
+# Those that IREE 3.13 knows (its KnownTargets.cpp), and that of an H200, also with its own code.
 NVIDIA_CAPABILITIES = (60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 120, 121)
-NVIDIA = [f"sm_{capability}" for capability in NVIDIA_CAPABILITIES]
+NVIDIA = [*(f"sm_{capability}" for capability in NVIDIA_CAPABILITIES), "sm_90a"]
 
 
 def in_order(wave, lanes):
@@ -121,16 +121,17 @@ def test_lds_limits():
         "sm_75": 64 * 1024,
         **dict.fromkeys(("sm_80", "sm_87"), 163 * 1024),
         **dict.fromkeys(("sm_86", "sm_89", "sm_120", "sm_121"), 99 * 1024),
-        "sm_90": 227 * 1024,
+        **dict.fromkeys(("sm_90", "sm_90a"), 227 * 1024),
     }
 
 
 @pytest.mark.parametrize("arch", NVIDIA)
 def test_instructions_come_with_the_capabilities_that_ptx_names(arch):
-    chip, capability = target(arch), int(arch.removeprefix("sm_"))
+    chip, capability = target(arch), int(arch.removeprefix("sm_").removesuffix("a"))
     assert chip.compute_capability == capability
     assert (chip.special_instructions != ()) == (capability >= 75)
     assert chip.async_copies == chip.bf16_rounding == (capability >= 80)
+    assert chip.descriptor_tiles == (arch == "sm_90a")
     assert chip.native_exp2 and not chip.byte_permutes
     assert (chip.transaction_bytes, chip.line_bytes) == (32, 128)
 
@@ -142,7 +143,11 @@ def test_only_what_an_h200_has_run_is_measured():
         for each in (*target(arch).instructions, *target(arch).special_instructions)
         if each.status is Status.MEASURED
     }
-    assert measured == {"sm_80", "sm_90"}
+    assert measured == {"sm_80", "sm_90", "sm_90a"}
+
+
+def test_iree_is_told_of_hopper_alone():
+    assert [arch for arch in known_targets() if not target(arch).iree_knows] == ["sm_90", "sm_90a"]
 
 
 @pytest.mark.parametrize(
@@ -214,9 +219,12 @@ def test_bad_input_names_the_parameter_and_the_allowed_values():
         # What the targets of LLVM and CUDA are called besides.
         ("gfx942:xnack-", "gfx942"),
         ("gfx90a:sramecc+:xnack-", "gfx90a"),
-        ("sm_90a", "sm_90"),
-        ("h100", "sm_90"),
-        ("H200", "sm_90"),
+        ("sm_90", "sm_90"),
+        ("sm_90a", "sm_90a"),
+        ("SM_90A", "sm_90a"),
+        ("sm_120a", "sm_120"),
+        ("h100", "sm_90a"),
+        ("H200", "sm_90a"),
         ("l40s", "sm_89"),
     ],
 )

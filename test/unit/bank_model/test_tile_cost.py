@@ -147,8 +147,8 @@ def test_what_does_not_fit_takes_forever() -> None:
 
 def test_chips() -> None:
     assert target("gfx90a").processor is None
-    assert SM80.measured
-    for arch in ("sm_86", "sm_89", "sm_90", "gfx942", "gfx950"):
+    assert SM80 == _known("sm_90") == _known("sm_90a") and SM80.measured
+    for arch in ("sm_86", "sm_89", "gfx942", "gfx950"):
         assert not _known(arch).measured
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One sentence for a GPU that the compiler does not know."""
+"""One sentence for a GPU that nobody describes to the compiler."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from bankwise.iree_plugin.missing_target import missing_target, unknown_cuda_tar
 @pytest.mark.parametrize(
     ("flags", "arch"),
     [
-        (["--iree-cuda-target=sm_90"], "sm_90"),
-        (["-iree-cuda-target", "sm_90a"], "sm_90a"),
-        (["--iree-cuda-target=sm_90", "--iree-cuda-target=sm_80"], ""),
-        (["--iree-cuda-target=sm_120", "--iree-rocm-target=sm_90"], ""),
+        (["--iree-cuda-target=sm_100"], "sm_100"),
+        (["-iree-cuda-target", "sm_103a"], "sm_103a"),
+        (["--iree-cuda-target=sm_100", "--iree-cuda-target=sm_80"], ""),
+        (["--iree-cuda-target=sm_120", "--iree-rocm-target=sm_100"], ""),
+        (["--iree-cuda-target=sm_89a"], "sm_89a"),
+        (["--iree-cuda-target=sm_90f"], "sm_90f"),
+        (["--iree-cuda-target=sm_90"], ""),
+        (["--iree-cuda-target=sm_90a"], ""),
         (["--iree-cuda-target=a100"], ""),
         ([], ""),
     ],
@@ -24,7 +28,8 @@ def test_the_last_flag_counts(flags: list[str], arch: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arch", "instead"), [("sm_90a", "sm_80"), ("sm_100", "sm_80"), ("sm_73", "sm_70")]
+    ("arch", "instead"),
+    [("sm_100", "sm_90"), ("sm_90f", "sm_90"), ("sm_89a", "sm_89"), ("sm_73", "sm_70")],
 )
 def test_the_sentence_names_the_place_and_a_gpu_whose_code_runs(arch: str, instead: str) -> None:
     said = missing_target(arch, "a.mlir:6:10: error: missing GPU target in #hal\nmore", "3.13")
@@ -37,4 +42,4 @@ def test_the_sentence_names_the_place_and_a_gpu_whose_code_runs(arch: str, inste
 
 
 def test_other_errors_stay_as_they_are() -> None:
-    assert missing_target("sm_90", "a.mlir:1:1: error: expected ']'", "3.13") == ""
+    assert missing_target("sm_100", "a.mlir:1:1: error: expected ']'", "3.13") == ""

@@ -121,7 +121,7 @@ def test_json_has_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_products_are_targets(capsys: pytest.CaptureFixture[str]) -> None:
     flags = ("--tile=16x16xf32", "--read=columns", "--no-bank-maps")
-    for name, arch in (("h100", "sm_90"), ("gfx942:xnack-", "gfx942"), ("sm_90a", "sm_90")):
+    for name, arch in (("h100", "sm_90a"), ("gfx942:xnack-", "gfx942"), ("sm_120a", "sm_120")):
         assert printed(capsys, f"--target={name}", *flags) == printed(
             capsys, f"--target={arch}", *flags
         )

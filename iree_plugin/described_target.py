@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""NVIDIA GPUs that IREE 3.13 generates code for, once it is told what they are: Hopper.
+
+`iree-compile` describes a GPU to its codegen by an `#iree_gpu.target`. It has none for sm_90, gives
+the device a target without one, and ends with "missing GPU target", although LLVM knows the chip.
+Here the description is made of what `bank_model/targets.py` knows, and put in this place: into the
+devices of a program, or into the variants of executables.
+
+The name of a variant, such as sm_90a, has a letter behind the number, with which IREE's
+`iree-convert-to-nvvm` does not read it: it takes the GPU for an old one, and `arith.maximumf` then
+forgets NaNs. So code is lowered for sm_90, and becomes that of sm_90a before it is assembled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..bank_model.targets import NVIDIA, Target, UnknownTargetError, target, target_named
+from .compile_settings import joined_flags
+
+if TYPE_CHECKING:
+    from iree.compiler import ir
+
+DEVICES_ASSIGNED = "preprocessing"
+"""The phase behind which a program names its devices."""
+
+_FLAG = re.compile(rf"(--?iree-{NVIDIA.backend}-target)(?:=(.*))?")
+_FEATURES_FLAG = re.compile(rf"--?iree-{NVIDIA.backend}-target-features=(.*)")
+_BARE = '#hal.executable.target<"cuda", "cuda-nvptx-fb"'
+_FEATURES = "+ptx84"
+"""PTX 8.4 has `mma.sync` for 8-bit floats; IREE asks for it too where it lists these."""
+
+
+@dataclass(frozen=True)
+class DescribedTarget:
+    """A GPU that IREE does not describe.
+
+    Attributes:
+        chip: what is known of it.
+        features: the features for LLVM's backend, as `--iree-cuda-target-features` gives them.
+    """
+
+    chip: Target
+    features: str = _FEATURES
+
+    @staticmethod
+    def of_flags(flags: Sequence[str]) -> DescribedTarget | None:
+        """Returns the GPU that flags name; None where it is none of these."""
+        chip = _described(named_cuda_target(flags))
+        given = [m[1] for flag in joined_flags(flags) if (m := _FEATURES_FLAG.fullmatch(flag))]
+        return chip and DescribedTarget(chip, *given[-1:])
+
+    def __str__(self) -> str:
+        """Returns the `#iree_gpu.target`, which has all that IREE says of sm_89."""
+        floats = ["F32_16x8x16_F16", "F16_16x8x16_F16", "F32_16x8x16_BF16"]
+        bytes_ = ["F32_16x8x32_F8E4M3FN", "F32_16x8x32_F8E5M2"]
+        instructions = [f"<NV_MMA_SYNC_{each}>" for each in (*floats, *bytes_)]
+        instructions += [f"<NV_WMMA_{each}_16x16x16_F16>" for each in ("F32", "F16")]
+        return (
+            f'#iree_gpu.target<{self._arch}, features = "{self.features}", wgp = <'
+            "compute = fp64|fp32|fp16|int64|int32|int16|int8, storage = b64|b32|b16|b8, "
+            "subgroup = shuffle|arithmetic, dot = dp4xi8toi32, "
+            f"mma = [{', '.join(instructions)}], "
+            f"subgroup_size_choices = [{self.chip.wave_size}], "
+            "max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, "
+            f"max_workgroup_memory_bytes = {self.chip.lds_bytes}, "
+            "max_workgroup_counts = [2147483647, 65535, 65535]>>"
+        )
+
+    @property
+    def general(self) -> DescribedTarget:
+        """Returns the GPU without a letter: its code runs on newer ones too, and lacks `wgmma`."""
+        return replace(self, chip=target(f"{NVIDIA.prefix}{self.chip.compute_capability}"))
+
+    @property
+    def is_variant(self) -> bool:
+        """Returns whether the code runs on this GPU alone."""
+        return self.chip is not self.general.chip
+
+    def describe(self, module: ir.Operation) -> None:
+        """Adds the description to the CUDA targets of a module that have no configuration."""
+        configured = f"{_BARE}, {{iree_codegen.target_info = {self}}}>"
+        _replace_in_targets(module, f"{_BARE}>", configured)
+
+    def rename(self, module: ir.Operation, other: DescribedTarget) -> None:
+        """Makes the targets of a module that are this GPU another one."""
+        _replace_in_targets(module, self._arch, other._arch)
+
+    @property
+    def _arch(self) -> str:
+        return f'arch = "{self.chip.arch}"'
+
+
+def named_cuda_target(flags: Sequence[str]) -> str:
+    """Returns the NVIDIA GPU that flags name, as they name it; empty where they name none."""
+    given = [match for flag in joined_flags(flags) if (match := _FLAG.fullmatch(flag))]
+    return (given[-1][2] or "") if given else ""
+
+
+def understood_flags(flags: Sequence[str]) -> list[str]:
+    """Returns flags in which the products of these GPUs have names that the compiler knows.
+
+    It refuses `--iree-cuda-target=h100` before it reads a program.
+    """
+    words: list[str] = []
+    for word in flags:
+        match = _FLAG.fullmatch(word)
+        if match and match[2] is not None:
+            word = f"{match[1]}={_understood(match[2])}"
+        elif words and (before := _FLAG.fullmatch(words[-1])) and before[2] is None:
+            word = _understood(word)
+        words.append(word)
+    return words
+
+
+def _understood(name: str) -> str:
+    chip = _described(name)
+    return chip.arch if chip else name
+
+
+def _described(name: str) -> Target | None:
+    """Returns the GPU of this name, unless IREE describes it or nothing is known of it.
+
+    A name such as `sm_90f`, of a variant that does not exist, is none.
+    """
+    try:
+        chip = target_named(name)
+    except UnknownTargetError:
+        return None
+    if chip.family is not NVIDIA or chip.iree_knows:
+        return None
+    return None if name.startswith(NVIDIA.prefix) and name != chip.arch else chip
+
+
+def _replace_in_targets(module: ir.Operation, text: str, other: str) -> None:
+    from iree.compiler import ir
+
+    for op, name in _targets(module):
+        before = str(op.attributes[name])
+        if text in before:
+            op.attributes[name] = ir.Attribute.parse(before.replace(text, other), op.context)
+
+
+def _targets(module: ir.Operation) -> Iterator[tuple[ir.Operation, str]]:
+    """Yields the ops of a module that name targets of executables, and by which attribute."""
+    from ..dialect_utils.operations import children
+
+    if "hal.device.targets" in module.attributes:
+        yield module, "hal.device.targets"
+    for op in children(module):
+        if op.name == "util.global" and "initial_value" in op.attributes:
+            if str(op.attributes["type"]) == "!hal.device":
+                yield op, "initial_value"
+        elif op.name == "hal.executable":
+            yield from ((each, "target") for each in children(op) if "target" in each.attributes)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles for sm_90 and sm_90a, which IREE does not know: all ways to ask for them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import bankwise
+from bankwise.bank_model.targets import NVIDIA
+from bankwise.sweep.kernels import Attention, Matmul
+
+from .conftest import Tool
+from .test_executable_tool import HOOK, Compiler, compiler
+
+__all__ = ["compiler"]
+
+ATTENTION = Attention(1, 256, 64, "f16").source()
+MATMUL = Matmul(256, 256, 128, "f16").source()
+MAXIMUM = """
+func.func @maximum(%a: tensor<1024xf32>, %b: tensor<1024xf32>) -> tensor<1024xf32> {
+  %empty = tensor.empty() : tensor<1024xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>,
+      affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%a, %b : tensor<1024xf32>, tensor<1024xf32>) outs(%empty : tensor<1024xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %m = arith.maximumf %x, %y : f32
+      linalg.yield %m : f32
+  } -> tensor<1024xf32>
+  return %r : tensor<1024xf32>
+}
+"""
+PTX_OF_SM_90 = "--iree-cuda-target-features=+ptx84"
+
+
+def ptx(source: str, target: str, mode: str = "auto", *flags: str) -> str:
+    """Returns the PTX of a kernel, which the module carries as text."""
+    module = bankwise.compile(source, (*NVIDIA.flags(target), *flags), mode).decode("latin-1")
+    (code,) = re.findall(r"\.version [^\0]*", module)
+    return code
+
+
+def without_target(code: str) -> str:
+    return re.sub(r"(?m)^\.target .*$", "", code)
+
+
+@pytest.mark.parametrize("source", [ATTENTION, MATMUL], ids=["attention", "matmul"])
+@pytest.mark.parametrize("mode", ["stock", "auto/layout", "auto/exact", "auto/fast"])
+def test_the_code_is_that_for_sm_80_but_for_its_target(source: str, mode: str) -> None:
+    old = ptx(source, "sm_80", mode, PTX_OF_SM_90)
+    for name, arch in (("sm_90", "sm_90"), ("h200", "sm_90a")):
+        new = ptx(source, name, mode)
+        assert re.findall(r"(?m)^\.(version .*|target .*)$", new) == [
+            "version 8.4",
+            f"target {arch}",
+        ]
+        assert without_target(new) == without_target(old)
+
+
+def test_maxima_keep_nans() -> None:
+    # IREE lowers a maximum for GPUs before sm_80 where it does not read the name of the target.
+    for target in ("sm_80", "sm_90", "sm_90a"):
+        assert "max.NaN.f32" in (code := ptx(MAXIMUM, target, "stock"))
+        assert "max.f32" not in code
+
+
+def test_other_flags_of_the_target_are_in_force() -> None:
+    assert ".version 8.6\n" in ptx(
+        ATTENTION, "sm_90a", "auto", "--iree-cuda-target-features=+ptx86"
+    )
+    # Only a process's command line takes this one, so that another process compiles.
+    alone = ptx(ATTENTION, "h100", "auto", "--iree-llvmgpu-enable-shared-memory-reuse=false")
+    assert ".target sm_90a\n" in alone
+
+
+@pytest.mark.parametrize("name", ["h100", "sm_90"])
+def test_tools_compile_and_report(tool: Tool, tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.mlir").write_text(ATTENTION)
+    cuda = NVIDIA.flags(name)
+    compiled = tool("bankwise-compile", "a.mlir", *cuda, "--bankwise-verify", "-o", "a.vmfb")
+    assert (compiled.returncode, compiled.stderr) == (0, "")
+    arch = {"h100": "sm_90a"}.get(name, name)
+    assert f".target {arch}\n".encode() in (tmp_path / "a.vmfb").read_bytes()
+    reported = tool("bankwise-report", "a.mlir", *cuda, "--format=json")
+    assert (reported.returncode, reported.stderr) == (0, "")
+    assert f'"{arch}"' in json.dumps(json.loads(reported.stdout)["functions"])
+
+
+@pytest.mark.parametrize("phase", ["preprocessing", "global-optimization", "flow", "hal"])
+def test_a_compile_may_stop_and_go_on(tool: Tool, tmp_path: Path, phase: str) -> None:
+    (tmp_path / "a.mlir").write_text(ATTENTION)
+    cuda = NVIDIA.flags("sm_90a")
+    first = tool("bankwise-compile", "a.mlir", *cuda, f"--compile-to={phase}", "-o", "b.mlir")
+    assert (first.returncode, first.stderr) == (0, "")
+    if phase != "hal":
+        assert 'arch = "sm_90a"' in (tmp_path / "b.mlir").read_text()
+    rest = tool("bankwise-compile", "b.mlir", *cuda, f"--compile-from={phase}", "-o", "b.vmfb")
+    assert (rest.returncode, rest.stderr) == (0, "")
+    whole = tool("bankwise-compile", "a.mlir", *cuda, "-o", "a.vmfb")
+    assert (whole.returncode, whole.stderr) == (0, "")
+    codes = [
+        re.findall(rb"\.version [^\0]*", (tmp_path / each).read_bytes())
+        for each in ("a.vmfb", "b.vmfb")
+    ]
+    assert codes[0] == codes[1] and b".target sm_90a\n" in codes[0][0]
+
+
+def test_a_program_that_stock_prepares_is_described_too(tool: Tool, tmp_path: Path) -> None:
+    (tmp_path / "a.mlir").write_text(ATTENTION)
+    cuda = NVIDIA.flags("sm_90a")
+    result = tool("bankwise-compile", "a.mlir", *cuda, "--compile-mode=precompile", "-o", "b.mlir")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert 'arch = "sm_90a"' in (tmp_path / "b.mlir").read_text()
+
+
+def test_the_host_program_is_that_for_sm_80(tool: Tool, tmp_path: Path) -> None:
+    (tmp_path / "a.mlir").write_text(ATTENTION)
+    texts: list[str] = []
+    for name in ("sm_80", "sm_90a"):
+        flags = (*NVIDIA.flags(name), "--compile-to=executable-sources", "-o", "b.mlir")
+        assert tool("bankwise-compile", "a.mlir", *flags).returncode == 0
+        text = (tmp_path / "b.mlir").read_text()
+        assert f'<arch = "{name}"' in text
+        texts.append(re.sub(r"#iree_gpu\.target<.*?>>", "", text))
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("name", ["sm_90", "sm_90a"])
+def test_an_unmodified_compiler_gets_code_for_sm_90(compiler: Compiler, name: str) -> None:
+    # It knows both names, but not the GPU, whose description comes with the executable. With the
+    # name of the variant its maxima would forget NaNs.
+    for source in (ATTENTION, MAXIMUM):
+        inside = compiler(source, name, HOOK)
+        ours = compiler(source, "sm_90", tool="bankwise-compile")
+        assert inside.messages == ""
+        assert inside.assembly == ours.assembly
+        (code,) = inside.assembly.values()
+        assert b".target sm_90\n" in code and b"max.NaN.f32" in code
