@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernel times of attentions and matmuls on a GPU, for each mode and for PyTorch's kernels.
 
-    python -m bankwise.bench.gpu_times compile DIR [--set SET]    # where the compiler is
+    python -m bankwise.bench.gpu_times compile DIR [--set SET] [--target GPU]    # with the compiler
     python -m bench.gpu_times measure DIR -o times.json           # where the GPU is
     python -m bankwise.bench.gpu_times table times.json           # where the compiler is
     python -m bankwise.bench.gpu_times plot times.json -o times.svg
@@ -9,7 +9,8 @@
 The set `kernels` has round attentions and matmuls in every mode; `attentions` has 47 f16 attentions
 as models have them, with odd sizes, masks, grouped queries and few rows, and some in other types;
 `products` has convolutions, batches of matmuls, and matmuls with odd sizes and epilogues;
-`dynamic` has attentions and matmuls whose number of rows only the program knows.
+`dynamic` has attentions and matmuls whose number of rows only the program knows. A directory, and a
+record, has kernels for one architecture, which is sm_80 by default.
 `measure` runs in the root of the repository. It needs Python's standard library, Nsight Compute's
 `ncu` in PATH, and the wheel of `iree-base-runtime`. An unpacked wheel whose programs are executable
 will do, with its folder in PYTHONPATH. Where NumPy is installed, errors against float64 are
@@ -34,10 +35,11 @@ from .gpu.steps import COMPILE_ARGUMENTS, Step, output, record, take_step
 
 
 def _compile(arguments: Namespace) -> None:
-    from .gpu.compiling import compile_sources
+    from .gpu.compiling import TARGET, compile_sources
     from .gpu.timed_sets import SETS
 
-    compile_sources(arguments.directory, SETS[arguments.set](), arguments.only, arguments.jobs)
+    a = arguments
+    compile_sources(a.directory, SETS[a.set](), a.only, a.jobs, a.target or TARGET)
 
 
 def _add_set(parser: ArgumentParser) -> None:
@@ -47,6 +49,11 @@ def _add_set(parser: ArgumentParser) -> None:
     )
     sets = ("kernels", "attentions", "products", "dynamic")
     parser.add_argument("--set", choices=sets, default="kernels", help=about)
+
+
+def _add_target(parser: ArgumentParser) -> None:
+    about = "the architecture that is compiled for, such as sm_90a; sm_80 by default"
+    parser.add_argument("--target", default="", help=about)
 
 
 def _print_table(arguments: Namespace) -> None:
@@ -65,7 +72,7 @@ STEPS = {
     "compile": Step(
         "compile every kernel in every mode",
         _compile,
-        (*COMPILE_ARGUMENTS, _add_set),
+        (*COMPILE_ARGUMENTS, _add_set, _add_target),
     ),
     "measure": Step(
         "time them on the GPU of this machine",

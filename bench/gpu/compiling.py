@@ -17,14 +17,15 @@ from ...sweep.rows import installed_versions
 from .kernels import CompiledKernels, TimedKernel
 
 TARGET = "sm_80"
+"""The architecture that kernels are compiled for unless another one is asked for."""
 
 Compile = Callable[[str], bytes]
 """Returns a kernel's module in a mode."""
 
 
-def in_modes(source: str, *flags: str) -> Compile:
+def in_modes(source: str, *flags: str, target: str = TARGET) -> Compile:
     """Returns what compiles MLIR, with further flags, in the modes of Bankwise."""
-    return partial(_compile_mode, source, (*target_flags(TARGET), *flags))
+    return partial(_compile_mode, source, (*target_flags(target), *flags))
 
 
 def _compile_mode(source: str, flags: Sequence[str], mode: str) -> bytes:
@@ -32,11 +33,15 @@ def _compile_mode(source: str, flags: Sequence[str], mode: str) -> bytes:
 
 
 def compile_sources(
-    directory: Path, sources: Mapping[TimedKernel, str], only: str = "", jobs: int = 1
+    directory: Path,
+    sources: Mapping[TimedKernel, str],
+    only: str = "",
+    jobs: int = 1,
+    target: str = TARGET,
 ) -> None:
     """Compiles kernels from MLIR in their modes, as `compile_kernels` does."""
-    made = {kernel: in_modes(source) for kernel, source in sources.items()}
-    compile_kernels(directory, made, only, jobs)
+    made = {kernel: in_modes(source, target=target) for kernel, source in sources.items()}
+    compile_kernels(directory, made, only, jobs, target=target)
 
 
 def compile_kernels(
@@ -45,6 +50,7 @@ def compile_kernels(
     only: str = "",
     jobs: int = 1,
     say: Callable[[str], None] | None = None,
+    target: str = TARGET,
 ) -> None:
     """Compiles kernels in their modes into `directory`, with a file that lists them.
 
@@ -53,6 +59,7 @@ def compile_kernels(
         only: a regular expression that is searched in the names of kernels.
         jobs: how many compile at a time.
         say: is told what does not compile, which is left out then.
+        target: the architecture that the kernels are compiled for.
 
     Raises:
         RuntimeError: a kernel does not compile, and nobody is to be told.
@@ -70,7 +77,7 @@ def compile_kernels(
             failed[kernel].add(mode)
     versions = asdict(installed_versions())
     left = tuple(each.without(failed[each]) for each in chosen)
-    CompiledKernels(TARGET, versions, left).write_list(directory)
+    CompiledKernels(target, versions, left).write_list(directory)
 
 
 def _compile(
