@@ -2,7 +2,7 @@
 // RUN: bankwise-opt %s --iree-gpu-test-target=sm_89 --pass-pipeline='builtin.module(func.func(bankwise-retile))' --mlir-print-local-scope --bankwise-remarks 2>&1 | FileCheck %s --check-prefix=UNMEASURED
 // RUN: bankwise-opt %s --iree-gpu-test-target=sm_89 --pass-pipeline='builtin.module(func.func(bankwise-retile{mode=on other-order native-exponentials}))' --mlir-print-local-scope | FileCheck %s --check-prefix=ON
 
-// UNMEASURED:     remark: tile of a workgroup: 256 rows x 128 columns, 64 keys a step, 8 warps is predicted to take {{.*}}; it is not taken: no time was measured on sm_89; --bankwise-retile=on takes it anyway
+// UNMEASURED:     remark: tile of a workgroup: 128 rows x 128 columns, 64 keys a step, 8 warps is predicted to take {{.*}}; it is not taken: no time was measured on sm_89; --bankwise-retile=on takes it anyway
 // UNMEASURED:     remark: tile of a workgroup: 256 x 128, {{.*}} it is not taken: no time
 
 // The whole head in one workgroup, and more rows and warps; the keys of a step stay at this level.
