@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernel times of attentions and matmuls on a GPU, for each mode and for PyTorch's kernels.
 
-    python -m bankwise.bench.gpu_times compile DIR [--set SET] [--target GPU]    # with the compiler
+    python -m bankwise.bench.gpu_times compile DIR [--set SET]    # where the compiler is
     python -m bench.gpu_times measure DIR -o times.json           # where the GPU is
     python -m bankwise.bench.gpu_times table times.json           # where the compiler is
     python -m bankwise.bench.gpu_times plot times.json -o times.svg
@@ -9,8 +9,8 @@
 The set `kernels` has round attentions and matmuls in every mode; `attentions` has 47 f16 attentions
 as models have them, with odd sizes, masks, grouped queries and few rows, and some in other types;
 `products` has convolutions, batches of matmuls, and matmuls with odd sizes and epilogues;
-`dynamic` has attentions and matmuls whose number of rows only the program knows. A directory, and a
-record, has kernels for one architecture, which is sm_80 by default.
+`dynamic` has attentions and matmuls whose number of rows only the program knows.
+`compile --also-for=sm_90a` puts code for a second GPU beside that for sm_80.
 `measure` runs in the root of the repository. It needs Python's standard library, Nsight Compute's
 `ncu` in PATH, and the wheel of `iree-base-runtime`. An unpacked wheel whose programs are executable
 will do, with its folder in PYTHONPATH. Where NumPy is installed, errors against float64 are
@@ -39,7 +39,10 @@ def _compile(arguments: Namespace) -> None:
     from .gpu.timed_sets import SETS
 
     a = arguments
-    compile_sources(a.directory, SETS[a.set](), a.only, a.jobs, a.target or TARGET)
+    sources = SETS[a.set]()
+    for target in a.also_for:
+        sources = {kernel.also_for(target): source for kernel, source in sources.items()}
+    compile_sources(a.directory, sources, a.only, a.jobs, a.target or TARGET)
 
 
 def _add_set(parser: ArgumentParser) -> None:
@@ -51,9 +54,11 @@ def _add_set(parser: ArgumentParser) -> None:
     parser.add_argument("--set", choices=sets, default="kernels", help=about)
 
 
-def _add_target(parser: ArgumentParser) -> None:
+def _add_targets(parser: ArgumentParser) -> None:
     about = "the architecture that is compiled for, such as sm_90a; sm_80 by default"
-    parser.add_argument("--target", default="", help=about)
+    parser.add_argument("--target", default="", metavar="GPU", help=about)
+    about = "compile for it at exact and fast too, with times in columns of their own"
+    parser.add_argument("--also-for", action="append", default=[], metavar="GPU", help=about)
 
 
 def _print_table(arguments: Namespace) -> None:
@@ -72,7 +77,7 @@ STEPS = {
     "compile": Step(
         "compile every kernel in every mode",
         _compile,
-        (*COMPILE_ARGUMENTS, _add_set, _add_target),
+        (*COMPILE_ARGUMENTS, _add_set, _add_targets),
     ),
     "measure": Step(
         "time them on the GPU of this machine",

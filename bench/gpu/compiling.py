@@ -15,21 +15,27 @@ from ...sweep.cases import target_flags
 from ...sweep.engine import Workers, measured
 from ...sweep.rows import installed_versions
 from .kernels import CompiledKernels, TimedKernel
+from .modes import mode_and_target
 
 TARGET = "sm_80"
 """The architecture that kernels are compiled for unless another one is asked for."""
 
 Compile = Callable[[str], bytes]
-"""Returns a kernel's module in a mode."""
+"""Returns a kernel's module in a mode, which may name a GPU (`modes.mode_for`)."""
 
 
 def in_modes(source: str, *flags: str, target: str = TARGET) -> Compile:
-    """Returns what compiles MLIR, with further flags, in the modes of Bankwise."""
-    return partial(_compile_mode, source, (*target_flags(target), *flags))
+    """Returns what compiles MLIR, with further flags, in the modes of Bankwise.
+
+    Args:
+        target: the GPU of modes that name none.
+    """
+    return partial(_compile_mode, source, flags, target)
 
 
-def _compile_mode(source: str, flags: Sequence[str], mode: str) -> bytes:
-    return compile(source, flags, mode)
+def _compile_mode(source: str, flags: Sequence[str], target: str, series: str) -> bytes:
+    mode, other = mode_and_target(series)
+    return compile(source, (*target_flags(other or target), *flags), mode)
 
 
 def compile_sources(

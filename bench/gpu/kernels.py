@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..documents import Document, of_document
+from .modes import EXACT, FAST, mode_for
 
 KERNELS_FILE, PREDICTIONS_FILE = "kernels.json", "predictions.json"
 ATTENTION, MATMUL, CONVOLUTION = FUNCTIONS = ("attention", "matmul", "conv")
@@ -73,6 +74,14 @@ class TimedKernel:
     def case(self, series: str) -> str:
         """Returns what names the kernel in a mode, or in another library."""
         return f"{self.name} {series}"
+
+    def also_for(self, target: str) -> TimedKernel:
+        """Returns the kernel as compiled at `exact` and `fast` for another GPU too, if at all."""
+        added = {mode: mode_for(mode, target) for mode in (EXACT, FAST) if mode in self.modes}
+        inexact = (added[mode] for mode in self.inexact if mode in added)
+        return replace(
+            self, modes=(*self.modes, *added.values()), inexact=(*self.inexact, *inexact)
+        )
 
     def without(self, modes: Collection[str]) -> TimedKernel:
         """Returns the kernel as compiled with all but some modes."""

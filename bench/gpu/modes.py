@@ -11,3 +11,19 @@ INEXACT_MODES = (FAST,)
 
 NOT_SLOWER = {EXACT: (STOCK,), FAST: (STOCK, PAD, LAYOUT)}
 """The modes that a mode must not be slower than on any kernel."""
+
+_FOR = "@"
+
+
+def mode_for(mode: str, target: str) -> str:
+    """Returns the name of a mode whose code is for another GPU than a record's: `auto/fast@sm_90a`.
+
+    A record then has the times of both codes. Outputs are compared as those of the mode are.
+    """
+    return f"{mode}{_FOR}{target}"
+
+
+def mode_and_target(series: str) -> tuple[str, str]:
+    """Returns a mode, and the GPU that its name names; empty where it names none."""
+    mode, _, target = series.partition(_FOR)
+    return mode, target

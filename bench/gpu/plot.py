@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from ...sweep.plot_page import Mark
 from .kernels import ATTENTION, MATMUL, TimedKernel
-from .modes import EXACT, FAST, LAYOUT, NONE, PAD, STOCK
+from .modes import EXACT, FAST, LAYOUT, NONE, PAD, STOCK, mode_and_target
 from .ratios import Ratios, libraries_of
 from .record import Record
 from .table import shown
@@ -99,7 +99,10 @@ class _Panel:
         return _Panel(ratios, function, base, known)
 
     def draw(self, axis: Axes) -> None:
-        """Draws a point for each kernel and series, on a logarithmic axis."""
+        """Draws a point for each kernel and series, on a logarithmic axis.
+
+        It is hollow where the code is for another GPU than the record's.
+        """
         base = self.base
         axis.axhline(1, color="#CC79A7", linewidth=1.4, label=shown(base), zorder=1)
         heights: list[float] = [1.0]
@@ -112,12 +115,14 @@ class _Panel:
             if not known:
                 continue
             heights += [y for _, y in known]
-            mark = MARKS[series]
+            mode, target = mode_and_target(series)
+            mark = MARKS[mode]
             axis.plot(
                 *zip(*known, strict=True),
                 linestyle="none",
                 marker=mark.marker,
                 color=mark.colour,
+                markerfacecolor="none" if target else mark.colour,
                 markersize=5,
                 label=shown(series),
             )

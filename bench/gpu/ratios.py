@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .kernels import ATTENTION, MATMUL, TimedKernel
-from .modes import EXACT, MODES, NOT_SLOWER, STOCK
+from .modes import EXACT, MODES, NOT_SLOWER, STOCK, mode_and_target
 from .record import Record, Row, wrong_rows
 from .references import CUBLAS, CUDNN, EFFICIENT, FLASH, SERIES
 
@@ -49,7 +49,8 @@ class Ratios:
         """Returns the modes and libraries with a time of one of these kernels, in fixed order."""
         names = {kernel.name for kernel in self.family(function)}
         known = {series for kernel, series in self.times if kernel in names}
-        return [series for series in (*MODES, *SERIES) if series in known]
+        others = sorted(series for series in known if mode_and_target(series)[1])
+        return [series for series in (*MODES, *others, *SERIES) if series in known]
 
     def library(self, kernel: TimedKernel) -> str | None:
         """Returns the first of the libraries of its family that has a time of a kernel."""
@@ -127,8 +128,9 @@ def failing(record: Record) -> list[Finding]:
     ]
     ratios = Ratios.of(record)
     for kernel in record.kernels:
-        for mode, others in NOT_SLOWER.items():
-            found += _slower(ratios, kernel, mode, others)
+        for series in kernel.modes:
+            others = NOT_SLOWER.get(mode_and_target(series)[0], ())
+            found += _slower(ratios, kernel, series, others)
     return found + _inexact(record)
 
 

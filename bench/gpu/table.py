@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...sweep.tables import markdown_lines
 from .kernels import FUNCTIONS, TimedKernel
-from .modes import MODES, STOCK
+from .modes import MODES, STOCK, mode_and_target
 from .ratios import (
     LIBRARY,
     Finding,
@@ -48,7 +48,9 @@ def markdown(record: Record) -> str:
 
 def shown(series: str) -> str:
     """Returns what a mode or a library is called in tables and plots."""
-    return {**SERIES, LIBRARY: "the library"}.get(series, series.removeprefix("auto/"))
+    mode, target = mode_and_target(series.removeprefix("auto/"))
+    name = {**SERIES, LIBRARY: "the library"}.get(series, mode)
+    return f"{name} ({target} code)" if target else name
 
 
 def _cell(ratio: float | None) -> str:
@@ -59,7 +61,7 @@ def _family(ratios: Ratios, function: str, base: str) -> Iterator[str]:
     """Yields the table of a family's times over those of a mode or a library, if there are any."""
     series = [each for each in ratios.series(function) if each != base]
     if base == STOCK:
-        series = [each for each in series if each in MODES]
+        series = [each for each in series if mode_and_target(each)[0] in MODES]
     lines = [[function, "outputs that differ from stock's", *map(shown, series)]]
     for kernel in ratios.family(function):
         if base not in (STOCK, ratios.library(kernel)):
@@ -108,13 +110,14 @@ def _mean_cell(mean: Mean | None) -> str:
 
 def _errors(record: Record) -> str:
     rows = record.by_case()
-    lines = [["attention", "stock's largest error", "stock's rms error", *map(shown, MODES[1:])]]
+    others = {row.mode for row in record.rows if mode_and_target(row.mode)[1]}
+    modes = [*MODES[1:], *sorted(others)]
+    lines = [["attention", "stock's largest error", "stock's rms error", *map(shown, modes)]]
     for kernel in record.kernels:
         stock = rows.get((kernel.name, STOCK))
         if stock is None or stock.errors is None:
             continue
-        others = (rows.get((kernel.name, mode)) for mode in MODES[1:])
-        cells = (rms_ratio(row, stock) for row in others)
+        cells = (rms_ratio(rows.get((kernel.name, mode)), stock) for mode in modes)
         errors = (f"{stock.errors.largest:.2e}", f"{stock.errors.rms:.2e}")
         lines.append([kernel.label, *errors, *map(_cell, cells)])
     return markdown_lines(lines, text_columns=1)

@@ -17,6 +17,7 @@ from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.modes import INEXACT_MODES, MODES
 from bankwise.bench.gpu.products import products
 from bankwise.bench.gpu.record import Record, differing_rows, wrong_rows
+from bankwise.bench.gpu.steps import take_step
 from bankwise.bench.gpu.timed_sets import kernels, model_attentions
 from bankwise.iree_plugin.compile import CompileError
 
@@ -99,6 +100,22 @@ def test_a_part_of_the_kernels_can_be_compiled(
     listed = CompiledKernels.of_directory(tmp_path).kernels
     assert [kernel.name for kernel in listed] == [f"attention_{name}" for name in names]
     assert len([*tmp_path.glob("*.vmfb")]) == sum(len(kernel.modes) for kernel in listed)
+
+
+def test_code_for_another_gpu_stands_beside_in_modes_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(compiling, "compile", lambda _, flags, mode: f"{mode} {flags[1]}".encode())
+    command = ["gpu_times", "compile", str(tmp_path), "--only=attention_2x1024x128_f16"]
+    monkeypatch.setattr(sys, "argv", [*command, "--also-for=sm_90a", "--jobs=1"])
+    assert take_step("", gpu_times.STEPS) == 0
+    (kernel,) = CompiledKernels.of_directory(tmp_path).kernels
+    assert kernel.modes == (*MODES, "auto/exact@sm_90a", "auto/fast@sm_90a")
+    assert kernel.inexact == ("auto/fast", "auto/fast@sm_90a")
+    for mode in kernel.modes:
+        of, _, target = mode.partition("@")
+        code = kernel.module(tmp_path, mode).read_text()
+        assert code == f"{of} --iree-cuda-target={target or 'sm_80'}"
 
 
 def test_what_does_not_compile_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

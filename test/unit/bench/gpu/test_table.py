@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bankwise.bench.gpu.kernels import TimedKernel
-from bankwise.bench.gpu.modes import INEXACT_MODES, MODES
+from bankwise.bench.gpu.modes import INEXACT_MODES, MODES, mode_for
 from bankwise.bench.gpu.plot import svg
 from bankwise.bench.gpu.ratios import Mean, Ratios, failing
 from bankwise.bench.gpu.record import Conditions, Errors, Failure, Record, Reference, Row
@@ -62,6 +62,21 @@ def record(times: Mapping[tuple[str, str], float] = TIMES) -> Record:
         tuple(row(*case, time) for case, time in times.items()),
         tuple(Reference(*case, time) for case, time in LIBRARIES.items()),
     )
+
+
+def test_code_for_another_gpu_has_columns_and_failures_of_its_own() -> None:
+    exact, fast = (mode_for(mode, "sm_90a") for mode in ("auto/exact", "auto/fast"))
+    both = record({**TIMES, (BIG.name, exact): 5.0, (BIG.name, fast): 0.5})
+    kernels = tuple(kernel.also_for("sm_90a") for kernel in both.kernels)
+    both = replace(both, kernels=kernels)
+    head, _, *lines = section(markdown(both), "Attentions: times over those of stock")
+    assert head[4:] == ["fast", "exact (sm_90a code)", "fast (sm_90a code)"]
+    assert lines[0] == ["8x64x4_f16", "none", "0.75x", "0.50x", "0.25x", "1.25x", "0.12x"]
+    assert [(each.mode, each.what) for each in failing(both)] == [
+        *((each.mode, each.what) for each in failing(record())),
+        (exact, "slower than stock: 1.250x"),
+    ]
+    assert b"fast (sm_90a code)" in svg(both)
 
 
 def test_means_are_geometric_and_of_f16():
