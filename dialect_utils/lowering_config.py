@@ -150,11 +150,16 @@ def roots_in(function: ir.Operation) -> list[ir.Operation]:
 def multiplies_by_mma_sync(function: ir.Operation) -> bool:
     """Returns whether the configuration of an operation asks for the `mma.sync` of NVIDIA GPUs."""
     return any(
-        _MMA_SYNC in str(kind)
+        is_mma_sync(kind)
         for operation in operations_in(function)
         for attribute in attributes_of(operation).values()
         for kind in _instructions_in(attribute)
     )
+
+
+def is_mma_sync(kind: ir.Attribute) -> bool:
+    """Returns whether a kind of matrix instruction is a `mma.sync` of NVIDIA GPUs."""
+    return _MMA_SYNC in str(kind)
 
 
 _MMA_SYNC = "NV_MMA_SYNC"

@@ -25,6 +25,7 @@ from ..passes.contractions.transpose_bytes import TransposeBytes
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
 from ..passes.fragments.multiply_integers import MultiplyIntegers
 from ..passes.fragments.order_contractions import OrderContractions
+from ..passes.fragments.order_fragments import OrderFragments
 from ..passes.fragments.reload_operands import ReloadOperands
 from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
@@ -60,6 +61,7 @@ from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
 
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
 _PAD_CONVOLUTIONS = "iree-codegen-gpu-pad-convs"
+_PACK = "iree-codegen-gpu-pack-to-intrinsics"
 _COMBINE_SOURCES = "iree-codegen-combine-source-layout-transformation"
 _VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
 _VECTORIZE_COPIES = "iree-codegen-vectorize-memref-copy"
@@ -261,6 +263,7 @@ _START = Place(_BEFORE, TILING)
 _DISTRIBUTED_START = Place(_BEFORE, TILING, _VECTOR_DISTRIBUTE)
 _FUSED_START = Place(_BEFORE, TILING, _TILE_AND_FUSE)
 _CONVOLUTIONS = Place(_BEFORE, _PAD_CONVOLUTIONS, _TILE_AND_FUSE)
+_TILED_TO_INSTRUCTIONS = Place(_AFTER, _PACK)
 _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _VECTOR_ALLOCS = Place(_AFTER, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _SLICES = Place(_BEFORE, _COMBINE_SOURCES, _TILE_AND_FUSE)
@@ -294,6 +297,7 @@ STEPS: tuple[Step, ...] = (
     # The compiler may find that it cannot distribute a tile, in all modes.
     Step(_START, Retile, _retile, since="exact", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
+    Step(_TILED_TO_INSTRUCTIONS, OrderFragments, since="exact", by_mma_sync=True),
     Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, since="fast"),
     Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),
     # Register layouts, and the memory layouts of what a pipeline allocates before it prefetches.

@@ -15,6 +15,7 @@ from .contractions.transpose_bytes import TransposeBytes
 from .fragments.form_ldmatrix import FormLdmatrix
 from .fragments.multiply_integers import MultiplyIntegers
 from .fragments.order_contractions import OrderContractions
+from .fragments.order_fragments import OrderFragments
 from .fragments.reload_operands import ReloadOperands
 from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
@@ -56,6 +57,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     EnlargeMatmuls,
     Retile,
     TransposeContractions,
+    OrderFragments,
     ExcludeAbsentKeys,
     StageOperands,
     FoldTransposes,

@@ -134,8 +134,8 @@ class AttentionLoops:
     def rows_first(self) -> tuple[int, ...]:
         """Returns the loops in an order in which those of the output's rows precede others.
 
-        IREE 3.13 gives the fragments of `mma.sync` the order of their loops: with the summed loop
-        before that over rows, the registers of the first operand are mixed up.
+        Vectors of scores then have the keys as their last dimension, which is the form in which
+        later passes can do the most.
         """
         outer = sorted((*self.batch, *self.rows))
         return (*outer, *sorted((*self.head, *self.columns, self.keys)))
