@@ -37,6 +37,7 @@ from ..passes.registers.defer_lane_sums import DeferLaneSums
 from ..passes.registers.rename_registers import RenameRegisters
 from ..passes.shapes.exclude_absent_keys import ExcludeAbsentKeys
 from ..passes.shapes.fold_transposes import FoldTransposes
+from ..passes.shapes.peel_last_step import PeelLastStep
 from ..passes.shapes.restore_shapes import RestoreShapes
 from ..passes.shapes.stage_operands import StageOperands
 from ..passes.swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
@@ -349,6 +350,7 @@ STEPS: tuple[Step, ...] = (
     # The same for lanes that multiply, where they do so by tiles of ours.
     Step(_RESOLVED, ReloadOperands, _BY_LANES, since="fast", only=is_tiled_by_lanes),
     Step(_RESOLVED, OrderContractions, _BY_LANES, since="fast", only=is_tiled_by_lanes),
+    Step(_RESOLVED, PeelLastStep, since="fast", by_mma_sync=True),
     # What the instructions read and how they overlap is decided on while they are known.
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(_RESOLVED, NativeExp2, since="fast"),

@@ -27,6 +27,7 @@ from .registers.defer_lane_sums import DeferLaneSums
 from .registers.rename_registers import RenameRegisters
 from .shapes.exclude_absent_keys import ExcludeAbsentKeys
 from .shapes.fold_transposes import FoldTransposes
+from .shapes.peel_last_step import PeelLastStep
 from .shapes.restore_shapes import RestoreShapes
 from .shapes.stage_operands import StageOperands
 from .swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
@@ -83,6 +84,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     LoadAhead,
     ReloadOperands,
     OrderContractions,
+    PeelLastStep,
     MultiplyIntegers,
     VerifyLdsConflicts,
 )
