@@ -39,6 +39,7 @@ from ..passes.shapes.exclude_absent_keys import ExcludeAbsentKeys
 from ..passes.shapes.fold_transposes import FoldTransposes
 from ..passes.shapes.peel_last_step import PeelLastStep
 from ..passes.shapes.restore_shapes import RestoreShapes
+from ..passes.shapes.share_copies import ShareCopies
 from ..passes.shapes.stage_operands import StageOperands
 from ..passes.swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
 from ..passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
@@ -311,6 +312,7 @@ STEPS: tuple[Step, ...] = (
     *_swizzled(_UNROLLED, _early, by_mma_sync=False),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_DISTRIBUTION, FlattenSwizzleHints, by_mma_sync=False),
+    Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
     Step(_BEHIND_DISTRIBUTION, RestoreShapes, since="fast"),
     # The layouts of what is allocated later, and of functions that come lowered.
     *_swizzled(_DISTRIBUTED, _unhinted, by_mma_sync=False, stock_pads=True),

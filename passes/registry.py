@@ -29,6 +29,7 @@ from .shapes.exclude_absent_keys import ExcludeAbsentKeys
 from .shapes.fold_transposes import FoldTransposes
 from .shapes.peel_last_step import PeelLastStep
 from .shapes.restore_shapes import RestoreShapes
+from .shapes.share_copies import ShareCopies
 from .shapes.stage_operands import StageOperands
 from .swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
 from .swizzles.flatten_swizzle_hints import FlattenSwizzleHints
@@ -62,6 +63,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ExcludeAbsentKeys,
     StageOperands,
     FoldTransposes,
+    ShareCopies,
     RestoreShapes,
     RenameRegisters,
     DeferLaneSums,

@@ -260,10 +260,38 @@ def true_row(tensor: ir.Value) -> int | None:
         definition = defining_operation(tensor)
     if definition is None or definition.name != LOAD:
         return None
-    binding = defining_operation(definition.operands[0])
+    binding = binding_of(definition.operands[0])
+    return None if binding is None else _noted_row(binding)
+
+
+def true_row_of_buffer(buffer: ir.Value) -> int | None:
+    """Returns the true size of the last dimension of a whole buffer, enlarged or not.
+
+    None stands for a buffer that is not known; 1 for a size that the program computes.
+    """
+    binding = binding_of(buffer)
+    if binding is None or StridedBuffer.of(binding) is not None:
+        return None
+    return _noted_row(binding) or max(ir.MemRefType(binding.results[0].type).shape[-1], 1)
+
+
+def remembers_shape(buffer: ir.Value) -> bool:
+    """Returns whether a whole buffer has another true shape than it has now."""
+    binding = binding_of(buffer)
+    return binding is not None and _SHAPE in binding.attributes
+
+
+def binding_of(buffer: ir.Value) -> ir.Operation | None:
+    """Returns the binding that a value is all of."""
+    binding = defining_operation(buffer)
     while binding is not None and binding.name in WHOLE_VIEWS:
         binding = defining_operation(binding.operands[0])
-    if binding is None or binding.name != SUBSPAN or _SHAPE not in binding.attributes:
+    return binding if binding is not None and binding.name == SUBSPAN else None
+
+
+def _noted_row(binding: ir.Operation) -> int | None:
+    """Returns the last of the true sizes that an enlarged binding remembers."""
+    if _SHAPE not in binding.attributes:
         return None
     return max(list(ir.DenseI64ArrayAttr(binding.attributes[_SHAPE]))[-1], 1)
 

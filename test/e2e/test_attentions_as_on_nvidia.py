@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Passes for NVIDIA GPUs that any GPU can run: on the emulator their outputs keep every bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ml_dtypes import bfloat16
+
+from bankwise.emulator.counters import Counted
+from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.passes.numerics.native_exp2 import NativeExp2
+from bankwise.passes.shapes.peel_last_step import PeelLastStep
+from bankwise.passes.shapes.restore_shapes import RestoreShapes
+from bankwise.passes.shapes.share_copies import ShareCopies
+from bankwise.passes.swizzles.hint_vector_allocs import HintVectorAllocs
+from bankwise.runtime.emulated_run import run_emulated
+from bankwise.sweep.cases import target_flags
+
+from .test_odd_attentions import source
+
+# As there, tiles are no memory with hints yet when copies are shared.
+PLAIN = PipelineEdit.replace(HintVectorAllocs.name)
+SHARED = PipelineEdit.before(RestoreShapes.name, ShareCopies())
+PEELED = PipelineEdit.before(NativeExp2.name, PeelLastStep())
+
+
+@pytest.mark.parametrize(
+    ("sizes", "dtype", "mask", "ends_inside"),
+    [
+        # Rows are 9 and 11 times 16 bytes long, and rows of the tile in the LDS are longer.
+        ((128, 256, 72, 72), "f16", False, False),
+        ((64, 100, 88, 40), "bf16", True, True),
+        # Rows of 80 are rows of the tile; keys end inside a step.
+        ((48, 200, 80, 80), "f16", False, True),
+        # Rows begin at multiples of 8 and of 2 bytes; all keys are one step, and several.
+        ((33, 77, 100, 20), "f16", True, False),
+        ((20, 150, 75, 41), "f16", False, True),
+    ],
+)
+def test_shared_copies_and_peeled_steps_keep_every_bit(
+    sizes: tuple[int, int, int, int], dtype: str, mask: bool, ends_inside: bool
+) -> None:
+    rows, keys, head, columns = sizes
+    random = np.random.default_rng(3)
+    shapes = [(2, rows, head), (2, keys, head), (2, keys, columns), (2, rows, keys)]
+    kind = np.dtype(np.float16) if dtype == "f16" else np.dtype(bfloat16)
+    inputs = [random.standard_normal(each).astype(kind) for each in shapes[: 3 + mask]]
+    text, flags = source(*sizes, dtype, mask), target_flags("gfx942")
+    before, shared, peeled = (
+        run_emulated(text, flags, "auto/fast", inputs, edits=edits)
+        for edits in ((PLAIN,), (PLAIN, SHARED), (PLAIN, PEELED))
+    )
+    for other in (shared, peeled):
+        assert other.outputs[0].tobytes() == before.outputs[0].tobytes()
+    fewer, shorter = Counted.TRANSACTIONS, Counted.VALU
+    assert shared.counters[fewer] < before.counters[fewer]
+    assert (peeled.counters[shorter] < before.counters[shorter]) == ends_inside

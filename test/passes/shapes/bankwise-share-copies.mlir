@@ -1,0 +1,153 @@
+// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-share-copies,canonicalize))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+
+// 16 rows of 24 elements are 48 copies of 16 bytes, of which each of 32 lanes makes one, and 16 lanes make another.
+// Rows of the tile are rows of the buffer, so that copy c is element 8 c behind the tile's first one.
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [32, 1, 1] subgroup_size = 32>
+
+// CHECK-LABEL: func.func @whole_rows
+// CHECK-SAME:    %[[ROW:.+]]: index
+//   CHECK-DAG:   %[[FLAT:.+]] = hal.interface.binding.subspan {{.*}} : memref<1536xf16>
+//   CHECK-DAG:   %[[TILE:.+]] = memref.alloc()
+//       CHECK:   %[[T:.+]] = gpu.thread_id x
+//       CHECK:   affine.apply affine_map<()[s0] -> (s0 floordiv 3)>()[%[[T]]]
+//       CHECK:   affine.apply affine_map<()[s0] -> (s0 * 8 - (s0 floordiv 3) * 24)>()[%[[T]]]
+//       CHECK:   %[[BEGIN:.+]] = affine.linearize_index [%[[ROW]], %{{.+}}] by (64, 24)
+//       CHECK:   %[[FIRST:.+]] = affine.apply affine_map<()[s0, s1] -> (s0 + s1 * 8)>()[%[[BEGIN]], %[[T]]]
+//       CHECK:   vector.load %[[FLAT]][%[[FIRST]]] alignment = 16 : memref<1536xf16>, vector<8xf16>
+//       CHECK:   %[[HERE:.+]] = arith.minui %[[T]], %c15
+//       CHECK:   affine.apply affine_map<()[s0] -> ((s0 + 32) floordiv 3)>()[%[[HERE]]]
+//       CHECK:   %[[NEXT:.+]] = affine.apply affine_map<()[s0, s1] -> (s0 + s1 * 8 + 256)>()[%{{.+}}, %[[HERE]]]
+//       CHECK:   vector.load %[[FLAT]][%[[NEXT]]]
+//       CHECK:   vector.transfer_write %{{.+}}, %[[TILE]][%{{.+}}, %{{.+}}] {{.*}}vector<1x8xf16>
+//       CHECK:   %[[SOME:.+]] = arith.cmpi ult, %[[T]], %c16
+//       CHECK:   scf.if %[[SOME]] {
+//  CHECK-NEXT:     vector.transfer_write %{{.+}}, %[[TILE]][%{{.+}}, %{{.+}}] {{.*}}vector<1x8xf16>
+//  CHECK-NEXT:   }
+//   CHECK-NOT:   vector.transfer_write
+func.func @whole_rows(%first: index) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %p = ub.poison : f16
+  // expected-remark @+1 {{3 copies of a lane to memref<16x24xf16, #gpu.address_space<workgroup>> become 2}}
+  %m = memref.alloc() : memref<16x24xf16, #gpu.address_space<workgroup>>
+  %s = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<64x24xf16>
+  %g = memref.assume_alignment %s, 64 : memref<64x24xf16>
+  %t = gpu.thread_id x
+  %l:2 = affine.delinearize_index %t into (16, 2) : index, index
+  %r = affine.linearize_index [%l#0, %first] by (16, 1) : index
+  %w = affine.linearize_index disjoint [%l#0, %c0] by (16, 1) : index
+  %x0 = affine.linearize_index disjoint [%c0, %l#1, %c0] by (3, 2, 4) : index
+  %x1 = affine.linearize_index disjoint [%c1, %l#1, %c0] by (3, 2, 4) : index
+  %x2 = affine.linearize_index disjoint [%c2, %l#1, %c0] by (3, 2, 4) : index
+  %v0 = vector.transfer_read %g[%r, %x0], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  %v1 = vector.transfer_read %g[%r, %x1], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  %v2 = vector.transfer_read %g[%r, %x2], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  vector.transfer_write %v0, %m[%w, %x0] {in_bounds = [true, true]} : vector<1x4xf16>, memref<16x24xf16, #gpu.address_space<workgroup>>
+  vector.transfer_write %v1, %m[%w, %x1] {in_bounds = [true, true]} : vector<1x4xf16>, memref<16x24xf16, #gpu.address_space<workgroup>>
+  vector.transfer_write %v2, %m[%w, %x2] {in_bounds = [true, true]} : vector<1x4xf16>, memref<16x24xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// Rows of 20 elements in memory are 8 bytes apart from multiples of 16, and an enlarged buffer has 24: 96 copies of 8
+// bytes, each by its row and its column.
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [32, 1, 1] subgroup_size = 32>
+
+// CHECK-LABEL: func.func @enlarged_rows
+// CHECK-SAME:    %[[ROW:.+]]: index
+//       CHECK:   %[[G:.+]] = hal.interface.binding.subspan {{.*}} : memref<64x24xf16>
+//       CHECK:   %[[T:.+]] = gpu.thread_id x
+//       CHECK:   %[[R:.+]] = affine.apply affine_map<()[s0] -> (s0 floordiv 6)>()[%[[T]]]
+//       CHECK:   %[[C:.+]] = affine.apply affine_map<()[s0] -> (s0 * 4 - (s0 floordiv 6) * 24)>()[%[[T]]]
+//       CHECK:   %[[THERE:.+]] = arith.addi %[[R]], %[[ROW]]
+//       CHECK:   %[[V:.+]] = vector.transfer_read %[[G]][%[[THERE]], %[[C]]]{{.*}} vector<1x4xf16>
+//       CHECK:   affine.apply affine_map<()[s0] -> ((s0 + 32) floordiv 6)>()[%[[T]]]
+//       CHECK:   affine.apply affine_map<()[s0] -> ((s0 + 64) floordiv 6)>()[%[[T]]]
+//       CHECK:   vector.transfer_write %[[V]], %{{.+}}[%[[R]], %[[C]]]
+//       CHECK:   vector.transfer_write
+//       CHECK:   vector.transfer_write
+//   CHECK-NOT:   vector.transfer_write
+func.func @enlarged_rows(%first: index) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %p = ub.poison : f16
+  // expected-remark @+1 {{3 copies of a lane to memref<16x24xf16, #gpu.address_space<workgroup>> become 3}}
+  %m = memref.alloc() : memref<16x24xf16, #gpu.address_space<workgroup>>
+  %g = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) {bankwise.shape = array<i64: 60, 20>} : memref<64x24xf16>
+  %t = gpu.thread_id x
+  %l:2 = affine.delinearize_index %t into (16, 2) : index, index
+  %r = affine.linearize_index [%l#0, %first] by (16, 1) : index
+  %w = affine.linearize_index disjoint [%l#0, %c0] by (16, 1) : index
+  %x0 = affine.linearize_index disjoint [%c0, %l#1, %c0] by (3, 2, 4) : index
+  %x1 = affine.linearize_index disjoint [%c1, %l#1, %c0] by (3, 2, 4) : index
+  %x2 = affine.linearize_index disjoint [%c2, %l#1, %c0] by (3, 2, 4) : index
+  %v0 = vector.transfer_read %g[%r, %x0], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  %v1 = vector.transfer_read %g[%r, %x1], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  %v2 = vector.transfer_read %g[%r, %x2], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  vector.transfer_write %v0, %m[%w, %x0] {in_bounds = [true, true]} : vector<1x4xf16>, memref<16x24xf16, #gpu.address_space<workgroup>>
+  vector.transfer_write %v1, %m[%w, %x1] {in_bounds = [true, true]} : vector<1x4xf16>, memref<16x24xf16, #gpu.address_space<workgroup>>
+  vector.transfer_write %v2, %m[%w, %x2] {in_bounds = [true, true]} : vector<1x4xf16>, memref<16x24xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// Copies stay as they are where they are in order already, where the kernel may write what they read, where lanes copy
+// an element twice, where they begin at places of their own, where a lane may not write, and where one waits for
+// another.
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer>]>
+#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [32, 1, 1] subgroup_size = 32>
+
+// CHECK-LABEL: func.func @others
+// CHECK-COUNT-7: vector.transfer_write
+//     CHECK-NOT: vector.transfer_write
+func.func @others(%first: index, %some: i1) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  %a = memref.alloc() : memref<16x16xf16, #gpu.address_space<workgroup>>
+  // expected-remark @+1 {{stay as they are: a copy reads a binding that the kernel may write}}
+  %b = memref.alloc() : memref<16x8xf16, #gpu.address_space<workgroup>>
+  // expected-remark @+1 {{stay as they are: lanes do not copy each of its elements once}}
+  %c = memref.alloc() : memref<16x16xf16, #gpu.address_space<workgroup>>
+  // expected-remark @+1 {{stay as they are: lanes copy from places that are not known to lie together}}
+  %d = memref.alloc() : memref<16x8xf16, #gpu.address_space<workgroup>>
+  // expected-remark @+1 {{stay as they are: not all lanes may write what they read}}
+  %e = memref.alloc() : memref<16x8xf16, #gpu.address_space<workgroup>>
+  // expected-remark @+1 {{stay as they are: its copies are made one after the other}}
+  %f = memref.alloc() : memref<32x8xf16, #gpu.address_space<workgroup>>
+  %g = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<64x24xf16>
+  %h = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<64x24xf16>
+  %t = gpu.thread_id x
+  %l:2 = affine.delinearize_index %t into (16, 2) : index, index
+  %r = affine.linearize_index [%l#0, %first] by (16, 1) : index
+  %w = affine.linearize_index disjoint [%l#0, %c0] by (16, 1) : index
+  %far = affine.linearize_index [%l#0, %t] by (16, 1) : index
+  %x8 = affine.linearize_index disjoint [%l#1, %c0] by (2, 8) : index
+  %x4 = affine.linearize_index disjoint [%l#1, %c0] by (2, 4) : index
+  %wide = vector.transfer_read %g[%r, %x8], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x8xf16>
+  vector.transfer_write %wide, %a[%w, %x8] {in_bounds = [true, true]} : vector<1x8xf16>, memref<16x16xf16, #gpu.address_space<workgroup>>
+  %written = vector.transfer_read %h[%r, %x4], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  vector.transfer_write %written, %b[%w, %x4] {in_bounds = [true, true]} : vector<1x4xf16>, memref<16x8xf16, #gpu.address_space<workgroup>>
+  %half = vector.transfer_read %g[%r, %x4], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  vector.transfer_write %half, %c[%w, %x4] {in_bounds = [true, true]} : vector<1x4xf16>, memref<16x16xf16, #gpu.address_space<workgroup>>
+  %apart = vector.transfer_read %g[%far, %x4], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  vector.transfer_write %apart, %d[%w, %x4] {in_bounds = [true, true]} : vector<1x4xf16>, memref<16x8xf16, #gpu.address_space<workgroup>>
+  %guarded = vector.transfer_read %g[%r, %x4], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  scf.if %some {
+    vector.transfer_write %guarded, %e[%w, %x4] {in_bounds = [true, true]} : vector<1x4xf16>, memref<16x8xf16, #gpu.address_space<workgroup>>
+  }
+  %upper = vector.transfer_read %g[%r, %x4], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  %lower = vector.transfer_read %g[%r, %x4], %p {in_bounds = [true, true]} : memref<64x24xf16>, vector<1x4xf16>
+  vector.transfer_write %upper, %f[%w, %x4] {in_bounds = [true, true]} : vector<1x4xf16>, memref<32x8xf16, #gpu.address_space<workgroup>>
+  gpu.barrier memfence [#gpu.address_space<workgroup>]
+  vector.transfer_write %lower, %f[%w, %x4] {in_bounds = [true, true]} : vector<1x4xf16>, memref<32x8xf16, #gpu.address_space<workgroup>>
+  return
+}
