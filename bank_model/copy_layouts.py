@@ -111,29 +111,3 @@ def _layout(runs: Sequence[int], tile: Sequence[int], elements: int) -> NestedLa
         subgroup_strides=zeros,
         thread_strides=tuple(strides),
     )
-
-
-_SECTOR_BYTES, _RUN_BYTES = 32, 16
-
-
-def wasted_row_bytes(true_bytes: int, tile_bytes: int, threads: int) -> float:
-    """Returns the bytes that the copy of a row brings in vain, on the average over rows.
-
-    A transaction brings whole sectors of 32 bytes. Neighbouring lanes of an instruction copy a
-    segment of a row, of as many runs as divide both the row and the threads; a segment that begins
-    or ends inside a sector brings the rest of it too. Rows of 88 f16 are 11 runs of 16 bytes, and
-    as 11 and 128 have no common divisor, each lane copies on its own: 11 sectors of 32 bytes for
-    176 bytes.
-
-    Args:
-        true_bytes: of a row in memory.
-        tile_bytes: of a row of the tile, which may be longer.
-        threads: of the workgroup.
-    """
-    run = gcd(true_bytes, tile_bytes, _RUN_BYTES)
-    segment = gcd(tile_bytes // run, threads) * run
-    sectors = max(1.0, segment / _SECTOR_BYTES)
-    if segment > _SECTOR_BYTES // 2 and (true_bytes % _SECTOR_BYTES or segment % _SECTOR_BYTES):
-        # Every second row begins inside a sector.
-        sectors = segment / _SECTOR_BYTES + 0.5
-    return max(0.0, -(-true_bytes // segment) * sectors * _SECTOR_BYTES - true_bytes)

@@ -118,8 +118,6 @@ class Processor:
         issue_cycles: the cycles that another instruction takes of one of the 4 schedulers.
         fma_cycles: the cycles of a multiprocessor that a warp's f32 multiply-add takes; 0 where
             kernels of multiply-adds are not modelled.
-        wasted_bytes_a_cycle: how many bytes of sectors that copies touch in part a multiprocessor
-            can be brought in a cycle; infinite where that is not modelled.
         memory_bytes_a_cycle: the bytes that global memory moves in a cycle, for all
             multiprocessors, by the data sheets.
         measured: whether predictions were compared with measured times.
@@ -145,7 +143,6 @@ class Processor:
     outer_steps: float = 2.6
     launch_cycles: float = 2000.0
     fma_cycles: float = 0.0
-    wasted_bytes_a_cycle: float = math.inf
     memory_bytes_a_cycle: float = math.inf
 
 
@@ -489,8 +486,6 @@ def _nvidia_processor(
         # predicted.
         least_warps=1,
         fma_cycles=0.25,
-        # Fitted to 98 attentions with heads of 40 to 192 in other tiles (H200).
-        wasted_bytes_a_cycle=13.0,
         memory_bytes_a_cycle=gigabytes / 1.5,
         measured=measured,
     )

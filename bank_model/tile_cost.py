@@ -11,9 +11,6 @@ up to a few, other instructions. How long it takes is modelled so:
   `issue_cycles` per instruction of a scheduler. The units work side by side, so that the longest
   counts most: t = (matrix^4 + lds^4 + issue^4)^(1/4). Two units that are equally busy get in each
   other's way: t is 1.19 times either.
-* **Sectors.** Global memory comes in sectors of 32 bytes. Lanes that copy parts of sectors, as one
-  lane a row does with rows of 11 x 16 bytes, bring bytes in vain, `wasted_bytes_a_cycle` of a
-  cycle, which count as one more unit.
 * **Latency.** A step cannot be shorter than what one warp does one after the other: it waits for
   the copies and the barrier (`wait_cycles`; 3 times as long where copies and matrix
   instructions do not overlap; half of it where copies are issued three steps ahead, and another
@@ -59,7 +56,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .copy_layouts import wasted_row_bytes
 from .targets import Processor
 
 _SPILLED_PER_REGISTER = 1.4
@@ -86,8 +82,6 @@ class TileWork:
         lds_bytes: the LDS of a workgroup, slots of overlapped copies included.
         slots: how many steps' tiles the LDS holds; 1 if copies are not overlapped.
         multiply_adds: those of a lane per step that no matrix instruction computes.
-        wasted_bytes: what copies of a step bring and do not ask for, because they touch parts of
-            sectors.
     """
 
     workgroups: int
@@ -101,7 +95,6 @@ class TileWork:
     lds_bytes: int
     slots: int
     multiply_adds: float = 0.0
-    wasted_bytes: float = 0.0
 
 
 def concurrent_workgroups(work: TileWork, processor: Processor) -> int:
@@ -135,8 +128,7 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
     lds = workgroups * work.lds_cycles + warps * 2 * spilled
     issue = warps * instructions / 4 * processor.issue_cycles
     scalar = warps * work.multiply_adds * processor.fma_cycles
-    wasted = workgroups * work.wasted_bytes / processor.wasted_bytes_a_cycle
-    busy = (matrix**4 + lds**4 + (scalar + issue) ** 4 + wasted**4) ** (1 / 4)
+    busy = (matrix**4 + lds**4 + (scalar + issue) ** 4) ** (1 / 4)
     latency = (
         processor.wait_cycles * _wait(work.slots, workgroups)
         + work.matrix_instructions * processor.matrix_latency
@@ -230,8 +222,6 @@ class AttentionShape:
         element_bytes: bytes of an element of Q, K and V.
         exponential: instructions of an exponential.
         reloads: whether the kernel can read Q again in every step, where registers are short.
-        true_head, true_columns: the columns of K and of V in memory, where `head` and `columns`
-            count zeros behind them; 0 where they do not.
         depth: the summed elements of the scores' matrix instruction, where lanes load operands as
             they lie in the LDS; 0 where `ldmatrix` gives each lane 16 bytes.
     """
@@ -244,8 +234,6 @@ class AttentionShape:
     element_bytes: int = 2
     exponential: float = 1.0
     reloads: bool = False
-    true_head: int = 0
-    true_columns: int = 0
     depth: int = 0
 
 
@@ -289,7 +277,7 @@ def _attention_work(
     query_registers = rows * shape.head * size / (4 * lanes)
     copied = tile.keys * (shape.head + tile.columns) * size
     queries = tile.rows * shape.head * size
-    volume, threads = math.prod(instruction), lanes * tile.warps
+    volume = math.prod(instruction)
     # Each lane gets 16 bytes from a copy.
     copies = copied / (_VECTOR_BYTES * lanes * tile.warps)
     loaded, read = _operand_loads(shape, tile, instruction)
@@ -315,13 +303,6 @@ def _attention_work(
         + (4 if tile.slots > 1 else 0),
         lds_bytes=queries + tile.slots * copied,
         slots=tile.slots,
-        wasted_bytes=tile.keys
-        * (
-            wasted_row_bytes((shape.true_head or shape.head) * size, shape.head * size, threads)
-            + wasted_row_bytes(
-                (shape.true_columns or shape.columns) * size, tile.columns * size, threads
-            )
-        ),
     )
 
 

@@ -235,14 +235,12 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     Attributes:
         scores, outputs: rows, columns and summed elements of the instruction of each contraction.
         kinds: the instructions, where the operation has no configuration with them yet.
-        true_rows: the columns of K and of V in memory, where their loops are longer; otherwise 0.
     """
 
     loops: AttentionLoops
     scores: tuple[int, int, int]
     outputs: tuple[int, int, int]
     kinds: ContractionKinds | None = None
-    true_rows: tuple[int, int] = (0, 0)
 
     multiplied: ClassVar[tuple[int, ...]] = (Q, K, V)
     sizes_differ: ClassVar[str] = "the elements of Q, K and V differ in size"
@@ -319,13 +317,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         if len(self.loops.columns) == 1:
             multiples |= {self.loops.columns[0]: tile.columns}
         extents = rounded_up(self.of_whole_instructions().extents, multiples)
-        return replace(
-            self,
-            extents=extents,
-            tile=tile,
-            true_rows=(self.head, self.columns),
-            multiples=multiples,
-        )
+        return replace(self, extents=extents, tile=tile, multiples=multiples)
 
     def _extents(self, loops: Sequence[int]) -> list[int]:
         return [self.extents[loop] for loop in loops]
@@ -365,8 +357,6 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             element_bytes=self.element_bytes,
             exponential=circumstances.exponential,
             reloads=circumstances.reloads,
-            true_head=self.true_rows[0],
-            true_columns=self.true_rows[1],
             depth=0 if circumstances.ldmatrix else self.scores[2],
         )
         return attention_work(shape, tile, circumstances.processor, self.outputs)

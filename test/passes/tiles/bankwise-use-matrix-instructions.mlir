@@ -22,13 +22,13 @@ func.func @head_96(%q: tensor<24x2048x96xf16>, %k: tensor<24x2048x96xf16>, %v: t
 // sizes, and bindings remember the true ones.
 
 // CHECK-LABEL: func.func @sizes_of_no_tile
-// CHECK-SAME:    bankwise.enlarged_bindings = ["0 : index memref<16x128x80xf16>", "1 : index memref<16x96x80xf16>", "2 : index memref<16x96x80xf16>", "3 : index memref<16x128x80xf16>"]
+// CHECK-SAME:    bankwise.enlarged_bindings = ["0 : index memref<16x96x80xf16>", "1 : index memref<16x96x80xf16>", "2 : index memref<16x96x72xf16>", "3 : index memref<16x96x72xf16>"]
 // CHECK-SAME:    bankwise.keys = array<i64: 70, 96>
-// CHECK:         hal.interface.binding.subspan {{.*}} binding(0) {{.*}} {bankwise.shape = array<i64: 16, 77, 72>} : memref<16x128x80xf16>
-// CHECK:         iree_codegen.load_from_buffer {{.*}} -> tensor<16x128x80xf16>
-// CHECK:         workgroup = [1, 64, 0, 0, 80]
-// CHECK:         linalg.generic {{.*}} outs(%{{.+}} : tensor<16x128x80xf16>)
-// CHECK:         iree_codegen.store_to_buffer {{.*}} into memref<16x128x80xf16>
+// CHECK:         hal.interface.binding.subspan {{.*}} binding(0) {{.*}} {bankwise.shape = array<i64: 16, 77, 72>} : memref<16x96x80xf16>
+// CHECK:         iree_codegen.load_from_buffer {{.*}} -> tensor<16x96x80xf16>
+// CHECK:         workgroup = [1, 32, 0, 0, 72]
+// CHECK:         linalg.generic {{.*}} outs(%{{.+}} : tensor<16x96x72xf16>)
+// CHECK:         iree_codegen.store_to_buffer {{.*}} into memref<16x96x72xf16>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
 func.func @sizes_of_no_tile() attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
   %c0 = arith.constant 0 : index
@@ -45,7 +45,7 @@ func.func @sizes_of_no_tile() attributes {hal.executable.target = #hal.executabl
   %em = tensor.empty() : tensor<16x77xf32>
   %o = linalg.fill ins(%zero : f32) outs(%eo : tensor<16x77x72xf32>) -> tensor<16x77x72xf32>
   %m = linalg.fill ins(%zero : f32) outs(%em : tensor<16x77xf32>) -> tensor<16x77xf32>
-  // expected-remark @+1 {{tile of a workgroup: 64 rows x 80 columns, 32 keys a step, 4 warps, by matrix instructions in the place of scalar ones}}
+  // expected-remark @+1 {{tile of a workgroup: 32 rows x 72 columns, 32 keys a step, 2 warps, by matrix instructions in the place of scalar ones}}
   %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>]> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 32]}>} ins(%q, %k, %v, %scale : tensor<16x77x72xf16>, tensor<16x70x72xf16>, tensor<16x70x72xf16>, f16) outs(%o, %m, %m : tensor<16x77x72xf32>, tensor<16x77xf32>, tensor<16x77xf32>) {
   ^bb0(%score: f32):
     iree_linalg_ext.yield %score : f32

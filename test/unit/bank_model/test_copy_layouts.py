@@ -15,7 +15,6 @@ from bankwise.bank_model.copy_layouts import (
     best_copy_layout,
     copy_layouts,
     transactions,
-    wasted_row_bytes,
 )
 from bankwise.bank_model.nested_layout import TilePart
 from bankwise.bank_model.targets import AccessKind, target
@@ -66,19 +65,3 @@ def test_accesses_are_no_wider_than_what_rows_are_aligned_to() -> None:
 def test_threads_that_cannot_share_a_tile_evenly_have_no_layout() -> None:
     part = TilePart(LdsTile((3, 8), 16))
     assert best_copy_layout(target("sm_80"), part, (3, 8), 128, 8) is None
-
-
-@pytest.mark.parametrize("columns", [64, 72, 80, 88, 96, 104, 112, 120, 128, 160, 192])
-def test_wasted_bytes_are_those_of_the_best_layout_s_transactions(columns: int) -> None:
-    chip, part = target("sm_80"), TilePart(LdsTile((64, columns), 16))
-    best = best_copy_layout(chip, part, (64, columns), 128, columns)
-    assert best is not None
-    brought = transactions(chip, best, part, 128) * chip.transaction_bytes
-    row = 2 * columns
-    assert brought == 64 * (row + wasted_row_bytes(row, row, 128))
-
-
-def test_rows_of_a_tile_that_is_longer_than_memory_waste_less() -> None:
-    assert wasted_row_bytes(176, 176, 128) == 176
-    assert wasted_row_bytes(176, 192, 128) == 64
-    assert wasted_row_bytes(128, 128, 128) == 0
