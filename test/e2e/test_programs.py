@@ -54,6 +54,7 @@ def program(name: str) -> Program:
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "target"),
     [*FAST, *(pytest.param(*each, marks=pytest.mark.nightly) for each in BY_NIGHT)],
