@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,8 +69,11 @@ class TimedKernel:
         return self.name.removeprefix(f"{self.function}_")
 
     def module(self, directory: Path, mode: str) -> Path:
-        """Returns the path of the module that a mode compiles."""
-        return directory / f"{self.name}.{mode.replace('/', '_')}.vmfb"
+        """Returns the path of the module that a mode compiles.
+
+        It has no "@", behind which `iree-run-module` looks for something else.
+        """
+        return directory / f"{self.name}.{re.sub('[/@]', '_', mode)}.vmfb"
 
     def case(self, series: str) -> str:
         """Returns what names the kernel in a mode, or in another library."""

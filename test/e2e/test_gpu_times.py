@@ -114,6 +114,7 @@ def test_code_for_another_gpu_stands_beside_in_modes_of_its_own(
     assert kernel.inexact == ("auto/fast", "auto/fast@sm_90a")
     for mode in kernel.modes:
         of, _, target = mode.partition("@")
+        assert "@" not in kernel.module(tmp_path, mode).name
         code = kernel.module(tmp_path, mode).read_text()
         assert code == f"{of} --iree-cuda-target={target or 'sm_80'}"
 
