@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from ..bank_model.targets import target
+from ..bank_model.targets import target_named
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity
 from ..dialect_utils.operations import operations_in
 from ..passes.base import PassContext
@@ -108,7 +108,7 @@ def optimize(settings: OptSettings) -> bool:
         UnknownTargetError: our passes do not know the test target.
     """
     if settings.test_target and any(isinstance(p, OurPass) for p in settings.pieces):
-        target(settings.test_target)
+        target_named(settings.test_target)
     if settings.emit_bytecode and is_terminal(settings.output):
         raise OptError(
             "bytecode is not written to a terminal: name a file with -o, or redirect the output"

@@ -37,7 +37,7 @@ from ..bank_model.layouts import (
 )
 from ..bank_model.least_cycles import least_cycles
 from ..bank_model.map_folding import FoldedMap, folded_map, instruction_of
-from ..bank_model.targets import AccessKind, Target, target
+from ..bank_model.targets import AccessKind, Target, target_named
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
 from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
@@ -307,7 +307,7 @@ def _chip(function: ir.Operation, launch: Launch | None, arch: str | None) -> Ta
     """
     if arch is None:
         return lds_model(function, None)[0]
-    chip = target(arch)
+    chip = target_named(arch)
     if launch is None:
         raise Refusal("the function has no translation_info with workgroup and subgroup size")
     if launch.subgroup_size != chip.wave_size:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from ..bank_model.targets import UnknownTargetError, target
+from ..bank_model.targets import UnknownTargetError, target_named
 from ..iree_plugin.atomic_file import OutputError, check_output, write_output
 from ..report.formats import rendered
 from ..report.measured.dispatches import MeasuredFileError
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         settings = parse_report_arguments(arguments)
         if settings.target is not None:
-            target(settings.target)
+            target_named(settings.target)
         check_output(settings.output)
         for file in settings.measured:  # Before a compile that may take long.
             read_measured(file)

@@ -1,4 +1,5 @@
 // RUN: bankwise-opt %s --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-retile))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=a100 --pass-pipeline='builtin.module(func.func(bankwise-retile))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 // RUN: bankwise-opt %s --iree-gpu-test-target=sm_89 --pass-pipeline='builtin.module(func.func(bankwise-retile))' --mlir-print-local-scope --bankwise-remarks 2>&1 | FileCheck %s --check-prefix=UNMEASURED
 // RUN: bankwise-opt %s --iree-gpu-test-target=sm_89 --pass-pipeline='builtin.module(func.func(bankwise-retile{mode=on other-order native-exponentials}))' --mlir-print-local-scope | FileCheck %s --check-prefix=ON
 
