@@ -2,9 +2,10 @@
 """What functions would gain from the level `fast`, which a compile at another level says once.
 
 The levels `layout` and `exact` keep the order of sums, and with it the kernels of attentions that
-IREE computes one row at a time, and of matmuls of dynamic sizes, of which it computes one element
-at a time. The level `fast` may compute them up to a hundred times as fast: nobody shall have to
-find that out with a profiler.
+IREE computes one row at a time, of matmuls of dynamic sizes, of which it computes one element at a
+time, and of those of f32 that read operands from global memory alone on NVIDIA GPUs. The level
+`fast` may compute them up to a hundred times as fast: nobody shall have to find that out with a
+profiler.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ..passes.tiles.merge_blocked_sizes import merges_sizes
 from ..passes.tiles.scalar_attention import scalar_attention
 from ..passes.tiles.tile_by_lanes import TileByLanes, has_instruction, lane_attention
 from ..passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
+from ..passes.tiles.tile_matmuls_by_lanes import TileMatmulsByLanes, lane_matmul
 from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions, matrix_attention
 from .compile_settings import LEVELLED, LEVELS, Mode
 
@@ -44,7 +46,7 @@ class Advice:
         function: its name.
         pass_name: the pass that would change it.
         times: the predicted microseconds as it is and at the level `fast`; None where there is no
-            prediction, as for a matmul of sizes that only the program knows.
+            prediction, as for a matmul.
         kind: what it computes, `attention` or `matmul`.
     """
 
@@ -76,8 +78,8 @@ def advise(function: ir.Operation, name: str, mode: Mode, context: PassContext) 
         return None
     if advice is None or context.users_configuration():
         return None
-    part = "row" if advice.kind == _ATTENTION else "element"
-    reason = f"scalar instructions compute one {part} at a time; the level {_FAST} does not"
+    part = "one row at a time" if advice.kind == _ATTENTION else "without tiles of its operands"
+    reason = f"scalar instructions compute it {part}; the level {_FAST} does not"
     if advice.times is not None:
         now, then = advice.times
         reason += f", and is predicted to take {then:.1f} us of {now:.1f} us"
@@ -96,8 +98,11 @@ def _advice(function: ir.Operation, name: str) -> Advice | None:
     """
     attention = scalar_attention(function)
     if attention is None:
-        is_dynamic = merges_sizes(function) or dynamic_matmul(function, None) is not None
-        return Advice(name, TileDynamicMatmuls.name, None, _MATMUL) if is_dynamic else None
+        by_lanes = lane_matmul(function, None) is not None
+        if by_lanes or merges_sizes(function) or dynamic_matmul(function, None) is not None:
+            tiling = TileMatmulsByLanes if by_lanes else TileDynamicMatmuls
+            return Advice(name, tiling.name, None, _MATMUL)
+        return None
     circumstances = TileByLanes().circumstances(function)
     if has_instruction(function, attention):
         found, pass_name = matrix_attention(function, circumstances), UseMatrixInstructions.name
@@ -138,8 +143,7 @@ def advice_text(given: Sequence[Advice], flag: str) -> str:
 
 
 def _counted(count: int, kind: str) -> str:
-    of = " of dynamic sizes" if kind == _MATMUL else ""
-    return f"{count} {kind}{'' if count == 1 else 's'}{of}"
+    return f"{count} {kind}{'' if count == 1 else 's'}"
 
 
 def _faster(given: Sequence[Advice]) -> str:

@@ -55,6 +55,7 @@ from ..passes.tiles.merge_blocked_sizes import MergeBlockedSizes
 from ..passes.tiles.retile import Retile, RetileMode
 from ..passes.tiles.tile_by_lanes import TileByLanes
 from ..passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
+from ..passes.tiles.tile_matmuls_by_lanes import TileMatmulsByLanes
 from ..passes.tiles.transpose_contractions import TransposeContractions
 from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from .compile_settings import LEVELLED, LEVELS, MITIGATIONS, Mode
@@ -289,6 +290,7 @@ STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
+    Step(_START, TileMatmulsByLanes, _overlapping, since="fast", optional=True),
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
     Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
     Step(_CONVOLUTIONS, ImplicitGemm, since="exact", by_mma_sync=True, optional=True),

@@ -45,6 +45,7 @@ from .tiles.retile import Retile
 from .tiles.split_keys import SplitKeys
 from .tiles.tile_by_lanes import TileByLanes
 from .tiles.tile_dynamic_matmuls import TileDynamicMatmuls
+from .tiles.tile_matmuls_by_lanes import TileMatmulsByLanes
 from .tiles.transpose_contractions import TransposeContractions
 from .tiles.use_matrix_instructions import UseMatrixInstructions
 
@@ -53,6 +54,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     UseMatrixInstructions,
     TileByLanes,
     MergeBlockedSizes,
+    TileMatmulsByLanes,
     TileDynamicMatmuls,
     CarryIntegers,
     ImplicitGemm,

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from iree.compiler import ir
 
@@ -35,10 +37,13 @@ from ...dialect_utils.lowering_config import (
     roots_in,
 )
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
-from .attention_tiles import BASIS, basis_attribute, promoting
-from .matmul_tiles import GENERIC, WarpTiledMatmul, is_filled
+from .attention_tiles import BASIS, basis_attribute, promoting, rounded_up
+from .matmul_tiles import GENERIC, PROMOTED, WarpTiledMatmul, is_filled
+from .scalar_attention import LANE_BASIS
 from .scalar_contractions import multiplies_and_adds
-from .tiled_operation import Circumstances, Maps, loop_sizes
+from .tiled_operation import Circumstances, Maps, TiledOperation, loop_sizes
+
+Tiled = TypeVar("Tiled", bound=TiledOperation[Any])
 
 _OPERANDS = 3
 _TYPICAL_SIZES = (32, 256, 2048)
@@ -76,13 +81,6 @@ class DynamicMatmul(WarpTiledMatmul):
         info = changed_info(self.launch.with_warps(tile.warps), pipeline=pipeline)
         return {CONFIG: config.attribute(context), TRANSLATION_INFO: info}
 
-    def with_typical(self, size: int) -> DynamicMatmul:
-        """Returns the matmul with loops of a typical size where the program computes them."""
-        extents = [
-            size if loop in self.computed else each for loop, each in enumerate(self.extents)
-        ]
-        return replace(self, extents=tuple(extents))
-
 
 def dynamic_matmul(
     function: ir.Operation, circumstances: Circumstances | None, test_target: str | None = None
@@ -98,37 +96,67 @@ def dynamic_matmul(
     root = scalar_matmul_root(function)
     if root is None:
         return None
-    maps = loops_of(root)
-    sizes = loop_sizes(root, maps, range(_OPERANDS))
-    computed = frozenset(loop for loop, size in enumerate(sizes) if size == DYNAMIC)
-    if not computed:
+    loops = ScalarLoops.of(function, root)
+    if not loops.computed:
         return None
-    if not is_filled(root.operands[2], function):
-        raise Refusal("it adds to a matrix from memory")
-    extents = tuple(_ROUND if loop in computed else size for loop, size in enumerate(sizes))
-    loops = _tiled_loops(maps, extents, computed)
-    if sorted(loops) != list(loops):
-        # IREE 3.13 would give the fragments of `mma.sync` the order of the loops.
-        raise Refusal("its rows, columns and summed elements are loops in another order")
     kind = matrix_instruction(function, root, test_target)
     shape = LoweringConfig({MMA_KIND: kind}).instruction
     tile, launch = MatmulTile(1, 1, _STEP, 1, 1), WarpLaunch.as_row(function)
-    matmul = DynamicMatmul(root, extents, launch, tile, loops, shape, kind, computed=computed)
+    of_root = (root, loops.extents, launch, tile, loops.tiled, shape, kind)
+    matmul = DynamicMatmul(*of_root, computed=loops.computed)
     tiles = [each for each in matmul.enlarging_candidates() if matmul.enlarged(each).takes(each)]
-    best = min(tiles, key=lambda tile: _cost(matmul, tile, circumstances), default=None)
-    if best is None or _cost(matmul, best, circumstances) == math.inf:
+    enlarged = [matmul.enlarged(each) for each in tiles]
+    best = fastest(enlarged, circumstances)
+    if best is None:
         raise Refusal("no tile of matrix instructions fits in the LDS")
-    tiled = matmul.enlarged(best)
-    return tiled, _enlarged(tiled)
+    return best, rounded_shapes(best, best.loops)
+
+
+@dataclass(frozen=True)
+class ScalarLoops:
+    """The loops of a matmul that IREE computes by scalar instructions.
+
+    Attributes:
+        extents: how long each loop is, and `_ROUND` where the program computes that.
+        computed: the loops whose lengths the program computes.
+        tiled: those over rows, columns and summed elements that a tile has more than one of.
+    """
+
+    extents: tuple[int, ...]
+    computed: frozenset[int]
+    tiled: tuple[int, int, int]
+
+    @staticmethod
+    def of(function: ir.Operation, root: ir.Operation) -> ScalarLoops:
+        """Returns the loops of the matmul that decides on the workgroups of a function.
+
+        Raises:
+            Refusal: it cannot be tiled otherwise than IREE does.
+        """
+        maps = loops_of(root)
+        sizes = loop_sizes(root, maps, range(_OPERANDS))
+        computed = frozenset(loop for loop, size in enumerate(sizes) if size == DYNAMIC)
+        if not is_filled(root.operands[2], function):
+            raise Refusal("it adds to a matrix from memory")
+        extents = tuple(_ROUND if loop in computed else size for loop, size in enumerate(sizes))
+        loops = _tiled_loops(maps, extents, computed)
+        if sorted(loops) != list(loops):
+            # IREE 3.13 would give the fragments of `mma.sync` the order of the loops.
+            raise Refusal("its rows, columns and summed elements are loops in another order")
+        return ScalarLoops(extents, computed, loops)
 
 
 def scalar_matmul_root(function: ir.Operation) -> ir.Operation | None:
-    """Returns the matmul that decides on the workgroups of a function, if it is by scalars."""
+    """Returns the matmul that decides on the workgroups of a function, if it is by scalars.
+
+    One whose lanes have tiles of operands in the LDS is none.
+    """
     roots = roots_in(function)
     if len(roots) != 1 or roots[0].name != GENERIC or len(roots[0].operands) != _OPERANDS:
         return None
     (root,) = roots
-    if MMA_KIND in LoweringConfig.of(root.attributes[CONFIG]).entries:
+    entries = LoweringConfig.of(root.attributes[CONFIG]).entries
+    if MMA_KIND in entries or {LANE_BASIS, PROMOTED} <= entries.keys():
         return None
     return root if any(multiplies_and_adds(root, *body) for body in _BODIES) else None
 
@@ -192,19 +220,39 @@ def _depth(kind: ir.Attribute) -> int:
     return LoweringConfig({MMA_KIND: kind}).instruction[2]
 
 
-def _cost(matmul: DynamicMatmul, tile: MatmulTile, circumstances: Circumstances | None) -> float:
-    """Returns the logarithm of the predicted time in the mean over typical sizes."""
+def fastest(tiled: Sequence[Tiled], circumstances: Circumstances | None) -> Tiled | None:
+    """Returns the operation with the tile that is predicted to take the least time.
+
+    Where the program computes sizes, that is in the geometric mean over typical ones. None stands
+    for tiles of which none fits in the LDS.
+
+    Args:
+        tiled: the operation with each of its tiles, and sizes that the tile divides.
+        circumstances: None for a GPU without a model, where the first tile is taken.
+    """
     if circumstances is None:
-        return 0.0
+        return tiled[0] if tiled else None
+    known = circumstances
+    best = min(tiled, key=lambda each: _cost(each, known), default=None)
+    return None if best is None or _cost(best, known) == math.inf else best
+
+
+def _cost(tiled: TiledOperation[Any], circumstances: Circumstances) -> float:
+    """Returns the logarithm of the predicted time in the mean over typical sizes."""
     total = 0.0
     for size in _TYPICAL_SIZES:
-        enlarged = matmul.with_typical(size).enlarged(tile)
-        total += math.log(circumstances.time(circumstances.work(enlarged, tile)))
+        typical = tiled.with_typical(size)
+        extents = rounded_up(typical.extents, tiled.multiples)
+        work = circumstances.work(replace(typical, extents=extents), tiled.tile)
+        total += math.log(circumstances.time(work))
     return total
 
 
-def _enlarged(matmul: DynamicMatmul) -> EnlargedShapes:
-    """Returns the shapes that values get.
+def rounded_shapes(matmul: TiledOperation[Any], loops: tuple[int, int, int]) -> EnlargedShapes:
+    """Returns the shapes that values get with the sizes of a matmul.
+
+    Args:
+        loops: those over rows, columns and summed elements.
 
     Raises:
         Refusal: something uses the matmul or its operands that cannot have other sizes.
@@ -212,7 +260,7 @@ def _enlarged(matmul: DynamicMatmul) -> EnlargedShapes:
     maps, operation = loops_of(matmul.operation), matmul.operation
     shapes = enlarged_shapes(operation, maps, dict(enumerate(matmul.sizes)))
     true = loop_sizes(operation, maps, range(_OPERANDS))
-    if true[matmul.loops[2]] != matmul.sizes[matmul.loops[2]]:
+    if true[loops[2]] != matmul.sizes[loops[2]]:
         for number in matmul.multiplied:
             check_zeros(operation.operands[number], shapes)
     return shapes

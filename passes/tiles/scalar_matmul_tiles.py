@@ -51,8 +51,8 @@ _STEPS = (8, 16, 32)
 _THREADS = ((8, 8), (8, 4), (4, 8), (4, 4))
 _LEAST_WARPS = 2
 """The fewest warps of a tile that was compared with measured times."""
-_MOST_THREADS = 256
-_MOST_MULTIPLY_ADDS = 2048
+MOST_THREADS = 256
+MOST_MULTIPLY_ADDS = 2048
 """The most multiply-adds of a thread per step: their code, which is unrolled, takes 32 KiB."""
 _MOST_ELEMENTS = 64
 """The most elements of a thread that IREE computes by vectors of all of them."""
@@ -95,8 +95,8 @@ class ThreadTiledMatmul(TiledOperation[ScalarTile]):
             or tile.rows % tile.thread_rows
             or tile.columns % tile.thread_columns
             or tile.threads % self.launch.warp_size
-            or tile.threads > _MOST_THREADS
-            or tile.thread_rows * tile.thread_columns * tile.summed > _MOST_MULTIPLY_ADDS
+            or tile.threads > MOST_THREADS
+            or tile.thread_rows * tile.thread_columns * tile.summed > MOST_MULTIPLY_ADDS
             or tile.rows * tile.summed % (tile.threads * vector)
             or tile.columns * tile.summed % (tile.threads * vector)
         )
@@ -161,12 +161,27 @@ def thread_tiled_matmul(function: ir.Operation) -> ThreadTiledMatmul | None:
         root, contraction.extents, WarpLaunch.as_row(function), _tile(contraction), contraction
     )
     tile = matmul.tile
-    rows, columns, summed = matmul.shape
-    if rows % tile.rows or columns % tile.columns or summed % tile.summed:
+    if not _divides(tile, matmul.shape):
         raise Refusal("its tiles do not divide its sizes")
     if not 1 < tile.thread_rows * tile.thread_columns <= _MOST_ELEMENTS:
         raise Refusal("its threads add products that are rounded before")
     return matmul
+
+
+def divided_by_tile(root: ir.Operation) -> bool:
+    """Returns whether the tile that IREE gave a matmul of f32 divides its sizes.
+
+    Raises:
+        Refusal: it is of another form than this module describes.
+    """
+    contraction = scalar_contraction(root, "arith.mulf", "arith.addf")
+    row, column, summed = (contraction.extents[loop] for loop in contraction.loops)
+    return _divides(_tile(contraction), (row, column, summed))
+
+
+def _divides(tile: ScalarTile, shape: tuple[int, int, int]) -> bool:
+    parts = (tile.rows, tile.columns, tile.summed)
+    return not any(size % part for size, part in zip(shape, parts, strict=True))
 
 
 def _tile(contraction: ScalarContraction) -> ScalarTile:

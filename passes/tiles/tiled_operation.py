@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from iree.compiler import ir
 
@@ -156,6 +156,13 @@ class TiledOperation(ABC, Generic[Tile]):
     def sizes(self) -> tuple[int, ...]:
         """Returns how long the loops are, as `passes/shapes/enlarged_shapes.py` writes sizes."""
         return written_sizes(self.extents, self.computed, self.multiples)
+
+    def with_typical(self, size: int) -> Self:
+        """Returns the operation with loops of a typical size where the program computes them."""
+        extents = (
+            size if loop in self.computed else each for loop, each in enumerate(self.extents)
+        )
+        return replace(self, extents=tuple(extents))
 
     @property
     def handicap(self) -> float:

@@ -36,7 +36,7 @@ def test_of_many_functions_the_first_are_named() -> None:
 def test_matmuls_without_a_prediction_are_told_from_attentions() -> None:
     matmuls = [Advice(name, "pass", None, "matmul") for name in ("m0", "m1")]
     assert advice_text([Advice("a", "pass", (600.0, 20.0)), *matmuls], FLAG) == (
-        "1 attention and 2 matmuls of dynamic sizes keep IREE's scalar instructions, and would run "
+        "1 attention and 2 matmuls keep IREE's scalar instructions, and would run "
         f"faster (attentions 30x, predicted) with {FLAG} (outputs right to rounding, not bitwise "
         "equal): a, m0, m1"
     )

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lets the lanes of a workgroup share matmuls that have no matrix instruction.
+
+NVIDIA GPUs have none for f32. Where the number of rows is known only when the program runs,
+IREE 3.13 computes each element of the result by a workgroup of its own, whose lanes share the sum,
+or by a lane of its own. Where no tile divides the sizes, each lane reads its operands from global
+memory:
+
+    lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 8], thread = [1, 16, 0],
+        workgroup = [32, 128, 1]}>
+
+This pass gives a workgroup a tile of the result, which stages its operands in the LDS and of which
+each lane multiplies a part (`passes/tiles/lane_matmuls.py`), with the sizes that are predicted to
+take the least time. Sizes are rounded up to whole tiles (`passes/shapes/enlarged_shapes.py`). Where
+they are known, and IREE's tile divides them, `bankwise-retile` does the same, and the bits stay.
+
+Sums are made in another order than without the pass: outputs are right to rounding.
+
+Runs on the configured function, before its pipeline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...bank_model.tile_cost import ScalarTile
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.lowering_config import WarpLaunch
+from ..base import FunctionPass, PassContext
+from ..shapes.enlarged_shapes import EnlargedShapes
+from .dynamic_matmuls import (
+    ScalarLoops,
+    fastest,
+    matrix_instruction,
+    rounded_shapes,
+    scalar_matmul_root,
+)
+from .lane_matmuls import LaneTiledMatmul
+from .scalar_contractions import scalar_root
+from .scalar_matmul_tiles import divided_by_tile
+from .tiled_operation import Circumstances
+
+
+@dataclass(frozen=True)
+class TileMatmulsByLanes(FunctionPass):
+    """Configures matmuls of f32 for lanes with tiles.
+
+    Attributes:
+        overlap: whether a pass follows that lets copies overlap with contractions.
+        everywhere: whether it does so, too, where there is a matrix instruction.
+    """
+
+    name: ClassVar[str] = "bankwise-tile-matmuls-by-lanes"
+    summary: ClassVar[str] = "let lanes share matmuls that have no matrix instructions"
+    later_passes_may_refuse: ClassVar[bool] = True
+    kept: ClassVar[str] = "configuration"
+
+    overlap: bool = True
+    everywhere: bool = False
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the configuration and the shapes of `function`; never fails."""
+        function = function.operation
+        circumstances = Circumstances.of(
+            function,
+            context.test_target,
+            other_order=True,
+            overlap=self.overlap,
+            reloads=False,
+            native_exponentials=False,
+        )
+        try:
+            found = lane_matmul(
+                function, circumstances, context.test_target, everywhere=self.everywhere
+            )
+            if found is None:
+                return
+            if objection := context.users_configuration():
+                raise Refusal(objection)
+        except Refusal as refusal:
+            message = f"no lane gets a tile of the matmul: {refusal.reason}"
+            context.sink.remark(function.location, message)
+            return
+        matmul, shapes = found
+        matmul.configure(function, matmul.tile)
+        shapes.apply(function)
+        reason = f"{matmul.tile}, from operands in the LDS"
+        self.record_tile(context, function, matmul.operation, str(matmul.tile), reason)
+
+
+def lane_matmul(
+    function: ir.Operation,
+    circumstances: Circumstances | None,
+    test_target: str | None = None,
+    *,
+    everywhere: bool = False,
+) -> tuple[LaneTiledMatmul, EnlargedShapes] | None:
+    """Returns the matmul of f32 of `function`, with the tile of lanes that is best for it, and the
+    shapes that values get with that.
+
+    None stands for a function without one, or for one that other passes tile.
+
+    Args:
+        everywhere: whether it may have a matrix instruction, too, and be tiled otherwise.
+
+    Raises:
+        Refusal: there is one that lanes cannot share.
+    """
+    root = scalar_matmul_root(function)
+    element = ir.F32Type.get(function.context)
+    kinds = {ir.ShapedType(each.type).element_type for each in (root.operands if root else ())}
+    if root is None or kinds != {element}:
+        return None
+    if not everywhere and _has_instruction(function, root, test_target):
+        return None
+    loops = ScalarLoops.of(function, root)
+    by_threads = scalar_root(function, element) is not None
+    if not loops.computed and not everywhere and (not by_threads or divided_by_tile(root)):
+        return None
+    none = ScalarTile(1, 1, 1, 1, 1)
+    launch = WarpLaunch.as_row(function)
+    matmul = LaneTiledMatmul(
+        root, loops.extents, launch, none, loops.tiled, computed=loops.computed
+    )
+    enlarged = [matmul.enlarged(each) for each in matmul.candidates()]
+    best = fastest([each for each in enlarged if each.takes(each.tile)], circumstances)
+    if best is None:
+        raise Refusal("no tile of lanes fits in the LDS")
+    return best, rounded_shapes(best, best.loops)
+
+
+def _has_instruction(function: ir.Operation, root: ir.Operation, test_target: str | None) -> bool:
+    try:
+        matrix_instruction(function, root, test_target)
+    except Refusal:
+        return False
+    return True
