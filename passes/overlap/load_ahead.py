@@ -14,31 +14,34 @@
 `bankwise-overlap-copies` does better by `cp.async`, which moves 4, 8 or 16 bytes at multiples of
 these. What it leaves are copies of single elements: an image whose windows begin at odd elements,
 or rows of an odd length. Their loads have the time of an iteration here, too; registers hold what
-they bring. In the last iteration the same elements are loaded again. Every result keeps its bits.
+they bring. Where an iteration has few products, the loads come several iterations early, as those
+of `cp.async` do: what the loop carries moves on by a place in each. What is loaded is put together
+in the iteration that stores it: to do so earlier would be to wait for it. In the last iterations
+the same elements are loaded again. Every result keeps its bits.
 
 Runs behind `bankwise-overlap-copies`, for NVIDIA GPUs from sm_80 on, on loops that multiply
-matrices. A loop stays as it is where what is stored is not known before its iteration, where its
+matrices. A loop stays as it is where it is not known before its iteration what is loaded, where
 global memory may be written, or where a lane's registers do not suffice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.tile_cost import rotating_slots
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.carried_loops import with_initial_values
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.index.index_cloner import IndexCloner
 from ...dialect_utils.loops import FOR, body_of, bounds_of, carried_values
-from ...dialect_utils.memory.memref_types import is_memref, is_workgroup_memref, whole_element_bits
+from ...dialect_utils.memory.memref_types import is_workgroup_memref, whole_element_bits
 from ...dialect_utils.memory.mma_operands import MMA
-from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
 from ...dialect_utils.operations import (
     defining_operation,
     is_inside,
@@ -53,6 +56,11 @@ from .staged_copies import BARRIER, check_read_only
 
 _MFMA = "amdgpu.mfma"
 _LOAD, _STORE = "vector.load", "vector.store"
+_MOST_CARRIED = 64
+"""The most registers that hold what several iterations load. On an H200, f16 convolutions in NCHW,
+microseconds with loads one, two and three iterations ahead, and the registers of one: 8x9x512x512
+72, 62, 68 (24 registers); 8x30x128x128 52, 38, 38 (32); 8x58x64x64 25, 25, 27 (40); 8x56x256x512
+30, 32, 34 (40); 8x58x128x128 of stride 2 42, 45, 54 (56)."""
 
 
 @dataclass(frozen=True)
@@ -86,16 +94,13 @@ class LoadAhead(FunctionPass):
                     continue
                 try:
                     ahead = _Ahead.of(loop, stores, bits)
-                    registers = ahead.registers
-                    needed = LoopRegisters(loop).count() + UNCOUNTED + registers
-                    limit = lane_registers(launch.threads)
-                    if needed > limit:
-                        raise Refusal(f"that takes {needed} registers of {limit}")
+                    ahead = ahead.within(lane_registers(launch.threads))
                 except Refusal as refusal:
                     reason = f"copies are not loaded one iteration ahead: {refusal.reason}"
                     context.sink.remark(loop.location, reason)
                     continue
-                text = f"copies are loaded one iteration ahead, into {registers} registers"
+                count = "one iteration" if ahead.count == 1 else f"{ahead.count} iterations"
+                text = f"copies are loaded {count} ahead, into {ahead.registers} registers"
                 context.sink.remark(loop.location, text)
                 ahead.carry_out()
 
@@ -112,13 +117,12 @@ def _stores_of_loads(loop: ir.Operation) -> list[ir.Operation]:
     return [
         each
         for each in stores
-        if is_workgroup_memref(each.operands[1].type)
-        and any(made.name == _LOAD for made in _made_in(loop, each.operands[0]))
+        if is_workgroup_memref(each.operands[1].type) and _loads_of(loop, each.operands[0])
     ]
 
 
-def _made_in(loop: ir.Operation, value: ir.Value) -> list[ir.Operation]:
-    """Returns the operations in a loop that a value is computed by, later ones first."""
+def _loads_of(loop: ir.Operation, value: ir.Value) -> list[ir.Operation]:
+    """Returns the loads of global memory in a loop that a value is computed by."""
     found: dict[ir.Operation, None] = {}
     pending = [value]
     while pending:
@@ -126,7 +130,8 @@ def _made_in(loop: ir.Operation, value: ir.Value) -> list[ir.Operation]:
         if definition is not None and is_inside(definition, loop) and definition not in found:
             found[definition] = None
             pending += definition.operands
-    return list(found)
+    loads = (each for each in found if each.name == _LOAD)
+    return [each for each in loads if not is_workgroup_memref(each.operands[0].type)]
 
 
 @dataclass(frozen=True)
@@ -136,22 +141,22 @@ class _Ahead:
     Attributes:
         lower, last, step: the induction variable in the first and in the last iteration, and by how
             much it grows.
-        stores: those of the iteration.
-        loads: what they load.
-        barrier: the one behind them.
+        loads: those of global memory whose elements an iteration stores.
+        barrier: the one behind the stores.
+        count: how many iterations ahead the loads come.
     """
 
     loop: ir.Operation
     lower: int
     last: int
     step: int
-    stores: Sequence[ir.Operation]
     loads: Sequence[ir.Operation]
     barrier: ir.Operation
+    count: int
 
     @staticmethod
     def of(loop: ir.Operation, stores: Sequence[ir.Operation], bits: IndexBits) -> _Ahead:
-        """Returns what is known of a loop.
+        """Returns what is known of a loop, whose loads come as early as is useful.
 
         Raises:
             Refusal: that does not suffice.
@@ -162,75 +167,87 @@ class _Ahead:
         trips = -(-(upper - lower) // step)
         if trips < 2:
             raise Refusal("the loop has one iteration")
-        made = dict.fromkeys(op for store in stores for op in _made_in(loop, store.operands[0]))
-        for operation in made:
-            _check(operation, loop)
+        found = {load for store in stores for load in _loads_of(loop, store.operands[0])}
         body = operations_of(body_of(loop))
         behind = body[body.index(stores[-1]) :]
         barrier = next((each for each in behind if each.name == BARRIER), None)
         if barrier is None:
             raise Refusal("no barrier parts the copies to a tile from its reads")
-        loads = [each for each in made if each.name == _LOAD]
-        return _Ahead(loop, lower, lower + (trips - 1) * step, step, stores, loads, barrier)
+        loads = [each for each in body if each in found]
+        for load in loads:
+            _check(load, loop)
+        count = iterations_ahead(len(operations_in(loop, MMA, _MFMA)), trips)
+        return _Ahead(loop, lower, lower + (trips - 1) * step, step, loads, barrier, count)
 
     @property
     def registers(self) -> int:
         """Returns the registers of a lane that hold what is loaded ahead."""
-        bits = [whole_element_bits(store.operands[0].type) for store in self.stores]
-        return sum(-(-(each or 0) // REGISTER_BITS) for each in bits)
+        bits = [whole_element_bits(load.results[0].type) for load in self.loads]
+        return self.count * sum(-(-(each or 0) // REGISTER_BITS) for each in bits)
+
+    def within(self, limit: int) -> _Ahead:
+        """Returns the loop with loads that come as early as a number of registers lets them.
+
+        Raises:
+            Refusal: there are not enough for loads that come one iteration early.
+        """
+        needed = LoopRegisters(self.loop).count() + UNCOUNTED
+        counts = (replace(self, count=count) for count in range(self.count, 1, -1))
+        several = (each for each in counts if each.registers <= _MOST_CARRIED)
+        found = next((each for each in several if needed + each.registers <= limit), None)
+        found = found or replace(self, count=1)
+        if needed + found.registers > limit:
+            raise Refusal(f"that takes {needed + found.registers} registers of {limit}")
+        return found
 
     def carry_out(self) -> None:
         """Rewrites the loop."""
         before = Builder.before(self.loop)
-        first = at_iteration(self.loop, before.index(self.lower), before)
-        values = [first.clone(store.operands[0]) for store in self.stores]
+        starts = (min(self.lower + n * self.step, self.last) for n in range(self.count))
+        early = [self._loaded(before.index(each), before) for each in starts]
         initial = [each.initial for each in carried_values(self.loop)]
-        loop = with_initial_values(self.loop, [*initial, *values])
+        loop = with_initial_values(self.loop, [*initial, *chain.from_iterable(early)])
+        ahead = replace(self, loop=loop)
         body = body_of(loop)
         end = terminator(loop.regions[0])
         # Before the barrier: behind it, LLVM would move loads to where the next iteration begins.
         at = Builder.before(self.barrier)
-        grown = at.addi(body.arguments[0], at.index(self.step))
-        following = at.minui(grown, at.index(self.last))
-        loads = at_iteration(loop, following, at)
-        known = {each.results[0]: loads.clone(each.results[0]) for each in self.loads}
-        made = at_iteration(loop, following, Builder.before(end))
-        rest = IndexCloner(
-            made.builder, lambda each: known.get(each) or made.leaf(each), shares=False
-        )
-        later = [rest.clone(store.operands[0]) for store in self.stores]
-        Builder.before(end).like(end, [*end.operands, *later])
-        end.erase()
+        grown = at.addi(body.arguments[0], at.index(self.count * self.step))
+        later = ahead._loaded(at.minui(grown, at.index(self.last)), at)
         carried = list(body.arguments)[1 + len(initial) :]
-        for store, value in zip(self.stores, carried, strict=True):
-            old = store.operands[0]
-            store.operands[0] = value
-            _erase_unused(loop, old)
+        Builder.before(end).like(end, [*end.operands, *carried[len(self.loads) :], *later])
+        end.erase()
+        for load, value in zip(self.loads, carried, strict=False):
+            load.results[0].replace_all_uses_with(value)
+            load.erase()
+
+    def _loaded(self, induction: ir.Value, at: Builder) -> list[ir.Value]:
+        """Emits the loads of an iteration."""
+        iteration = at_iteration(self.loop, induction, at)
+        return [iteration.clone(load.results[0]) for load in self.loads]
 
 
-def _check(operation: ir.Operation, loop: ir.Operation) -> None:
-    """Makes sure that an operation computes the same before its iteration.
+def iterations_ahead(matrix_instructions: int, trips: int) -> int:
+    """Returns how many iterations ahead copies are worth to be loaded.
+
+    That is as many as if they went to the LDS at once, and no more than there are.
+
+    Args:
+        matrix_instructions: those of a warp in an iteration.
+        trips: how many iterations there are.
+    """
+    slots = rotating_slots(matrix_instructions, trips, 0, 0, 0)
+    return min(slots - 1, trips - 1)
+
+
+def _check(load: ir.Operation, loop: ir.Operation) -> None:
+    """Makes sure that a load brings the same before its iteration.
 
     Raises:
         Refusal: it need not.
     """
-    if operation.name == _LOAD and not is_workgroup_memref(operation.operands[0].type):
-        check_read_only(operation.operands[0])
-    elif any(map(is_memref, operation.operands)) or not leaves_memory_alone(operation):
-        raise Refusal(f"what is stored is computed by {operation.name}", operation.location)
-    for operand in operation.operands:
-        is_argument = isinstance(operand, ir.BlockArgument)
-        if is_argument or isinstance(operand.type, ir.IndexType):
-            depends_on_iteration(loop, operand)
-
-
-def _erase_unused(loop: ir.Operation, value: ir.Value) -> None:
-    """Erases what a value was computed by in a loop, where nothing else uses it."""
-    pending = [value]
-    while pending:
-        definition = defining_operation(pending.pop())
-        if definition is None or not is_inside(definition, loop):
-            continue
-        if not any(list(result.uses) for result in definition.results):
-            pending += definition.operands
-            definition.erase()
+    memory, *indices = load.operands
+    check_read_only(memory)
+    depends_on_iteration(loop, memory)
+    for index in indices:
+        depends_on_iteration(loop, index)
