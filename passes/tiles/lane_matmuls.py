@@ -52,7 +52,8 @@ _SIZES = (8, 16, 32, 64, 128)
 _STEPS = (8, 16, 32)
 _PARTS = ((8, 8), (8, 4), (4, 8), (4, 4), (2, 4), (1, 4))
 """The rows and columns that a lane may have."""
-_LEAST_WARPS = 2
+_LEAST_WARPS = 4
+"""The fewest warps of a tile that was compared with measured times."""
 
 
 @dataclass(frozen=True)
