@@ -30,6 +30,7 @@ from ..passes.fragments.reload_operands import ReloadOperands
 from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
 from ..passes.overlap.load_ahead import LoadAhead
+from ..passes.overlap.load_operands_ahead import LoadOperandsAhead
 from ..passes.overlap.overlap_copies import OverlapCopies
 from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
@@ -349,6 +350,7 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, AlignLdsAccesses, mitigations=_SWIZZLING | _PAD),
     Step(_RESOLVED, OverlapCopies, since="exact"),
     Step(_RESOLVED, LoadAhead, since="exact", by_mma_sync=True),
+    Step(_RESOLVED, LoadOperandsAhead, since="exact", by_mma_sync=True),
     Step(_RESOLVED, ReloadOperands, since="exact"),
     Step(_RESOLVED, OrderContractions, since="exact"),
     # The same for lanes that multiply, where they do so by tiles of ours.

@@ -20,6 +20,7 @@ from .fragments.reload_operands import ReloadOperands
 from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
 from .overlap.load_ahead import LoadAhead
+from .overlap.load_operands_ahead import LoadOperandsAhead
 from .overlap.overlap_copies import OverlapCopies
 from .padding.pad_unhinted_allocs import PadUnhintedAllocs
 from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
@@ -86,6 +87,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     AlignLdsAccesses,
     OverlapCopies,
     LoadAhead,
+    LoadOperandsAhead,
     ReloadOperands,
     OrderContractions,
     PeelLastStep,

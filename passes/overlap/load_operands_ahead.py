@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-load-operands-ahead`: an iteration reads the first operands of the next one.
+
+    scf.for ... {                              wait; barrier
+      wait; barrier                            %first = nvgpu.ldmatrix %slots[0 ...]
+      issue later copies                       scf.for ... iter_args(%a = %first) {
+      %a = nvgpu.ldmatrix %slots[...]            issue later copies
+      %b = nvgpu.ldmatrix %slots[...]     ->     %b = nvgpu.ldmatrix %slots[...]
+      %c = nvgpu.mma.sync %a, ...                %c = nvgpu.mma.sync %a, ...
+      %d = nvgpu.mma.sync %b, %c                 wait; barrier
+    }                                            %next = nvgpu.ldmatrix %slots[next ...]
+                                                 %d = nvgpu.mma.sync %b, %c
+                                                 scf.yield %next
+                                               }
+
+A loop whose copies overlap (`bankwise-overlap-copies`) begins its iterations with a barrier, behind
+which every warp reads operands before it can multiply: the matrix units are idle meanwhile. Here
+the last products of an iteration stand behind the barrier, and behind the reads of what the next
+iteration multiplies first, so that the matrix units are busy while warps wait.
+
+The slot that an iteration's copies go to was last read before the barrier of the iteration before,
+as without the pass. The last iteration reads its own operands once more, and nothing uses what it
+has read. All values are the same bits.
+
+Runs behind `bankwise-overlap-copies`, on loops of which no product multiplies what another one has
+made. A loop stays as it is where an iteration sums one product an element, or where a lane's
+registers do not suffice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.carried_loops import with_initial_values
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.gpu_target import launch_of
+from ...dialect_utils.index.index_cloner import IndexCloner
+from ...dialect_utils.index.index_ops import block_owner
+from ...dialect_utils.loops import FOR, IF, YIELD, body_of, bounds_of, carried_values
+from ...dialect_utils.memory.lds_ops import SUBVIEW
+from ...dialect_utils.memory.memref_types import is_memref, is_workgroup_memref, whole_element_bits
+from ...dialect_utils.memory.mma_operands import MMA
+from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
+from ...dialect_utils.multiplications import ACCUMULATOR
+from ...dialect_utils.operations import (
+    defining_operation,
+    is_inside,
+    operations_in,
+    operations_of,
+    terminator,
+)
+from ..base import FunctionPass, PassContext
+from ..fragments.live_registers import REGISTER_BITS, UNCOUNTED, LoopRegisters, lane_registers
+from .async_copies import COPY, GROUP, WAIT
+from .other_iteration import at_iteration, depends_on_iteration
+from .staged_copies import BARRIER
+
+_OF_COPIES = frozenset({COPY, GROUP, IF, YIELD})
+
+
+@dataclass(frozen=True)
+class LoadOperandsAhead(FunctionPass):
+    """Reads the operands that an iteration multiplies first in the iteration before."""
+
+    name: ClassVar[str] = "bankwise-load-operands-ahead"
+    summary: ClassVar[str] = "read the first operands of the next iteration while products run"
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has loops whose copies overlap."""
+        return bool(_overlapping_loops(function))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the loops for which it is proven; never fails."""
+        function = function.operation
+        launch = launch_of(function)
+        if launch is None:
+            return
+        for loop in _overlapping_loops(function):
+            try:
+                ahead = _Ahead.of(loop)
+                needed = LoopRegisters(loop).count() + UNCOUNTED + ahead.registers
+                limit = lane_registers(launch.threads)
+                if needed > limit:
+                    raise Refusal(f"that takes {needed} registers of {limit}")
+            except Refusal as refusal:
+                reason = f"operands are not read one iteration ahead: {refusal.reason}"
+                context.sink.remark(loop.location, reason)
+                continue
+            text = (
+                f"{len(ahead.reads)} operands are read one iteration ahead, into "
+                f"{ahead.registers} registers"
+            )
+            context.sink.remark(loop.location, text)
+            with function.context:
+                ahead.carry_out()
+
+
+def _overlapping_loops(function: ir.Operation) -> list[ir.Operation]:
+    """Returns the loops that wait for their copies and multiply matrices."""
+    waits = operations_in(function, WAIT)
+    loops = dict.fromkeys(wait.parent.operation for wait in waits)
+    return [loop for loop in loops if loop.name == FOR and operations_in(loop, MMA)]
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """A loop, and what its iterations multiply first.
+
+    Attributes:
+        wait, barrier: what an iteration begins with.
+        reads: the reads of operands that no product of the iteration comes before.
+        place: the first of the products that all others of their elements come before.
+    """
+
+    loop: ir.Operation
+    wait: ir.Operation
+    barrier: ir.Operation
+    reads: Sequence[ir.Operation]
+    place: ir.Operation
+
+    @staticmethod
+    def of(loop: ir.Operation) -> _Ahead:
+        """Returns what is known of a loop.
+
+        Raises:
+            Refusal: that does not suffice.
+        """
+        body = operations_of(body_of(loop))
+        wait, barrier = _begin(loop, body)
+        steps = _steps(body)
+        last = max(steps.values(), default=0)
+        if not last:
+            raise Refusal("an iteration adds one product to each element")
+        firsts = [each for each, step in steps.items() if step == 0]
+        reads = _reads_of(firsts, loop)
+        place = next(each for each in body if steps.get(each) == last)
+        behind = body[body.index(place) :]
+        for operation in body[body.index(barrier) + 1 :]:
+            _check(operation, is_behind=operation in behind)
+        for read in reads:
+            for operand in read.operands:
+                _check_operand(loop, operand)
+        return _Ahead(loop, wait, barrier, reads, place)
+
+    @property
+    def registers(self) -> int:
+        """Returns the registers of a lane that hold what is read ahead."""
+        bits = [whole_element_bits(read.results[0].type) for read in self.reads]
+        return sum(-(-(each or 0) // REGISTER_BITS) for each in bits)
+
+    def carry_out(self) -> None:
+        """Rewrites the loop."""
+        lower, upper, step = bounds_of(self.loop)
+        induction = body_of(self.loop).arguments[0]
+        before = Builder.before(self.loop)
+        self._wait(before)
+        first = _Reads(self.loop, lower, before)
+        values = [first.clone(read) for read in self.reads]
+        at = Builder.before(self.place)
+        self._wait(at)
+        grown = at.addi(induction, step)
+        is_there = at.cmpi("slt", grown, upper)
+        following = _Reads(self.loop, at.select(is_there, grown, induction), at)
+        later = [following.clone(read) for read in self.reads]
+        self.wait.erase()
+        self.barrier.erase()
+        initial = [each.initial for each in carried_values(self.loop)]
+        loop = with_initial_values(self.loop, [*initial, *values])
+        carried = list(body_of(loop).arguments)[1 + len(initial) :]
+        for read, value in zip(self.reads, carried, strict=True):
+            read.results[0].replace_all_uses_with(value)
+            read.erase()
+        end = terminator(loop.regions[0])
+        Builder.before(end).like(end, [*end.operands, *later])
+        end.erase()
+
+    def _wait(self, at: Builder) -> None:
+        at.clone(self.wait, list(self.wait.operands))
+        at.clone(self.barrier, list(self.barrier.operands))
+
+
+class _Reads:
+    """Reads of a loop as another iteration has them."""
+
+    def __init__(self, loop: ir.Operation, induction: ir.Value, builder: Builder) -> None:
+        """Reads come to where `builder` stands, with `induction` for the induction variable."""
+        self._loop, self._builder = loop, builder
+        self._indices: IndexCloner = at_iteration(loop, induction, builder)
+        self._views: dict[ir.Operation, ir.Value] = {}
+
+    def clone(self, read: ir.Operation) -> ir.Value:
+        """Emits a read; returns what it reads."""
+        operands = [self._operand(each) for each in read.operands]
+        return self._builder.clone(read, operands).results[0]
+
+    def _operand(self, value: ir.Value) -> ir.Value:
+        if not is_memref(value):
+            return self._indices.clone(value)
+        view = defining_operation(value)
+        if view is None or not is_inside(view, self._loop):
+            return value
+        if view not in self._views:
+            operands = [self._operand(each) for each in view.operands]
+            self._views[view] = self._builder.clone(view, operands).results[0]
+        return self._views[view]
+
+
+def _begin(loop: ir.Operation, body: Sequence[ir.Operation]) -> tuple[ir.Operation, ir.Operation]:
+    """Returns the wait and the barrier that an iteration begins with.
+
+    Raises:
+        Refusal: it begins otherwise, or has others.
+    """
+    found = operations_in(loop, WAIT, BARRIER)
+    if len(found) != len(body[:2]) or found != body[:2] or found[0].name != WAIT:
+        raise Refusal("an iteration does not begin with its only barrier")
+    wait, barrier = found
+    return wait, barrier
+
+
+def _steps(body: Sequence[ir.Operation]) -> dict[ir.Operation, int]:
+    """Returns how many products are added to the same elements before each product of a loop.
+
+    Raises:
+        Refusal: a product multiplies what another one has made.
+    """
+    steps: dict[ir.Operation, int] = {}
+    before: dict[ir.Value, int] = {}
+    for operation in body:
+        counts = [before.get(operand, 0) for operand in operation.operands]
+        if operation.name == MMA:
+            steps[operation] = counts.pop(ACCUMULATOR)
+            if any(counts):
+                raise Refusal("a product multiplies what another one has made")
+            counts = [steps[operation] + 1]
+        before.update(dict.fromkeys(operation.results, max(counts, default=0)))
+    return steps
+
+
+def _reads_of(products: Sequence[ir.Operation], loop: ir.Operation) -> list[ir.Operation]:
+    """Returns the reads of a loop that bring what some products multiply, in the text's order.
+
+    Raises:
+        Refusal: something else than a read of the LDS brings it.
+    """
+    found: set[ir.Operation] = set()
+    seen: set[ir.Value] = set()
+    pending = [each for product in products for each in list(product.operands)[:ACCUMULATOR]]
+    while pending:
+        value = pending.pop()
+        operation = defining_operation(value)
+        around = block_owner(value) if operation is None else operation
+        if value in seen or not (around == loop or is_inside(around, loop)):
+            continue
+        seen.add(value)
+        if operation is None or not leaves_memory_alone(operation):
+            raise Refusal("what an iteration multiplies first is not read in it")
+        if not any(map(is_memref, operation.operands)):
+            pending += operation.operands
+        elif operation.parent.operation == loop and is_workgroup_memref(operation.operands[0].type):
+            found.add(operation)
+        else:
+            raise Refusal("what an iteration multiplies first is not read from the LDS")
+    return [each for each in operations_of(body_of(loop)) if each in found]
+
+
+def _check(operation: ir.Operation, *, is_behind: bool) -> None:
+    """Makes sure that a barrier may come before the last products of an iteration.
+
+    Args:
+        is_behind: whether the operation stands behind the place of that barrier.
+
+    Raises:
+        Refusal: it may not, for what an operation does with memory.
+    """
+    if operation.name == YIELD:
+        return
+    for each in (operation, *operations_in(operation)):
+        reads = any(map(is_memref, each.operands)) and each.name != SUBVIEW
+        of_copies = each.name in _OF_COPIES
+        if (is_behind and (reads or of_copies)) or not (of_copies or leaves_memory_alone(each)):
+            raise Refusal(f"{each.name} stands beside its products", each.location)
+
+
+def _check_operand(loop: ir.Operation, value: ir.Value) -> None:
+    """Makes sure that the operand of a read is known in the iteration before.
+
+    Raises:
+        Refusal: it is not.
+    """
+    if not is_memref(value):
+        depends_on_iteration(loop, value)
+        return
+    view = defining_operation(value)
+    if view is None or not is_inside(view, loop):
+        return
+    if view.name != SUBVIEW:
+        raise Refusal(f"operands are read through {view.name}", view.location)
+    for operand in view.operands:
+        _check_operand(loop, operand)
