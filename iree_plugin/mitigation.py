@@ -22,6 +22,7 @@ from ..passes.accesses.verify_lds_conflicts import VerifyLdsConflicts
 from ..passes.base import FunctionPass
 from ..passes.contractions.rename_contractions import RenameContractions
 from ..passes.contractions.transpose_bytes import TransposeBytes
+from ..passes.contractions.unroll_private_loops import UnrollPrivateLoops
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
 from ..passes.fragments.multiply_integers import MultiplyIntegers
 from ..passes.fragments.order_contractions import OrderContractions
@@ -272,6 +273,7 @@ _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _VECTOR_ALLOCS = Place(_AFTER, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _SLICES = Place(_BEFORE, _COMBINE_SOURCES, _TILE_AND_FUSE)
 _COPIES = Place(_AFTER, _VECTORIZE_COPIES, _TILE_AND_FUSE)
+_ANNOTATED = Place(_BEFORE, _UNROLL_LOOPS, _TILE_AND_FUSE)
 # Right before the loop-invariant code motion that precedes the padding.
 _UNROLLED = Place(_AFTER, _UNROLL_LOOPS, _TILE_AND_FUSE)
 _TRANSPOSES = Place(_BEFORE, _VECTOR_LOWERING, _TILE_AND_FUSE)
@@ -312,6 +314,7 @@ STEPS: tuple[Step, ...] = (
     Step(_SLICES, FoldTransposes, since="exact", by_mma_sync=True, optional=True),
     Step(_COPIES, RestoreShapes, since="exact"),
     Step(_COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
+    Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     *_swizzled(_UNROLLED, _early, by_mma_sync=False),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_DISTRIBUTION, FlattenSwizzleHints, by_mma_sync=False),

@@ -12,6 +12,7 @@ from .accesses.verify_lds_conflicts import VerifyLdsConflicts
 from .base import FunctionPass
 from .contractions.rename_contractions import RenameContractions
 from .contractions.transpose_bytes import TransposeBytes
+from .contractions.unroll_private_loops import UnrollPrivateLoops
 from .fragments.form_ldmatrix import FormLdmatrix
 from .fragments.multiply_integers import MultiplyIntegers
 from .fragments.order_contractions import OrderContractions
@@ -72,6 +73,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     DeferLaneSums,
     HintVectorAllocs,
     RenameContractions,
+    UnrollPrivateLoops,
     JoinLdsAccesses,
     SwizzleLdsAllocs,
     FlattenSwizzleHints,
