@@ -38,6 +38,7 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.carried_loops import with_initial_values
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import launch_of
 from ...dialect_utils.index.index_cloner import IndexCloner
 from ...dialect_utils.index.index_ops import block_owner
@@ -60,6 +61,9 @@ from .async_copies import COPY, GROUP, WAIT
 from .other_iteration import at_iteration, depends_on_iteration
 from .staged_copies import BARRIER
 
+_LOST_BITS = 8
+"""The bits of f8, as which integers are multiplied: in IREE 3.13 what a loop carries and what its
+block takes get different types where they become LLVM's."""
 _OF_COPIES = frozenset({COPY, GROUP, IF, YIELD})
 
 
@@ -143,6 +147,8 @@ class _Ahead:
         for operation in body[body.index(barrier) + 1 :]:
             _check(operation, is_behind=operation in behind)
         for read in reads:
+            if _element_bits(read) == _LOST_BITS:
+                raise Refusal("MLIR lowers no loop that carries operands of 8 bits")
             for operand in read.operands:
                 _check_operand(loop, operand)
         return _Ahead(loop, wait, barrier, reads, place)
@@ -208,6 +214,11 @@ class _Reads:
             operands = [self._operand(each) for each in view.operands]
             self._views[view] = self._builder.clone(view, operands).results[0]
         return self._views[view]
+
+
+def _element_bits(read: ir.Operation) -> int | None:
+    kind = read.results[0].type
+    return element_bits(kind.element_type if isinstance(kind, ir.VectorType) else kind)
 
 
 def _begin(loop: ir.Operation, body: Sequence[ir.Operation]) -> tuple[ir.Operation, ir.Operation]:
