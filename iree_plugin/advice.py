@@ -97,13 +97,13 @@ def _advice(function: ir.Operation, name: str) -> Advice | None:
         Refusal: no pass changes its attention or matmul.
     """
     attention = scalar_attention(function)
+    circumstances = TileByLanes().circumstances(function)
     if attention is None:
-        by_lanes = lane_matmul(function, None) is not None
+        by_lanes = lane_matmul(function, circumstances) is not None
         if by_lanes or merges_sizes(function) or dynamic_matmul(function, None) is not None:
             tiling = TileMatmulsByLanes if by_lanes else TileDynamicMatmuls
             return Advice(name, tiling.name, None, _MATMUL)
         return None
-    circumstances = TileByLanes().circumstances(function)
     if has_instruction(function, attention):
         found, pass_name = matrix_attention(function, circumstances), UseMatrixInstructions.name
         assert found is not None

@@ -293,7 +293,7 @@ STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
-    Step(_START, TileMatmulsByLanes, _overlapping, since="fast", optional=True),
+    Step(_START, TileMatmulsByLanes, _tiles, since="fast", optional=True),
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
     Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
     Step(_CONVOLUTIONS, ImplicitGemm, since="exact", by_mma_sync=True, optional=True),

@@ -29,7 +29,7 @@ from iree.compiler import ir
 from ...bank_model.tile_cost import ScalarTile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import WarpLaunch
-from ..base import FunctionPass, PassContext
+from ..base import PassContext
 from ..shapes.enlarged_shapes import EnlargedShapes
 from .dynamic_matmuls import (
     ScalarLoops,
@@ -42,14 +42,14 @@ from .lane_matmuls import LaneTiledMatmul
 from .scalar_contractions import scalar_root
 from .scalar_matmul_tiles import divided_by_tile
 from .tiled_operation import Circumstances
+from .tiling_pass import TilingPass
 
 
 @dataclass(frozen=True)
-class TileMatmulsByLanes(FunctionPass):
+class TileMatmulsByLanes(TilingPass):
     """Configures matmuls of f32 for lanes with tiles.
 
     Attributes:
-        overlap: whether a pass follows that lets copies overlap with contractions.
         everywhere: whether it does so, too, where there is a matrix instruction.
     """
 
@@ -58,20 +58,12 @@ class TileMatmulsByLanes(FunctionPass):
     later_passes_may_refuse: ClassVar[bool] = True
     kept: ClassVar[str] = "configuration"
 
-    overlap: bool = True
     everywhere: bool = False
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the configuration and the shapes of `function`; never fails."""
         function = function.operation
-        circumstances = Circumstances.of(
-            function,
-            context.test_target,
-            other_order=True,
-            overlap=self.overlap,
-            reloads=False,
-            native_exponentials=False,
-        )
+        circumstances = self.circumstances(function, context.test_target)
         try:
             found = lane_matmul(
                 function, circumstances, context.test_target, everywhere=self.everywhere
@@ -116,6 +108,8 @@ def lane_matmul(
         return None
     if not everywhere and _has_instruction(function, root, test_target):
         return None
+    if not everywhere and (circumstances is None or not circumstances.processor.fma_cycles):
+        raise Refusal("there is no prediction for the GPU")
     loops = ScalarLoops.of(function, root)
     by_threads = scalar_root(function, element) is not None
     if not loops.computed and not everywhere and (not by_threads or divided_by_tile(root)):
