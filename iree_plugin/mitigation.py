@@ -52,6 +52,7 @@ from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.carry_integers import CarryIntegers
 from ..passes.tiles.enlarge_matmuls import EnlargeMatmuls
 from ..passes.tiles.implicit_gemm import ImplicitGemm
+from ..passes.tiles.lane_matmuls import is_lane_tiled_matmul
 from ..passes.tiles.lane_tiles import is_tiled_by_lanes
 from ..passes.tiles.merge_blocked_sizes import MergeBlockedSizes
 from ..passes.tiles.retile import Retile, RetileMode
@@ -198,6 +199,11 @@ def _multiplying(by_mma_sync: bool | None) -> Callable[[ir.Operation], bool] | N
 
 def _multiplies_otherwise(function: ir.Operation) -> bool:
     return not multiplies_by_mma_sync(function)
+
+
+def _multiplies_by_lanes(function: ir.Operation) -> bool:
+    """Returns whether lanes multiply tiles of ours in a function."""
+    return is_tiled_by_lanes(function) or is_lane_tiled_matmul(function)
 
 
 def _has_mma_sync(function: ir.Operation) -> bool:
@@ -357,8 +363,8 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, ReloadOperands, since="exact"),
     Step(_RESOLVED, OrderContractions, since="exact"),
     # The same for lanes that multiply, where they do so by tiles of ours.
-    Step(_RESOLVED, ReloadOperands, _BY_LANES, since="fast", only=is_tiled_by_lanes),
-    Step(_RESOLVED, OrderContractions, _BY_LANES, since="fast", only=is_tiled_by_lanes),
+    Step(_RESOLVED, ReloadOperands, _BY_LANES, since="fast", only=_multiplies_by_lanes),
+    Step(_RESOLVED, OrderContractions, _BY_LANES, since="fast", only=_multiplies_by_lanes),
     Step(_RESOLVED, PeelLastStep, since="fast", by_mma_sync=True),
     # What the instructions read and how they overlap is decided on while they are known.
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),

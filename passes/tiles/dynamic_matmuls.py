@@ -155,10 +155,18 @@ def scalar_matmul_root(function: ir.Operation) -> ir.Operation | None:
     if len(roots) != 1 or roots[0].name != GENERIC or len(roots[0].operands) != _OPERANDS:
         return None
     (root,) = roots
-    entries = LoweringConfig.of(root.attributes[CONFIG]).entries
-    if MMA_KIND in entries or {LANE_BASIS, PROMOTED} <= entries.keys():
+    if MMA_KIND in LoweringConfig.of(root.attributes[CONFIG]).entries or is_tiled_by_lanes(root):
         return None
     return root if any(multiplies_and_adds(root, *body) for body in _BODIES) else None
+
+
+def is_tiled_by_lanes(root: ir.Operation) -> bool:
+    """Returns whether lanes have tiles of the operands of a matmul in the LDS."""
+    try:
+        entries = LoweringConfig.of(root.attributes[CONFIG]).entries
+    except Refusal:
+        return False
+    return {LANE_BASIS, PROMOTED} <= entries.keys()
 
 
 _BODIES = (

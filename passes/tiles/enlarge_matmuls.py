@@ -96,5 +96,6 @@ class EnlargeMatmuls(FunctionPass):
         def time(each: WarpTiledMatmul) -> float:
             return known.time(known.work(each, each.tile))
 
-        others = (matmul.enlarged(tile) for tile in matmul.enlarging_candidates())
-        return min((own, *(each for each in others if each.takes(each.tile))), key=time)
+        others = [matmul.enlarged(tile) for tile in matmul.enlarging_candidates()]
+        taken = [each for each in others if each.takes(each.tile)]
+        return min((*reversed(taken), own), key=time)

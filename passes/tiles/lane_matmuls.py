@@ -40,8 +40,11 @@ from ...dialect_utils.lowering_config import (
     changed_info,
     loops_of,
     numbers_attribute,
+    roots_in,
 )
 from .attention_tiles import BASIS, basis_attribute, promoting, rounded_up
+from .dynamic_matmuls import is_tiled_by_lanes
+from .matmul_tiles import GENERIC
 from .scalar_attention import LANE_BASIS, THREAD
 from .scalar_matmul_tiles import MOST_MULTIPLY_ADDS, MOST_THREADS
 from .tiled_operation import Circumstances, TiledOperation
@@ -52,6 +55,8 @@ _SIZES = (8, 16, 32, 64, 128)
 _STEPS = (8, 16, 32)
 _PARTS = ((8, 8), (8, 4), (4, 8), (4, 4), (2, 4), (1, 4))
 """The rows and columns that a lane may have."""
+_MORE_REGISTERS = 0.5
+"""How many registers of a lane ptxas takes for each element of the result beside that element."""
 _LEAST_WARPS = 4
 """The fewest warps of a tile that was compared with measured times."""
 
@@ -106,7 +111,10 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
     def work(self, tile: ScalarTile, circumstances: Circumstances) -> TileWork:
         """Returns how much work a tile is."""
         batch = prod(self.extents) // prod(self.shape)
-        return scalar_work(self.shape, tile, circumstances.processor, self.element_bytes, batch)
+        of_elements = (circumstances.processor, self.element_bytes, batch)
+        work = scalar_work(self.shape, tile, *of_elements)
+        results = tile.thread_rows * tile.thread_columns
+        return replace(work, registers=work.registers + _MORE_REGISTERS * results)
 
     def attributes(self, tile: ScalarTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
@@ -151,6 +159,14 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
         """
         is_innermost = loops_of(self.operation)[operand][-1] == loop
         return vector_elements(part, self.element_bytes) if is_innermost else 1
+
+
+def is_lane_tiled_matmul(function: ir.Operation) -> bool:
+    """Returns whether a matmul decides on the workgroups of a function whose lanes have tiles."""
+    roots = roots_in(function)
+    if len(roots) != 1 or roots[0].name != GENERIC:
+        return False
+    return is_tiled_by_lanes(roots[0])
 
 
 def row_lanes(tile: ScalarTile, lanes: int) -> int:

@@ -13,7 +13,7 @@
 // CHECK:         binding(0) {{.*}}bankwise.shape = array<i64: -[[M]], 128>} : memref<?x128xf16>{%[[ROUNDED]]}
 // CHECK:         binding(1) {{.*}}bankwise.shape = array<i64: 128, 200>} : memref<128x[[N:[0-9]+]]xf16>
 // CHECK:         linalg.generic
-// CHECK-SAME:      lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], {{.*}}reduction = [0, 0, {{[0-9]+}}], subgroup_basis = {{\[}}[2, 2, 1], [0, 1, 2]], workgroup = {{\[}}[[M]], {{[0-9]+}}, 0]}>
+// CHECK-SAME:      lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], {{.*}}reduction = [0, 0, {{[0-9]+}}], subgroup_basis = {{\[}}[{{[0-9]+}}, {{[0-9]+}}, 1], [0, 1, 2]], workgroup = {{\[}}[[M]], {{[0-9]+}}, 0]}>
 // CHECK:         -> tensor<?x[[N]]xf32>
 func.func @rows(%rows: index) attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
   %c0 = arith.constant 0 : index
