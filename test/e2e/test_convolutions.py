@@ -164,7 +164,7 @@ def copies(source: str) -> Counter[str]:
         nhwc(8, 16, 256, 256, 3).source(),
         nhwc(8, 7, 512, 512, 3).source(),
         nhwc(8, 56, 256, 512, 1, stride=2).source(),
-        nchw(8, 56, 64, 256, 1).source(),
+        nchw(8, 56, 256, 256, 1).source(),
     ],
 )
 def test_neighbours_are_copied_past_the_registers(source: str) -> None:
