@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import prod
+from math import gcd, prod
 
 from iree.compiler import ir
 
@@ -94,6 +94,12 @@ class StridedBuffer:
         """Returns how many elements lie side by side from each multiple of the last index on."""
         base, stride = self.dims[-1][-1]
         return base if stride == 1 else 1
+
+    @property
+    def aligned_run(self) -> int:
+        """Returns how many elements lie side by side from each multiple of that number on."""
+        digits = [stride for dim in self.dims for _, stride in dim]
+        return gcd(self.run, self.offset, *digits[:-1])
 
     def sectors(self, dim: int, element_bytes: int) -> int:
         """Returns in how many sectors of memory neighbours along an index lie."""

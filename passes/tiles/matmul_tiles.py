@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import ClassVar, Self
@@ -37,7 +38,9 @@ from ...dialect_utils.lowering_config import (
     loops_of,
     roots_in,
 )
-from ...dialect_utils.operations import operations_in
+from ...dialect_utils.operations import defining_operation, operations_in
+from ..shapes.enlarged_shapes import LOAD, SUBSPAN, WHOLE_VIEWS
+from ..shapes.strided_buffers import StridedBuffer
 from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, single_loops
 
 GENERIC = "linalg.generic"
@@ -51,7 +54,7 @@ _A, _B, _C = range(3)
 
 _SIZES = (32, 64, 128, 256)
 _MORE_SIZES = tuple(range(32, 257, 32))
-_COPIED_BYTES = 16
+_COPIED_BYTES, _WORD_BYTES = 16, 4
 """What a thread copies at once."""
 _STEPS = (32, 64)
 _WARPS = (4, 8)
@@ -156,7 +159,17 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         """Returns how much work a tile is."""
         shape = (self.rows, self.columns, self.summed)
         of_elements = (self.element_bytes, self.instruction, self.batch)
-        return matmul_work(shape, tile, circumstances.processor, *of_elements)
+        work = matmul_work(shape, tile, circumstances.processor, *of_elements)
+        if self.copies_words:
+            return work
+        # Registers hold what is copied by single elements, and warps wait for one another.
+        return replace(work, result_bytes=0.0, reads_ahead=False)
+
+    @cached_property
+    def copies_words(self) -> bool:
+        """Returns whether copies of both operands are of 4 bytes or more, as `cp.async` takes."""
+        runs = [_aligned_run(self.operation.operands[each]) for each in self.multiplied]
+        return all(run * self.element_bytes % _WORD_BYTES == 0 for run in runs)
 
     def attributes(self, tile: MatmulTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
@@ -173,6 +186,25 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             CONFIG: config.with_tiles(len(self.extents), tiles, context).attribute(context),
             TRANSLATION_INFO: self.launch.with_warps(tile.warps),
         }
+
+
+def _aligned_run(value: ir.Value) -> int:
+    """Returns how many elements of a tensor lie side by side from multiples of that number on."""
+    run = ir.ShapedType(value.type).shape[-1]
+    load = defining_operation(value)
+    if load is None or load.name != LOAD:
+        return run
+    buffer = load.operands[0]
+    while True:
+        definition = defining_operation(buffer)
+        if definition is None:
+            return run
+        if definition.name == SUBSPAN:
+            strided = StridedBuffer.of(definition)
+            return run if strided is None else strided.aligned_run
+        if definition.name not in WHOLE_VIEWS:
+            return run
+        buffer = definition.operands[0]
 
 
 def warp_tiled_matmul(function: ir.Operation) -> WarpTiledMatmul | None:

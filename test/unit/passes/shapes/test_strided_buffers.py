@@ -6,6 +6,7 @@ from __future__ import annotations
 from itertools import product
 from math import prod
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,3 +52,21 @@ def test_sectors_of_neighbours() -> None:
     columns = StridedBuffer((((56, 64),), ((64, 1),)), 56 * 64)
     # 64 elements of 2 bytes are 4 sectors of 32 bytes, or are in 64 sectors, 64 elements apart.
     assert (columns.sectors(1, 2), columns.sectors(0, 2)) == (4, 64)
+
+
+@pytest.mark.parametrize(
+    ("dims", "offset", "run"),
+    [
+        # Channels last: 3 x 3 windows begin at multiples of the 64 channels.
+        ((((8, 640), (6, 64)), ((3, 640), (3, 64), (64, 1))), 0, 64),
+        # Channels first: windows of rows of 16 elements begin at each of them.
+        ((((14, 16), (14, 1)), ((64, 256), (3, 16), (3, 1))), 0, 1),
+        # Rows of 777 elements begin at odd places.
+        ((((1001, 777),), ((777, 1),)), 0, 777),
+        ((((10, 12),), ((8, 1),)), 2, 2),
+    ],
+)
+def test_elements_that_lie_side_by_side_from_multiples_on(
+    dims: tuple[tuple[tuple[int, int], ...], ...], offset: int, run: int
+) -> None:
+    assert StridedBuffer(dims, 100_000, offset).aligned_run == run
