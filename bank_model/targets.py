@@ -120,7 +120,14 @@ class Processor:
             kernels of multiply-adds are not modelled.
         memory_bytes_a_cycle: the bytes that global memory moves in a cycle, for all
             multiprocessors, by the data sheets.
+        busy_norm: how units that are busy side by side add up: (a^n + b^n)^(1/n).
+        latency_norm: how that adds up with the latency of a warp.
+        clock_per_matrix: the part of the clock that power takes when matrix units are always busy.
+        operand_registers: the registers of a lane that hold operands of attentions beside what the
+            work of a tile counts.
         measured: whether predictions were compared with measured times.
+        modelled: whether they were compared with those of the model of a compute unit
+            (`emulator/timing/`).
     """
 
     multiprocessors: int
@@ -134,6 +141,7 @@ class Processor:
     issue_cycles: float
     least_warps: int
     measured: bool = False
+    modelled: bool = False
     megahertz: float = 1500.0
     wait_cycles: float = 670.0
     matrix_latency: float = 2.0
@@ -144,6 +152,10 @@ class Processor:
     launch_cycles: float = 2000.0
     fma_cycles: float = 0.0
     memory_bytes_a_cycle: float = math.inf
+    busy_norm: float = 4.0
+    latency_norm: float = 2.0
+    clock_per_matrix: float = 0.0
+    operand_registers: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -157,9 +169,10 @@ class Target:
     A global access moves transactions of `transaction_bytes` from lines of `line_bytes`.
     `compute_capability` is NVIDIA's, such as 80 for 8.0, and `matrix_generation` that of AMD's
     matrix instructions, such as 3 for CDNA3; they are None for other chips. `mma_sync` says whether
-    there is `mma.sync`, `async_copies` whether there is `cp.async`, `tensor_copies` whether there
-    is TMA, `descriptor_tiles` whether there is `wgmma`, to which a descriptor names a tile of LDS
-    and its swizzle, `bf16_rounding` whether there is `cvt.rn.bf16x2.f32`, `native_exp2` whether
+    there is `mma.sync`, `async_copies` whether there is `cp.async`, `prefetches` whether IREE can
+    load what the next step copies into registers (`prefetch_num_stages`), `tensor_copies` whether
+    there is TMA, `descriptor_tiles` whether there is `wgmma`, to which a descriptor names a tile of
+    LDS and its swizzle, `bf16_rounding` whether there is `cvt.rn.bf16x2.f32`, `native_exp2` whether
     there is `ex2.approx.f32`, and `byte_permutes` whether there is `v_perm_b32`. `processor` has
     the rates by which tiles are compared, where they are known. `iree_knows` says whether IREE 3.13
     knows the architecture; the others are described to it (`iree_plugin/described_target.py`).
@@ -179,6 +192,7 @@ class Target:
     matrix_generation: int | None = None
     mma_sync: bool = False
     async_copies: bool = False
+    prefetches: bool = False
     tensor_copies: bool = False
     descriptor_tiles: bool = False
     bf16_rounding: bool = False
@@ -508,13 +522,20 @@ def _cdna(
         special,
         paired_bytes=_AMD_PAIRED,
         matrix_generation=generation,
+        prefetches=True,
         byte_permutes=True,
         processor=processor,
     )
 
 
-def _amd_processor(units: int, lds_kib: int, matrix_cycles: float, gigabytes: int) -> Processor:
-    """Returns a processor whose memory moves so many gigabytes a second."""
+def _amd_processor(
+    units: int, lds_kib: int, matrix_cycles: float, megahertz: int, gigabytes: int
+) -> Processor:
+    """Returns a processor whose memory moves so many gigabytes a second.
+
+    Latencies, norms and `clock_per_matrix` were fitted to what the model of `emulator/timing/`
+    predicts of 165 kernels with forced tiles (`bench/results/timing_tiles.md`).
+    """
     return Processor(
         multiprocessors=units,
         lanes=64,
@@ -524,14 +545,26 @@ def _amd_processor(units: int, lds_kib: int, matrix_cycles: float, gigabytes: in
         lds_overhead=0,
         max_warps=32,
         matrix_cycles=matrix_cycles,
-        issue_cycles=4.0,
+        # Wave64 instructions take four cycles of a SIMD, and some run beside others'.
+        issue_cycles=3.5,
         # A wave for each SIMD.
         least_warps=4,
-        # Wave64 instructions take four cycles of a SIMD, and MFMAs 16 at least.
-        matrix_latency=16.0,
-        issue_latency=4.0,
-        megahertz=2100.0,
-        memory_bytes_a_cycle=gigabytes / 2.1,
+        modelled=True,
+        megahertz=megahertz,
+        # A step waits 3.1 times as long whose copies are not loaded ahead.
+        wait_cycles=158.0,
+        # An MFMA of 16 x 16 results takes 16 cycles.
+        matrix_latency=16.7,
+        issue_latency=4.4,
+        copy_latency=0.0,
+        outer_steps=0.6,
+        # Most of it is code that is fetched for the first time.
+        launch_cycles=13300.0,
+        memory_bytes_a_cycle=1000 * gigabytes / megahertz,
+        busy_norm=2.4,
+        latency_norm=1.5,
+        clock_per_matrix=0.46,
+        operand_registers=21.0,
     )
 
 
@@ -547,11 +580,12 @@ def _all_targets() -> Mapping[str, Target]:
     cdna3, cdna4 = _gfx942_instructions(), _gfx950_instructions()
     targets = (
         _cdna("gfx90a", 2, 64, _gfx90a_instructions()),
-        # v_mfma_f32_16x16x16_f16 takes 16 cycles of a SIMD (CDNA3 ISA); twice the rate on CDNA4.
-        _cdna("gfx942", 3, 64, cdna3, processor=_amd_processor(304, 64, 4.0, 5300)),
+        # v_mfma_f32_16x16x16_f16 takes 16 cycles of a SIMD (CDNA3 ISA). CDNA4 has twice the rate
+        # with 16x16x32 alone, and half of an attention's instructions are such.
+        _cdna("gfx942", 3, 64, cdna3, processor=_amd_processor(304, 64, 4.0, 2100, 5300)),
         _cdna(
             *("gfx950", 4, 160, cdna4, _gfx950_special_instructions()),
-            processor=_amd_processor(256, 160, 2.0, 8000),
+            processor=_amd_processor(256, 160, 3.1, 2400, 8000),
         ),
         *(_nvidia(capability, 48) for capability in (60, 61, 62)),
         *(_nvidia(capability, 96) for capability in (70, 72)),

@@ -69,6 +69,8 @@ from .targets import Processor
 
 _SPILLED_PER_REGISTER = 1.4
 """Registers that ptxas spills for one that the estimate has too many."""
+_REGISTER_STEP = 8
+"""Registers are given out in eights."""
 _WAIT_ALONE = 3.1
 """How much longer a step waits whose copies do not overlap with matrix instructions."""
 _OUTER_WAITS, _FIRST_WAITS, _STORED_ALONE = 11.0, 2.0, 0.3
@@ -94,6 +96,8 @@ class TileWork:
         registers: registers of a lane, as many as it would need.
         lds_bytes: the LDS of a workgroup, slots of overlapped copies included.
         slots: how many steps' tiles the LDS holds; 1 if copies are not overlapped.
+        stages: how many steps the loop works on at a time, where registers hold what the next one
+            copies.
         multiply_adds: those of a lane per step that no matrix instruction computes.
         result_bytes: what a workgroup stores behind its steps; 0 where that counts as steps.
         reads_ahead: whether warps multiply while they wait for the next step.
@@ -109,6 +113,7 @@ class TileWork:
     registers: float
     lds_bytes: int
     slots: int
+    stages: int = 1
     multiply_adds: float = 0.0
     result_bytes: float = 0.0
     reads_ahead: bool = False
@@ -116,8 +121,8 @@ class TileWork:
 
 def concurrent_workgroups(work: TileWork, processor: Processor) -> int:
     """Returns how many workgroups a multiprocessor holds at once; 0 if not even one fits."""
-    # Registers are given out in eights.
-    held = math.ceil(min(work.registers, processor.lane_registers) / 8) * 8
+    needed = min(work.registers, _lane_registers(work, processor))
+    held = math.ceil(needed / _REGISTER_STEP) * _REGISTER_STEP
     by_registers = processor.registers // (held * processor.lanes * work.warps)
     by_lds = processor.lds_bytes // (work.lds_bytes + processor.lds_overhead)
     return min(by_registers, by_lds, processor.max_warps // work.warps)
@@ -133,7 +138,21 @@ def predicted_microseconds(work: TileWork, processor: Processor) -> float:
     if rest:
         last = math.ceil(rest / processor.multiprocessors)
         cycles += _wave_cycles(work, processor, last, held)
-    return cycles / processor.megahertz
+    return cycles / (processor.megahertz * _clock(work, processor, cycles))
+
+
+def _clock(work: TileWork, processor: Processor, cycles: float) -> float:
+    """Returns which part of its clock a processor keeps while its matrix units are as busy."""
+    workgroups = math.ceil(work.workgroups / processor.multiprocessors)
+    instructions = workgroups * work.warps * work.matrix_instructions * work.steps
+    busy = min(1.0, instructions * processor.matrix_cycles / cycles)
+    return 1 - processor.clock_per_matrix * busy
+
+
+def _lane_registers(work: TileWork, processor: Processor) -> int:
+    """Returns how many registers a lane can have, so that a multiprocessor holds a workgroup."""
+    share = processor.registers // (processor.lanes * work.warps)
+    return min(processor.lane_registers, share - share % _REGISTER_STEP)
 
 
 def _wave_cycles(work: TileWork, processor: Processor, workgroups: int, held: int) -> float:
@@ -149,14 +168,14 @@ def _wave_cycles(work: TileWork, processor: Processor, workgroups: int, held: in
 
 def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float:
     """Returns the cycles that one step of so many workgroups takes on one multiprocessor."""
-    spilled = _SPILLED_PER_REGISTER * max(0.0, work.registers - processor.lane_registers)
+    spilled = _SPILLED_PER_REGISTER * max(0.0, work.registers - _lane_registers(work, processor))
     instructions = work.instructions + 2 * spilled
     warps = workgroups * work.warps
     matrix = warps * work.matrix_instructions * processor.matrix_cycles
     lds = workgroups * work.lds_cycles + warps * 2 * spilled
     issue = warps * instructions / 4 * processor.issue_cycles
     scalar = warps * work.multiply_adds * processor.fma_cycles
-    busy = (matrix**4 + lds**4 + (scalar + issue) ** 4) ** (1 / 4)
+    busy = _norm(processor.busy_norm, matrix, lds, scalar + issue)
     latency = (
         processor.wait_cycles * _wait(work, workgroups)
         + work.matrix_instructions * processor.matrix_latency
@@ -165,13 +184,19 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
         + work.copies * processor.copy_latency
         + spilled * processor.spill_latency
     )
-    if work.reads_ahead:
-        return (busy**4 + latency**4) ** (1 / 4)
-    return math.hypot(busy, latency)
+    together = processor.busy_norm if work.reads_ahead else processor.latency_norm
+    return _norm(together, busy, latency)
+
+
+def _norm(exponent: float, *cycles: float) -> float:
+    """Returns how long parts take together: 1 adds them, and a large exponent takes the longest."""
+    return math.fsum(each**exponent for each in cycles) ** (1 / exponent)
 
 
 def _wait(work: TileWork, workgroups: int) -> float:
     """Returns how long a step waits for its copies, of `wait_cycles`."""
+    if work.stages > 1:
+        return 0.0
     if work.slots == 1:
         return _WAIT_ALONE
     others_compute = work.reads_ahead or workgroups > 1
@@ -225,6 +250,9 @@ class AttentionTile:
         keys: rows of K and V per step.
         warps: warps of a workgroup, which share the rows.
         slots: how many steps' tiles of K and V the LDS holds.
+        stages: how many steps the loop works on at a time: with 2, registers hold what the next
+            step copies while a step computes.
+        staged_queries: whether Q goes to registers by way of the LDS, and not from memory.
     """
 
     rows: int
@@ -232,12 +260,16 @@ class AttentionTile:
     keys: int
     warps: int
     slots: int = 1
+    stages: int = 1
+    staged_queries: bool = True
 
     def __str__(self) -> str:
-        return (
+        text = (
             f"{self.rows} rows x {self.columns} columns, {self.keys} keys a step, "
             f"{self.warps} warps"
         )
+        text += "" if self.stages == 1 else ", copies are loaded a step ahead"
+        return text + ("" if self.staged_queries else ", Q does not lie in the LDS")
 
 
 @dataclass(frozen=True)
@@ -276,6 +308,7 @@ _RESULT_BYTES = 4
 """The bytes of an element of a matmul's result."""
 _VECTOR_BYTES, _LEAST_BYTES = 16, 4
 """The bytes that a lane loads at once at most, and those that any load takes of the LDS."""
+_REGISTER_BYTES = 4
 _DEPTH_LANES = 4
 """The lanes that share the summed elements of AMD's instructions with 16 rows and columns."""
 
@@ -314,13 +347,15 @@ def _attention_work(
     # Each lane gets 16 bytes from a copy.
     copies = copied / (_VECTOR_BYTES * lanes * tile.warps)
     loaded, read = _operand_loads(shape, tile, instruction)
+    # AMD's instructions for f32 take twice the cycles of those for f16 (CDNA3 ISA: 32 and 16).
+    slowness = 2.0 if shape.depth and size == _REGISTER_BYTES else 1.0
     return TileWork(
         workgroups=shape.batch
         * math.ceil(shape.queries / tile.rows)
         * math.ceil(shape.columns / tile.columns),
         warps=tile.warps,
         steps=math.ceil(shape.keys / tile.keys),
-        matrix_instructions=rows * tile.keys * (shape.head + tile.columns) / volume,
+        matrix_instructions=rows * tile.keys * (shape.head + tile.columns) / volume * slowness,
         lds_cycles=(tile.warps * read + copied + (queries if reloads else 0)) / CYCLE_BYTES,
         # A score is scaled, reduced twice, shifted, raised and converted.
         instructions=scores * (4.2 + shape.exponential)
@@ -333,10 +368,18 @@ def _attention_work(
         + outputs
         + 1.7 * scores
         + (8 if reloads else query_registers)
-        + (4 if tile.slots > 1 else 0),
-        lds_bytes=queries + tile.slots * copied,
+        + (4 if tile.slots > 1 else 0)
+        + _loaded_ahead(tile.stages, copied, threads)
+        + processor.operand_registers,
+        lds_bytes=queries * tile.staged_queries + tile.slots * copied,
         slots=tile.slots,
+        stages=tile.stages,
     )
+
+
+def _loaded_ahead(stages: int, copied: float, threads: int) -> float:
+    """Returns the registers of a lane that hold what the next step copies."""
+    return copied / (_REGISTER_BYTES * threads) if stages > 1 else 0.0
 
 
 def _operand_loads(
@@ -410,12 +453,14 @@ def matmul_work(
     element_bytes: int = 2,
     instruction: tuple[int, int, int] = _INSTRUCTION,
     batch: int = 1,
+    stages: int = 1,
 ) -> TileWork:
     """Returns what a workgroup of a matmul does.
 
     Args:
         shape: rows, columns, and summed elements.
         instruction: rows, columns and summed elements of a matrix instruction.
+        stages: how many steps the loop works on at a time.
     """
     lanes = processor.lanes
     copied = (tile.rows + tile.columns) * tile.summed * element_bytes
@@ -430,9 +475,12 @@ def matmul_work(
         lds_cycles=(tile.warps * loaded + copied) / CYCLE_BYTES,
         instructions=loaded / (16 * lanes) + 2.5 * copies + 30,
         copies=copies,
-        registers=20 + 1.6 * tile.warp_rows * tile.warp_columns / lanes,
+        registers=20
+        + 1.6 * tile.warp_rows * tile.warp_columns / lanes
+        + _loaded_ahead(stages, copied, lanes * tile.warps),
         lds_bytes=tile.slots * copied,
         slots=tile.slots,
+        stages=stages,
         result_bytes=tile.rows * tile.columns * _RESULT_BYTES,
         reads_ahead=tile.slots > 1,
     )

@@ -29,6 +29,13 @@ REDUCTION = "reduction"
 MMA_KIND = "mma_kind"
 _MMA_KINDS = (iree_gpu.MMAAttr, iree_gpu.VirtualMMAAttr)
 _LOOP_SIZE_BITS = 64
+_OPTIONS = "gpu_pipeline_options"
+_OTHER_OPTIONS = (
+    "no_reduce_shared_memory_bank_conflicts",
+    "use_igemm_convolution",
+    "reorder_workgroups_strategy",
+)
+"""The options of a pipeline beside the number of its stages."""
 
 
 @dataclass(frozen=True)
@@ -263,11 +270,49 @@ class WarpLaunch:
             return None, sizes
         return WarpLaunch(attribute, prod(sizes) // warp, warp), sizes
 
-    def with_warps(self, warps: int) -> ir.Attribute:
-        """Returns the `translation_info` for another number of warps, as it is otherwise."""
+    def with_warps(self, warps: int, stages: int | None = None) -> ir.Attribute:
+        """Returns the `translation_info` for another number of warps, as it is otherwise.
+
+        Args:
+            stages: on how many steps loops shall work at a time; None leaves that as it is.
+        """
         info = iree_codegen.TranslationInfoAttr(self.attribute)
         sizes = [warps * self.warp_size, *([1] * (len(info.workgroup_size) - 1))]
-        return changed_info(info, workgroup_size=sizes)
+        changed = changed_info(info, workgroup_size=sizes)
+        return changed if stages in (None, self.stages) else _with_stages(changed, stages)
+
+    @property
+    def stages(self) -> int:
+        """Returns on how many steps loops work at a time, where the launch says so; otherwise 1."""
+        options = _pipeline_options(self.attribute)
+        return 1 if options is None else max(1, options.prefetch_num_stages or 0)
+
+
+def _pipeline_options(info: ir.Attribute) -> iree_gpu.PipelineOptionsAttr | None:
+    """Returns the options of the pipeline in a `translation_info`, if there are any."""
+    configuration = iree_codegen.TranslationInfoAttr(info).configuration
+    if not isinstance(configuration, ir.DictAttr) or _OPTIONS not in configuration:
+        return None
+    return iree_gpu.PipelineOptionsAttr(configuration[_OPTIONS])
+
+
+def _with_stages(attribute: ir.Attribute, stages: int) -> ir.Attribute:
+    """Returns a `translation_info` whose loops work on so many steps at a time."""
+    info, options = iree_codegen.TranslationInfoAttr(attribute), _pipeline_options(attribute)
+    known = {each: getattr(options, each) for each in _OTHER_OPTIONS} if options else {}
+    chosen = iree_gpu.PipelineOptionsAttr.get(
+        prefetch_num_stages=stages if stages > 1 else 0, ctx=attribute.context, **known
+    )
+    kept = info.configuration if isinstance(info.configuration, ir.DictAttr) else ()
+    entries = {each.name: each.attr for each in kept} | {_OPTIONS: chosen}
+    return iree_codegen.TranslationInfoAttr.get(
+        info.pass_pipeline,
+        info.codegen_spec,
+        list(info.workgroup_size),
+        info.subgroup_size,
+        ir.DictAttr.get(entries, attribute.context),
+        ctx=attribute.context,
+    )
 
 
 def changed_info(

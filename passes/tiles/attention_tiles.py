@@ -340,7 +340,21 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         keys = {self.tile.keys, *(_KEY_STEPS if circumstances.other_order else ())}
         for warps, count, step in product(_WARPS, _INSTRUCTIONS_HIGH, sorted(keys)):
             if warps >= circumstances.processor.least_warps:
-                yield AttentionTile(warps * self._high * count, self.columns, step, warps)
+                tile = AttentionTile(warps * self._high * count, self.columns, step, warps)
+                yield from self._ways(tile, circumstances)
+
+    def _ways(self, tile: AttentionTile, circumstances: Circumstances) -> Iterator[AttentionTile]:
+        """Yields the ways to bring a tile's operands to the registers.
+
+        Where lanes load their elements of an operand side by side, they can do so from memory, too.
+        Q is loaded once, before the loop: what it would take of the LDS is left to other workgroups
+        and to larger tiles.
+        """
+        if circumstances.ldmatrix:
+            yield tile
+            return
+        for stages in (1, 2) if circumstances.prefetches else (1,):
+            yield replace(tile, stages=stages, staged_queries=False)
 
     def copied_bytes(self, tile: AttentionTile) -> int:
         """Returns the bytes of K and V that a step copies."""
@@ -378,6 +392,11 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             REDUCTION: {loops.keys: tile.keys},
         }
         config, contractions = self._configurations()
+        if tile.staged_queries is not self.tile.staged_queries:
+            queries = (Q,) if tile.staged_queries else ()
+            config = config.with_entries(**promoting((*queries, K, V), context))
+            scores = contractions[SCORES].with_entries(**promoting((*queries, K), context))
+            contractions = {**contractions, SCORES: scores}
         decomposition = {
             name: ir.DictAttr.get(
                 {CONFIG: self._spread(contraction, warps).attribute(context)}, context
@@ -387,7 +406,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         return {
             CONFIG: config.with_tiles(len(self.extents), tiles, context).attribute(context),
             DECOMPOSITION: ir.DictAttr.get(decomposition, context),
-            TRANSLATION_INFO: self.launch.with_warps(tile.warps),
+            TRANSLATION_INFO: self.launch.with_warps(tile.warps, tile.stages),
         }
 
     def _configurations(self) -> tuple[LoweringConfig, Mapping[str, LoweringConfig]]:
@@ -411,7 +430,8 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
     def staged_bytes(self, tile: AttentionTile) -> int:
         """Returns the bytes of Q, K and V that a workgroup holds in the LDS."""
-        return tile.rows * self.head * self.element_bytes + self.copied_bytes(tile)
+        queries = tile.rows * self.head * self.element_bytes if tile.staged_queries else 0
+        return queries + self.copied_bytes(tile)
 
     def is_copied_evenly(self, tile: AttentionTile) -> bool:
         """Returns whether the lanes of a workgroup can share the copies of Q, K and V evenly."""
@@ -507,8 +527,9 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
     workgroup, reduction = (config.per_loop(name, len(extents)) for name in (WORKGROUP, REDUCTION))
     loops = AttentionLoops.of(maps, len(extents))
     config.only((_PROMOTED, REDUCTION, WORKGROUP), ("promotion_types",))
-    if config.numbers(_PROMOTED) != (Q, K, V):
-        raise Refusal("not all of Q, K and V are staged in the LDS")
+    staged = config.numbers(_PROMOTED)
+    if staged not in ((Q, K, V), (K, V)):
+        raise Refusal("not both of K and V are staged in the LDS")
     if (
         {loop for loop, tile in enumerate(workgroup) if tile}
         != {*loops.batch, *loops.rows, *loops.columns}
@@ -517,12 +538,17 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
     ):
         raise Refusal("its loops are tiled otherwise than rows, columns and keys")
     contractions = contractions_of(operation)
-    warps = {_warps(name, contraction, loops) for name, contraction in contractions.items()}
+    promoted = {**PROMOTED_ALL, SCORES: tuple(each for each in (Q, K) if each in staged)}
+    warps = {_warps(each, promoted[name], loops) for name, each in contractions.items()}
     launch = WarpLaunch.of(function)
     if warps != {launch.warps}:
         raise Refusal("its products are not spread over all warps of the workgroup")
     rows, columns = (prod(workgroup[loop] for loop in of) for of in (loops.rows, loops.columns))
-    tile = AttentionTile(rows, columns, reduction[loops.keys], launch.warps)
+    tile = AttentionTile(
+        *(rows, columns, reduction[loops.keys], launch.warps),
+        stages=launch.stages,
+        staged_queries=Q in staged,
+    )
     scores, outputs = (contractions[name].instruction for name in (SCORES, OUTPUTS))
     read = WarpTiledAttention(operation, extents, launch, tile, loops, scores, outputs)
     if not read.takes(tile):
@@ -556,10 +582,14 @@ def _entries(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
     return {each.name: each.attr for each in attribute}
 
 
-def _warps(name: str, contraction: LoweringConfig, loops: AttentionLoops) -> int:
-    """Returns how many warps a contraction is spread over, all of them along the rows."""
+def _warps(contraction: LoweringConfig, promoted: tuple[int, ...], loops: AttentionLoops) -> int:
+    """Returns how many warps a contraction is spread over, all of them along the rows.
+
+    Args:
+        promoted: the operands that it stages in the LDS if its configuration is of a known form.
+    """
     contraction.only((MMA_KIND, _PROMOTED, BASIS), ("promotion_types",))
-    if contraction.numbers(_PROMOTED) != PROMOTED_ALL[name]:
+    if contraction.numbers(_PROMOTED) != promoted:
         raise Refusal("its products stage other operands in the LDS than IREE's")
     counts, _ = basis_of(contraction)
     warps = prod(counts[loop] for loop in loops.rows)

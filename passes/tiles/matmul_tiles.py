@@ -159,10 +159,13 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         """Returns how much work a tile is."""
         shape = (self.rows, self.columns, self.summed)
         of_elements = (self.element_bytes, self.instruction, self.batch)
-        work = matmul_work(shape, tile, circumstances.processor, *of_elements)
-        if self.copies_words:
+        # Only for AMD does IREE's pipeline do what the launch asks for.
+        stages = self.launch.stages if circumstances.prefetches else 1
+        work = matmul_work(shape, tile, circumstances.processor, *of_elements, stages=stages)
+        if self.copies_words and not circumstances.prefetches:
             return work
-        # Registers hold what is copied by single elements, and warps wait for one another.
+        # Registers hold what is copied by single elements, or for the next step, and warps wait for
+        # one another.
         return replace(work, result_bytes=0.0, reads_ahead=False)
 
     @cached_property

@@ -58,6 +58,7 @@ class Circumstances:
         reloads: whether an attention reads Q in every step where registers do not suffice.
         exponential: the instructions of an exponential.
         ldmatrix: whether `ldmatrix` loads the operands of matrix instructions.
+        prefetches: whether registers can hold what the next step copies.
     """
 
     processor: Processor
@@ -67,6 +68,7 @@ class Circumstances:
     reloads: bool = False
     exponential: float = 1.0
     ldmatrix: bool = True
+    prefetches: bool = False
 
     @staticmethod
     def of(
@@ -95,6 +97,7 @@ class Circumstances:
             reloads=chip.mma_sync and reloads,
             exponential=_POLYNOMIAL if chip.native_exp2 and not native_exponentials else 1.0,
             ldmatrix=chip.mma_sync,
+            prefetches=chip.prefetches,
         )
 
     def work(self, tiled: TiledOperation[Tile], tile: Tile) -> TileWork:

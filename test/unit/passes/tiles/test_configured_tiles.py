@@ -60,18 +60,31 @@ def test_a_matmul_is_read(loops: tuple[int, ...], b_map: str) -> None:
 WARPS = st.sampled_from((1, 2, 4, 8))
 
 
-@given(WARPS, st.sampled_from((1, 2)), st.sampled_from((32, 64, 128)), st.sampled_from((16, 64)))
-def test_an_attention_s_tile_is_what_was_written(warps: int, high: int, columns: int, step: int):
+@given(
+    WARPS,
+    st.sampled_from((1, 2)),
+    st.sampled_from((32, 64, 128)),
+    st.sampled_from((16, 64)),
+    st.sampled_from((1, 2, 3)),
+    st.booleans(),
+)
+def test_an_attention_s_tile_is_what_was_written(
+    warps: int, high: int, columns: int, step: int, stages: int, staged: bool
+):
     parsed = parse(AttentionIr().text())
     before = str(parsed)
     stock = attention_in(parsed.function).tile
-    tile = AttentionTile(warps * 16 * high, columns, step, warps)
+    tile = AttentionTile(
+        *(warps * 16 * high, columns, step, warps), stages=stages, staged_queries=staged
+    )
     attention_in(parsed.function).configure(parsed.function, tile)
     assert parsed.module.operation.verify()
     assert attention_in(parsed.function).tile == tile
     assert f"workgroup_size = [{32 * warps}, 1, 1]" in str(parsed)
     attention_in(parsed.function).configure(parsed.function, stock)
-    assert str(parsed) == before
+    assert attention_in(parsed.function).tile == stock
+    if staged and stages == 1:
+        assert str(parsed) == before
 
 
 @given(WARPS, WARPS, st.sampled_from((1, 2)), st.sampled_from((1, 4)), st.sampled_from((16, 64)))
@@ -145,7 +158,8 @@ def test_tiles_that_do_not_divide_are_not_taken() -> None:
 @pytest.mark.parametrize(
     ("kernel", "reason"),
     [
-        (AttentionIr(staged="promote_operands = [1, 2]"), "staged in the LDS"),
+        (AttentionIr(staged="promote_operands = [1]"), "staged in the LDS"),
+        (AttentionIr(staged="promote_operands = [1, 2]"), "other operands in the LDS"),
         (AttentionIr(staged_keys="promote_operands = [1]"), "other operands in the LDS"),
         (AttentionIr(staged_values="promote_operands = [0, 1]"), "other operands in the LDS"),
         (AttentionIr(staged=AttentionIr.staged + ", padding = [1]"), "padding"),
