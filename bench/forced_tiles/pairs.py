@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...bank_model.tile_cost import AttentionTile, MatmulTile
 from ...sweep.kernels import Attention, Kernel, Matmul
@@ -25,16 +25,22 @@ class TiledKernel:
 
 
 def label(tile: Tiling) -> str:
-    """Returns a tile as a word that is fit for a file: its sizes, summed elements, and warps."""
+    """Returns a tile as a word that is fit for a file: its sizes, summed elements, and warps.
+
+    `ahead` says that copies are loaded a step ahead, `q` that Q does not lie in the LDS.
+    """
     if isinstance(tile, AttentionTile):
-        return f"{tile.rows}x{tile.columns}.k{tile.keys}.w{tile.warps}"
+        ways = (".ahead" * (tile.stages > 1), ".q" * (not tile.staged_queries))
+        return f"{tile.rows}x{tile.columns}.k{tile.keys}.w{tile.warps}{''.join(ways)}"
     return f"{tile.rows}x{tile.columns}.k{tile.summed}.w{tile.row_warps}x{tile.column_warps}"
 
 
-def _attention(batch: int, seq: int, head: int, *tiles: tuple[int, int, int]) -> TiledKernel:
-    """Returns an f16 attention whose tiles have rows, keys a step, warps, and the whole head."""
+def _attention(
+    batch: int, seq: int, head: int, *tiles: tuple[int, int, int], dtype: str = "f16"
+) -> TiledKernel:
+    """Returns an attention whose tiles have rows, keys a step, warps, and the whole head."""
     tilings = tuple(AttentionTile(rows, head, keys, warps) for rows, keys, warps in tiles)
-    return TiledKernel(Attention(batch, seq, head, "f16"), tilings)
+    return TiledKernel(Attention(batch, seq, head, dtype), tilings)
 
 
 def _matmul(kernel: Matmul, tiles: Sequence[tuple[int, int, int, int, int]]) -> TiledKernel:
@@ -87,4 +93,53 @@ def emulated_pairs() -> tuple[TiledKernel, ...]:
                    (128, 128, 4)),
         _matmul(square, ((64, 64, 64, 2, 2), (64, 128, 64, 2, 2), (128, 64, 64, 2, 2),
                          (128, 128, 32, 2, 2), (128, 128, 64, 2, 2), (128, 128, 64, 4, 2))),
+    )  # fmt: skip
+
+
+def _brought(own: AttentionTile, kernel: TiledKernel) -> TiledKernel:
+    """Returns an attention with IREE's own tile, and others whose Q does not lie in the LDS.
+
+    Of these the copies are loaded a step ahead, and not.
+    """
+    ways = [
+        replace(tile, stages=stages, staged_queries=False)
+        for tile in kernel.tiles
+        if isinstance(tile, AttentionTile)
+        for stages in (1, 2)
+    ]
+    return TiledKernel(kernel.kernel, (own, *ways))
+
+
+def modelled_pairs() -> tuple[TiledKernel, ...]:
+    """Returns pairs for AMD GPUs whose times the model of `emulator/timing/` predicts."""
+    own = AttentionTile(64, 64, 64, 4)
+    thin, short = AttentionTile(64, 16, 32, 4), AttentionTile(64, 64, 16, 4)
+    square = Matmul(4096, 4096, 4096, "f16", transposed=True)
+    tiles = (
+        (64, 64, 64, 2, 2),
+        (128, 64, 64, 2, 2),
+        (128, 128, 32, 2, 2),
+        (128, 128, 64, 2, 2),
+        (256, 128, 32, 4, 2),
+        (128, 128, 32, 4, 2),
+        (256, 128, 64, 4, 2),
+        (256, 256, 32, 4, 2),
+    )
+    return (
+        _brought(own, _attention(16, 4096, 128, (128, 64, 8), (64, 32, 4), (64, 64, 4),
+                                 (128, 32, 4), (128, 64, 4), (256, 32, 8),
+                                 (256, 64, 8), (256, 128, 8))),
+        _brought(own, _attention(64, 2048, 64, (64, 64, 4), (64, 32, 4), (128, 64, 4),
+                                 (128, 128, 4), (128, 64, 8), (256, 32, 8),
+                                (256, 64, 8))),
+        _brought(thin, _attention(4, 2048, 256, (64, 32, 4), (64, 16, 4), (64, 64, 4),
+                                  (128, 32, 8), (128, 16, 8))),
+        _brought(own, _attention(2, 1024, 128, (64, 64, 4), (64, 32, 4), (128, 64, 4))),
+        _brought(own, _attention(40, 1024, 64, (64, 64, 4), (64, 128, 4), (128, 32, 8))),
+        _brought(own, _attention(8, 2048, 128, (64, 64, 4), (64, 32, 4), (128, 64, 8))),
+        _brought(short, _attention(16, 1024, 128, (64, 16, 4), (64, 32, 4), (128, 16, 8),
+                                   (128, 64, 8), dtype="f32")),
+        _matmul(square, tiles),
+        _matmul(Matmul(2048, 2048, 2048, "f16"), tiles),
+        _matmul(Matmul(8192, 1024, 4096, "f16", transposed=True), tiles),
     )  # fmt: skip
