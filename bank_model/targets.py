@@ -534,7 +534,7 @@ def _amd_processor(
     """Returns a processor whose memory moves so many gigabytes a second.
 
     Latencies, norms and `clock_per_matrix` were fitted to what the model of `emulator/timing/`
-    predicts of 165 kernels with forced tiles (`bench/results/timing_tiles.md`).
+    predicts of 157 kernels with forced tiles (`bench/results/timing_tiles.md`).
     """
     return Processor(
         multiprocessors=units,

@@ -134,7 +134,7 @@ def page(rows: Sequence[Row], found: Sequence[Comparison]) -> str:
         "chosen tile",
         "its time over the best",
     )
-    lines = [head]
+    lines: list[Sequence[str]] = [head]
     for each in found:
         numbers = (str(len(each.measured)), f"{each.correlation:.3f}")
         lines.append(

@@ -99,13 +99,14 @@ def emulated_pairs() -> tuple[TiledKernel, ...]:
 def _brought(own: AttentionTile, kernel: TiledKernel) -> TiledKernel:
     """Returns an attention with IREE's own tile, and others whose Q does not lie in the LDS.
 
-    Of these the copies are loaded a step ahead, and not.
+    Of these the copies are loaded a step ahead, and not; in f32 they are not.
     """
+    stages_of = (1,) if kernel.kernel.dtype == "f32" else (1, 2)
     ways = [
         replace(tile, stages=stages, staged_queries=False)
         for tile in kernel.tiles
         if isinstance(tile, AttentionTile)
-        for stages in (1, 2)
+        for stages in stages_of
     ]
     return TiledKernel(kernel.kernel, (own, *ways))
 

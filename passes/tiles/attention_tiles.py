@@ -78,6 +78,8 @@ _WARPS = (1, 2, 4, 8)
 _INSTRUCTIONS_HIGH = (1, 2)
 """How many matrix instructions below each other a warp computes."""
 _KEY_STEPS = (16, 32, 64, 128)
+_LDS_SCORE_BYTES = 4
+"""The bytes of an element from which on scores do not stay in registers."""
 _TYPICAL_SIZE = 2048
 """What a size counts as that the program computes: the best tiles of long sequences change little
 with their lengths."""
@@ -348,12 +350,14 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
         Where lanes load their elements of an operand side by side, they can do so from memory, too.
         Q is loaded once, before the loop: what it would take of the LDS is left to other workgroups
-        and to larger tiles.
+        and to larger tiles. Scores of f32 go through the LDS, and where that is so, IREE 3.13 loses
+        barriers when copies are loaded a step ahead.
         """
         if circumstances.ldmatrix:
             yield tile
             return
-        for stages in (1, 2) if circumstances.prefetches else (1,):
+        ahead = circumstances.prefetches and self.element_bytes < _LDS_SCORE_BYTES
+        for stages in (1, 2) if ahead else (1,):
             yield replace(tile, stages=stages, staged_queries=False)
 
     def copied_bytes(self, tile: AttentionTile) -> int:

@@ -13,8 +13,10 @@ tile decides how many products are made of what a step brings into the LDS.
 All tiles that the sizes divide into are compared by a model of the GPU (`bank_model/tile_cost.py`).
 Another tile is taken where it saves 3 % of the predicted time or more, and
 
-* with `mode=auto`, only on GPUs on which the model was compared with measured times; on others a
-  remark names the tile and what it would save; `mode=on` takes it anyway;
+* with `mode=auto`, only on GPUs on which the model was compared with measured times, and where it
+  saves 20 % or more on AMD's, on which it was compared with the predictions of a more exact model
+  (`emulator/timing/`); elsewhere a remark names the tile and what it would save; `mode=on` takes it
+  anyway;
 * only where the configuration is IREE's own: a user's stands.
 
 Outputs are bitwise the same, unless `other-order` allows attentions to take another number of keys
@@ -33,9 +35,11 @@ from typing import Any, ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.tile_cost import AttentionTile
 from ...dialect_utils import carried_integers
 from ...dialect_utils.diagnostics import PassFailure, Refusal, SourceLocation
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
+from ...dialect_utils.memory.barrier_order import check_barriers
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.memory.memref_types import lds_bytes, type_of
 from ...dialect_utils.operations import symbol_of
@@ -46,13 +50,17 @@ from .tile_choice import TileChoice, tile_choice, tiled_operation
 from .tiled_operation import Circumstances
 
 _FLAG = "--bankwise-retile=on"
+MODELLED_GAIN = 0.2
+"""The part of the predicted time that a tile must save where no time was measured: twice the
+standard deviation of the predictions from those of a more exact model
+(`bench/results/timing_tiles.md`)."""
 
 
 class RetileMode(Enum):
     """On which GPUs tiles are replaced."""
 
     AUTO = "auto"
-    """Those on which the model was compared with measured times."""
+    """Those on which the model was compared with measured times, or with a more exact model."""
     ON = "on"
     """All that there is a model of."""
 
@@ -102,8 +110,7 @@ class Retile(FunctionPass):
             )
             return
         if choice is not None:
-            unmeasured = "" if circumstances.processor.measured else target.arch
-            self._decide(function, choice, unmeasured, context)
+            self._decide(function, choice, _doubt(choice, circumstances, target.arch), context)
 
     def circumstances(self, function: ir.Operation, context: PassContext) -> Circumstances | None:
         """Returns what tiles of a function are judged by; None for a GPU without a model."""
@@ -117,17 +124,17 @@ class Retile(FunctionPass):
         )
 
     def _decide(
-        self, function: ir.Operation, choice: TileChoice[Any], unmeasured: str, context: PassContext
+        self, function: ir.Operation, choice: TileChoice[Any], doubt: str, context: PassContext
     ) -> None:
         """Takes the chosen tile, or says why not.
 
         Args:
-            unmeasured: the GPU, if the model was not compared with times measured on it.
+            doubt: why the tile may not be faster; empty where there is no doubt.
         """
         operation = choice.tiled.operation
         objection = ""
-        if unmeasured and self.mode is RetileMode.AUTO:
-            objection = f"no time was measured on {unmeasured}; {_FLAG} takes it anyway"
+        if doubt and self.mode is RetileMode.AUTO:
+            objection = f"{doubt}; {_FLAG} takes it anyway"
         elif choice.gains:
             objection = context.users_configuration()
         if choice.gains:
@@ -154,6 +161,8 @@ class Retile(FunctionPass):
                 )
             choice.configure(function)
             context.assumptions.append((self, partial(_check_lds, context=context)))
+            if isinstance(choice.best, AttentionTile) and choice.best.stages > 1:
+                context.assumptions.append((self, _check_barriers))
         place = str(SourceLocation.of(operation.location) or "")
         context.log.add(
             Decision(
@@ -163,6 +172,18 @@ class Retile(FunctionPass):
             self.layout_round,
         )
         context.sink.remark(operation.location, f"tile of a workgroup: {reason}")
+
+
+def _doubt(choice: TileChoice[Any], circumstances: Circumstances, arch: str) -> str:
+    """Returns why a chosen tile may not be faster than that of its operation, if it may not."""
+    processor = circumstances.processor
+    if processor.measured:
+        return ""
+    if not processor.modelled:
+        return f"no time was measured on {arch}"
+    if choice.best_time > choice.stock_time * (1 - MODELLED_GAIN):
+        return f"it saves less than {MODELLED_GAIN:.0%}, and no time was measured on {arch}"
+    return ""
 
 
 def _check_lds(function: ir.Operation, context: PassContext) -> None:
@@ -176,3 +197,15 @@ def _check_lds(function: ir.Operation, context: PassContext) -> None:
     if total > limit:
         reason = f"its tile takes {total} bytes of LDS, of {limit}"
         raise PassFailure(function.location, reason)
+
+
+def _check_barriers(function: ir.Operation) -> None:
+    """Checks that IREE has kept the barriers of copies that are loaded a step ahead.
+
+    Raises:
+        PassFailure: it has not, or that is not known.
+    """
+    try:
+        check_barriers(function)
+    except Refusal as refusal:
+        raise PassFailure(refusal.location or function.location, refusal.reason) from refusal

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How well the formula for tiles agrees with the model of a compute unit."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from bankwise.bench.benchmark import RESULTS
+from bankwise.bench.forced_tiles.ranks import Comparison, mean_logarithmic_error
+from bankwise.bench.timing_tiles import (
+    NAME,
+    TARGETS,
+    comparisons,
+    correlation,
+    kernels_of,
+    modelled_row,
+    page,
+    read_rows,
+)
+from bankwise.passes.tiles.retile import MODELLED_GAIN
+
+ROWS = read_rows()
+
+
+@cache
+def found() -> list[Comparison]:
+    return comparisons(ROWS)
+
+
+def test_the_record_has_all_pairs() -> None:
+    pairs = [
+        (kernel.kernel.name, target, label)
+        for target in TARGETS
+        for kernel in kernels_of(target)
+        for label in kernel.by_label()
+    ]
+    assert [(row.kernel, row.target, row.tile) for row in ROWS] == pairs
+
+
+def test_the_formula_orders_tiles_as_the_model_does() -> None:
+    assert sum(not row.error for row in ROWS) >= 100
+    assert correlation(found()) >= 0.95
+    assert max(each.foreseen_loss for each in found()) <= 1.1
+
+
+def test_tiles_are_taken_where_they_save_more_than_the_formula_may_be_off() -> None:
+    assert mean_logarithmic_error(found()) * 2 == pytest.approx(MODELLED_GAIN, abs=0.01)
+
+
+def test_the_model_still_predicts_what_the_record_says() -> None:
+    row = next(each for each in ROWS if each.kernel == "attention_2x1024x128_f16")
+    kernel = next(each for each in kernels_of(row.target) if each.kernel.name == row.kernel)
+    assert modelled_row(kernel, row.tile, kernel.by_label()[row.tile], row.target) == row
+
+
+def test_the_page_is_made_of_the_record() -> None:
+    assert (RESULTS / f"{NAME}.md").read_text() == page(ROWS, found())
