@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..iree_plugin.compile_settings import LEVELLED, Mode
 from ..passes.decisions import DecisionLog
 from ..runtime.emulated_device import EmulatedDevice
 from ..runtime.emulated_run import EmulatedRun, run_emulated
@@ -21,6 +22,8 @@ from .benchmark import each_mode
 
 Array = npt.NDArray[Any]
 
+_WHOLE = 1 << 62
+"""More workgroups than any grid has."""
 MITIGATIONS = ("none", "stock", "auto")
 """The modes that are compared where levels are not: `auto` has the default level."""
 
@@ -33,6 +36,15 @@ def is_ours(mode: str) -> bool:
 def keeps_bits(mode: str) -> bool:
     """Returns whether outputs must be the same bits as those of `stock`."""
     return not mode.endswith("/fast")
+
+
+def at_given_tiles(mode: str) -> str:
+    """Returns a mode that is the same but for tiles, which stay those of IREE.
+
+    Samples of a grid compute the same elements in several modes only if their tiles are the same.
+    """
+    parsed = Mode.parse(mode)
+    return f"{parsed.mitigation}/{parsed.level}/off" if parsed.mitigation in LEVELLED else mode
 
 
 _UNWRITTEN = 0x5A
@@ -49,7 +61,7 @@ class MarkingDevice(EmulatedDevice):
             last workgroup run.
     """
 
-    whole_grid: int = 1 << 62
+    whole_grid: int = _WHOLE
 
     def allocate(self, size: int) -> int:
         """Reserves memory that holds marks, not zeros."""
@@ -111,7 +123,7 @@ def run_mitigations(
     inputs: Sequence[Array],
     modes: Sequence[str] = MITIGATIONS,
     *,
-    whole_grid: int = 1 << 62,
+    whole_grid: int = _WHOLE,
     needs_process: bool = False,
 ) -> MitigationRuns:
     """Compiles and runs a module in each mode; what fails is in the result too.
@@ -119,16 +131,18 @@ def run_mitigations(
     Args:
         flags: flags of the compiler, which name a hip target.
         modes: mitigations, perhaps with a level, as `auto/fast`.
-        whole_grid: see `MarkingDevice`.
+        whole_grid: see `MarkingDevice`; where it is given, tiles stay those of IREE.
         needs_process: whether a flag exists only on a compiler's command line. The decisions are
             not known then.
     """
     logs = {mode: DecisionLog() for mode in modes if is_ours(mode)}
     device = partial(MarkingDevice, whole_grid=whole_grid)
+    is_sampled = whole_grid < _WHOLE
 
     def run(mode: str) -> EmulatedRun:
         log = None if needs_process else logs.get(mode)
-        return run_emulated(source, flags, mode, inputs, decisions=log, device=device)
+        compiled = at_given_tiles(mode) if is_sampled else mode
+        return run_emulated(source, flags, compiled, inputs, decisions=log, device=device)
 
     runs, errors = each_mode(modes, run)
     return MitigationRuns(runs, errors, logs)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.emulated_runs import MarkingDevice, written
+from bankwise.bench.emulated_runs import MarkingDevice, at_given_tiles, written
 from bankwise.bench.matmul_table import DTYPES, TOLERANCE, largest_error
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin import embedding
@@ -39,7 +39,7 @@ def emulate(case: Case, mitigation: str, decisions: DecisionLog | None = None) -
     return run_emulated(
         matmul.source(),
         target_flags(chip),
-        mitigation,
+        at_given_tiles(mitigation),
         random_operands(matmul),
         decisions=decisions,
         device=partial(MarkingDevice, whole_grid=64),
