@@ -46,7 +46,7 @@ from ..sweep.cases import target_flags
 from ..sweep.tables import markdown_lines
 from .benchmark import RESULTS, Benchmark, BenchRow, each_mode, pattern, some_of
 from .emulated_rows import Reason, reasons_of
-from .emulated_runs import MarkingDevice, written
+from .emulated_runs import MarkingDevice, at_given_tiles, written
 from .gpu.modes import FAST, STOCK
 from .gpu.timed_sets import attentions_of_models
 from .program_families.attention import Attention
@@ -199,9 +199,8 @@ def _counts(attention: Attention, chip: str) -> Counts:
         devices.append(MarkingDevice(kernels, whole_grid=0))
         return devices[-1]
 
-    run = run_emulated(
-        program.source, target_flags(chip), FAST, inputs, decisions=log, device=device
-    )
+    flags, mode = target_flags(chip), at_given_tiles(FAST)
+    run = run_emulated(program.source, flags, mode, inputs, decisions=log, device=device)
     sizes = attention.sizes
     batch = math.prod(size for dim, size in sizes.items() if dim not in ("m", "n", "k1", "k2"))
     return Counts(

@@ -43,7 +43,7 @@ from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention, random_operands
 from ..sweep.tables import markdown_lines
 from .benchmark import RESULTS, Benchmark, BenchRow, each_mode
-from .emulated_runs import MarkingDevice, written
+from .emulated_runs import MarkingDevice, at_given_tiles, written
 from .loop_reads import WORD_BITS, scalar_reads_in_loops, shared_loads_in_loops
 from .reference_attention import attention_rows
 from .runs import attention_cases
@@ -178,7 +178,8 @@ def _emulated(row: RegisterRow, case: Case) -> RegisterRow:
     device = partial(MarkingDevice, whole_grid=0)
 
     def run(mode: str) -> EmulatedRun:
-        return run_emulated(attention.source(), target_flags(target), mode, operands, device=device)
+        flags, sampled = target_flags(target), at_given_tiles(mode)
+        return run_emulated(attention.source(), flags, sampled, operands, device=device)
 
     runs, errors = each_mode(MODES, run)
     if errors:

@@ -11,7 +11,12 @@ import pytest
 
 from bankwise.bench.benchmark import RowsDocument
 from bankwise.bench.emulated_rows import Figures, Reason
-from bankwise.bench.emulated_runs import MarkingDevice, MitigationRuns, written
+from bankwise.bench.emulated_runs import (
+    MarkingDevice,
+    MitigationRuns,
+    at_given_tiles,
+    written,
+)
 from bankwise.bench.kernels import Convolution, Product
 from bankwise.bench.matmul_table import (
     EXACT,
@@ -159,7 +164,7 @@ def test_samples_compare_what_they_wrote(kernel: Product):
     run = run_emulated(
         kernel.source(),
         flags,
-        "auto",
+        at_given_tiles("auto"),
         operands,
         device=partial(MarkingDevice, whole_grid=WHOLE_GRID),
     )

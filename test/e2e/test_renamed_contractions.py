@@ -9,7 +9,7 @@ from typing import Any
 import numpy.typing as npt
 import pytest
 
-from bankwise.bench.emulated_runs import MarkingDevice, written
+from bankwise.bench.emulated_runs import MarkingDevice, at_given_tiles, written
 from bankwise.bench.kernels import Convolution, Product
 from bankwise.bench.matmul_table import TOLERANCE, largest_error
 from bankwise.bench.program_families.matmuls import Contraction
@@ -37,7 +37,7 @@ def emulate(
     return run_emulated(
         source,
         target_flags(chip),
-        mode,
+        at_given_tiles(mode),
         operands,
         decisions=decisions,
         device=partial(MarkingDevice, whole_grid=64),
