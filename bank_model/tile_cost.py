@@ -369,7 +369,7 @@ def _attention_work(
         + 1.7 * scores
         + (8 if reloads else query_registers)
         + (4 if tile.slots > 1 else 0)
-        + _loaded_ahead(tile.stages, copied, threads)
+        + _loaded_ahead(tile.stages, copied, lanes * tile.warps)
         + processor.operand_registers,
         lds_bytes=queries * tile.staged_queries + tile.slots * copied,
         slots=tile.slots,
