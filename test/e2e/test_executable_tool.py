@@ -183,7 +183,8 @@ def test_a_configuration_of_the_users_own_stands_where_it_is(compiler: Compiler)
     configured = f"linalg.matmul {{compilation_info = {CONFIGURATION}}} ins(%a, %b"
     assert first in TWO_MATMULS
     settings = {"BANKWISE_RETILE": "on", "BANKWISE_DECISIONS": "d.json"}
-    compiler(TWO_MATMULS.replace(first, configured), "sm_80", HOOK, **settings)
+    larger = TWO_MATMULS.replace("256", "2048").replace("512", "4096")
+    compiler(larger.replace(first, configured), "sm_80", HOOK, **settings)
     (file,) = compiler.directory.glob("*/d.json")
     decided = json.loads(file.read_text())["decisions"]
     tiles = {d["function"]: d for d in decided if d["pass_name"] == "bankwise-retile"}

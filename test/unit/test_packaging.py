@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -77,7 +78,8 @@ def test_an_old_python_makes_no_environment(tmp_path: Path) -> None:
     old.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -c '{code}' \"$2\"\n")
     old.chmod(0o755)
     command = ["make", "demo", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
     assert done.returncode
     line = f"make: {old} is older than Python 3.11; name another: make demo PYTHON=python3.12"
     assert done.stderr.splitlines()[0] == line
