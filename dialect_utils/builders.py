@@ -233,6 +233,10 @@ class Builder:
         """Creates the choice between two values."""
         return self._value("arith.select", [condition, value, other], value.type)
 
+    def index_cast(self, value: ir.Value, bits: int) -> ir.Value:
+        """Returns an index as an integer."""
+        return self._value("arith.index_cast", [value], self.integer_type(bits))
+
     def extui(self, value: ir.Value, bits: int) -> ir.Value:
         """Widens an integer by zeros."""
         return self._value("arith.extui", [value], self.integer_type(bits))
@@ -435,6 +439,16 @@ class Builder:
 
     # memref.
 
+    def address(self, memory: ir.Value, mark: str) -> ir.Value:
+        """Creates the address of an allocation, in bytes, as an index.
+
+        Args:
+            mark: the name of an attribute that says what it is for.
+        """
+        name, marked = "memref.extract_aligned_pointer_as_index", ir.UnitAttr.get(self.context)
+        attributes: dict[str, ir.Attribute] = {mark: marked}
+        return self.create(name, [memory], [self._index_type()], attributes).results[0]
+
     def dim(self, memory: ir.Value, number: ir.Value) -> ir.Value:
         """Creates the size of a dimension."""
         return self._value("memref.dim", [memory, number], self._index_type())
@@ -552,6 +566,37 @@ class Builder:
 
     def _token(self) -> ir.Type:
         return ir.Type.parse("!nvgpu.device.async.token", self.context)
+
+    # llvm.
+
+    def assembly(
+        self,
+        text: str,
+        operands: Sequence[ir.Value] = (),
+        constraints: Sequence[str] = (),
+        results: Sequence[ir.Type] = (),
+    ) -> list[ir.Value]:
+        """Creates machine instructions that may read and write memory, and returns what they make.
+
+        Args:
+            text: the instructions, in which `$0`, `$1` and so on stand for results and operands.
+            constraints: of the results and of the operands, as LLVM spells them.
+            results: their types.
+        """
+        kinds = list(results)
+        if len(kinds) > 1:
+            members = ", ".join(map(str, kinds))
+            kinds = [ir.Type.parse(f"!llvm.struct<({members})>", self.context)]
+        attributes = {
+            "asm_string": ir.StringAttr.get(text, self.context),
+            "constraints": ir.StringAttr.get(",".join((*constraints, "~{memory}")), self.context),
+            "has_side_effects": ir.UnitAttr.get(self.context),
+            "tail_call_kind": ir.Attribute.parse("#llvm.tailcallkind<none>", self.context),
+        }
+        made = list(self.create("llvm.inline_asm", operands, kinds, attributes).results)
+        if len(results) < 2:
+            return made
+        return [self.member(made[0], number, kind) for number, kind in enumerate(results)]
 
     # IREE's dialects.
 

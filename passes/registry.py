@@ -13,7 +13,9 @@ from .base import FunctionPass
 from .contractions.rename_contractions import RenameContractions
 from .contractions.transpose_bytes import TransposeBytes
 from .contractions.unroll_private_loops import UnrollPrivateLoops
+from .fragments.arrange_operands import ArrangeOperands
 from .fragments.form_ldmatrix import FormLdmatrix
+from .fragments.form_wgmma import FormWgmma
 from .fragments.multiply_integers import MultiplyIntegers
 from .fragments.order_contractions import OrderContractions
 from .fragments.order_fragments import OrderFragments
@@ -23,6 +25,7 @@ from .numerics.native_exp2 import NativeExp2
 from .overlap.load_ahead import LoadAhead
 from .overlap.load_operands_ahead import LoadOperandsAhead
 from .overlap.overlap_copies import OverlapCopies
+from .overlap.share_lds import ShareLds
 from .padding.pad_unhinted_allocs import PadUnhintedAllocs
 from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from .registers.defer_lane_sums import DeferLaneSums
@@ -80,6 +83,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     PadUnhintedAllocs,
     WarnUnhintedAllocs,
     FormLdmatrix,
+    ArrangeOperands,
     AbsorbSwizzleHints,
     TransposeBytes,
     ReinsertSwizzleHints,
@@ -89,6 +93,8 @@ PASSES: tuple[type[FunctionPass], ...] = (
     AlignLdsAccesses,
     OverlapCopies,
     LoadAhead,
+    FormWgmma,
+    ShareLds,
     LoadOperandsAhead,
     ReloadOperands,
     OrderContractions,

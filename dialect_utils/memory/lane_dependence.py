@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whether the lanes of a wave agree on a value, and whether they run an operation together.
 
+The same is asked of all lanes of a workgroup, by `of_workgroup`.
+
 A value that is not known may still be the same in all lanes: what is loaded from an argument of the
 dispatch is, and so is what is computed from it.
 """
@@ -25,17 +27,20 @@ _SAME_FOR_SAME_OPERANDS = frozenset(
 )
 """Operations that give lanes with equal operands equal results, and that are not made again."""
 
-
-def _same_in_waves(found: LaneValues) -> bool:
-    """Returns whether the lanes of each wave have the same value, in each iteration."""
-    return bool((found.values == found.values[..., :1]).all())
+_DIFFERENT_IN_WAVES = frozenset({"gpu.subgroup_id", "gpu.subgroup_broadcast", "memref.load"})
+"""Operations whose results may differ between the waves of a workgroup: one may load later."""
 
 
 @dataclass
 class LaneDependence:
-    """Which values differ between the lanes of a wave, in one function under one launch."""
+    """Which values differ between the lanes of a wave, in one function under one launch.
+
+    Attributes:
+        of_workgroup: whether the lanes of a workgroup are meant in the place of those of a wave.
+    """
 
     evaluator: LaneEvaluator
+    of_workgroup: bool = False
     _known: dict[ir.Value, bool | Unknown] = field(default_factory=dict, init=False, repr=False)
 
     def of(self, value: ir.Value) -> bool | Unknown:
@@ -73,7 +78,7 @@ class LaneDependence:
         if all(self.of(bound) is False for bound in bounds_of(loop)):
             return True
         found = self.evaluator.loop_range(loop)
-        return not isinstance(found, Unknown) and _same_in_waves(found.running)
+        return not isinstance(found, Unknown) and self._are_same(found.running)
 
     def _follows_lower_bound(self, argument: ir.BlockArgument) -> bool:
         """Returns whether lanes count iterations alike, each from a lower bound of its own."""
@@ -89,7 +94,12 @@ class LaneDependence:
         found = self.evaluator.evaluate(value)
         if isinstance(found, Unknown):
             return False
-        return _same_in_waves(found)
+        return self._are_same(found)
+
+    def _are_same(self, found: LaneValues) -> bool:
+        """Returns whether the lanes have the same value, in each iteration."""
+        first = found.values[..., :1, :1] if self.of_workgroup else found.values[..., :1]
+        return bool((found.values == first).all())
 
     def _undecided(self, value: ir.Value) -> Sequence[ir.Value]:
         """Returns the operands that decide on a value; none where its lanes are known to agree."""
@@ -108,7 +118,7 @@ class LaneDependence:
                 return True
             return _judge_argument(argument, varies, refusals)
         name = owner.operation.name
-        if name in (THREAD_ID, LANE_ID):
+        if name in (THREAD_ID, LANE_ID) or (self.of_workgroup and name in _DIFFERENT_IN_WAVES):
             return True
         if name in SAME_IN_A_WAVE:
             return False

@@ -42,6 +42,14 @@ EXPAND_SHAPE = "memref.expand_shape"
 GATHER = "amdgpu.gather_to_lds"
 LDMATRIX = "nvgpu.ldmatrix"
 
+BARRIER = "gpu.barrier"
+COPY, COPIES_END = "nvgpu.device_async_copy", "nvgpu.device_async_create_group"
+COPIES_WAIT = "nvgpu.device_async_wait"
+"""What copies to the LDS while lanes go on, what makes a group of copies, and what waits for it."""
+ADDRESS = "memref.extract_aligned_pointer_as_index"
+DESCRIBED = "bankwise.described"
+"""What an `ADDRESS` has that only descriptors get."""
+
 ALLOCATIONS = frozenset({ALLOC, "memref.alloca"})
 """Operations that make memory; only the first one makes LDS."""
 
@@ -136,6 +144,9 @@ class Bystander(Enum):
     """It says where the buffer's life ends."""
     ASKS = auto()
     """It reads the buffer's type, not its elements."""
+    DESCRIBES = auto()
+    """It gives the buffer's address to descriptors, by which matrix units read without conflicts.
+    Only an operation that has the attribute `DESCRIBED` does."""
 
 
 Row = Access | View | Bystander
@@ -143,7 +154,9 @@ Row = Access | View | Bystander
 
 def row_of(operation: ir.Operation) -> Row | None:
     """Returns the row of an operation; None where nothing is known of it."""
-    return TABLE.get(operation.name)
+    row = TABLE.get(operation.name)
+    is_known = row is not Bystander.DESCRIBES or DESCRIBED in operation.attributes
+    return row if is_known else None
 
 
 def access_row(operation: ir.Operation) -> Access | None:
@@ -511,7 +524,7 @@ TABLE: dict[str, Row] = {
     "memref.prefetch": _INDEXED,
     "memref.atomic_rmw": _ATOMIC,
     "memref.generic_atomic_rmw": _ATOMIC,
-    "nvgpu.device_async_copy": Access(
+    COPY: Access(
         0,
         _WRITE,
         _device_async_copy,
@@ -539,4 +552,5 @@ TABLE: dict[str, Row] = {
     # The rest.
     DEALLOC: Bystander.FREES,
     "memref.dim": Bystander.ASKS,
+    ADDRESS: Bystander.DESCRIBES,
 }

@@ -24,6 +24,7 @@ from iree.compiler import ir
 from ..element_moves import Move, element_count, moves_of
 from ..element_types import element_bits
 from ..operations import defining_operation
+from .lds_ops import LDMATRIX
 from .memref_types import is_workgroup_memref
 
 MMA = "nvgpu.mma.sync"
@@ -31,6 +32,8 @@ REGISTER_BITS = 32
 
 LOADS = frozenset({"vector.load", "memref.load"})
 """What may load elements of registers."""
+_MATRIX_LOADS = frozenset({LDMATRIX})
+"""What loads whole registers, each from a matrix."""
 
 Registers = tuple[tuple[ir.Operation, ...], ...]
 """Per register the load of all its elements, or a load of each of them."""
@@ -67,11 +70,53 @@ def fragments_in(contractions: Iterable[ir.Operation]) -> list[Fragment]:
     return list(found.values())
 
 
-def _registers(operand: ir.Value, loaded: _LoadedElements) -> Registers | None:
-    """Returns the loads of each register; None where other things fill one, or no LDS loads."""
+class LoadedMatrix(NamedTuple):
+    """An 8x8 matrix that an `ldmatrix` reads, and the number that it has there."""
+
+    load: ir.Operation
+    number: int
+
+
+@dataclass
+class MatrixOperands:
+    """Finds the matrices that `ldmatrix` brings to the operands of contractions, as they are."""
+
+    _loaded: _LoadedElements = field(
+        default_factory=lambda: _LoadedElements(_MATRIX_LOADS, through_arithmetic=False)
+    )
+
+    def of(self, operand: ir.Value) -> tuple[LoadedMatrix, ...] | None:
+        """Returns the matrix of each register; None where something else fills one."""
+        shape = _register_shape(operand)
+        if shape is None:
+            return None
+        registers, count = shape
+        found: list[LoadedMatrix] = []
+        for first in range(0, registers * count, count):
+            elements = [self._loaded.behind(operand, first + k) for k in range(count)]
+            whole = [each for each in elements if each is not None]
+            if len(whole) < count:
+                return None
+            load, at = whole[0]
+            if at % count or whole != [(load, at + k) for k in range(count)]:
+                return None
+            found.append(LoadedMatrix(load.operation, at // count))
+        return tuple(found)
+
+
+def _register_shape(operand: ir.Value) -> tuple[int, int] | None:
+    """Returns the registers of an operand and the elements of each; None for another form."""
     kind = ir.VectorType(operand.type)
     bits, shape = element_bits(kind.element_type), kind.shape
     if bits is None or len(shape) != 2 or bits * shape[1] != REGISTER_BITS:
+        return None
+    return shape[0], shape[1]
+
+
+def _registers(operand: ir.Value, loaded: _LoadedElements) -> Registers | None:
+    """Returns the loads of each register; None where other things fill one, or no LDS loads."""
+    shape = _register_shape(operand)
+    if shape is None:
         return None
     rows, count = shape
     registers: list[tuple[ir.Operation, ...]] = []
@@ -112,8 +157,15 @@ def _register(elements: list[tuple[_Load, int] | None]) -> tuple[ir.Operation, .
 
 @dataclass
 class _LoadedElements:
-    """Follows elements to their loads, and reads each operation on the ways once."""
+    """Follows elements to their loads, and reads each operation on the ways once.
 
+    Attributes:
+        names: the operations that load.
+        through_arithmetic: whether to follow them through elementwise arithmetic with constants.
+    """
+
+    names: frozenset[str] = LOADS
+    through_arithmetic: bool = True
     _ways: dict[ir.Value, _Load | Move | None] = field(default_factory=dict)
     """For a value its LDS load, or the way back from its elements; None where that ends."""
     _buffers: dict[ir.Value, bool] = field(default_factory=dict)
@@ -142,7 +194,7 @@ class _LoadedElements:
         operation = defining_operation(value)
         if operation is None:
             self._ways[value] = None
-        elif operation.name in LOADS:
+        elif operation.name in self.names:
             is_lds = self._is_lds(operation.operands[0])
             self._ways[value] = _Load(operation, self._count(value.type)) if is_lds else None
         elif (moves := moves_of(operation)) is not None:
@@ -150,7 +202,8 @@ class _LoadedElements:
             results = operation.results if len(moves) > 1 else (value,)
             self._ways.update(zip(results, moves, strict=True))
         else:
-            self._ways[value] = _through_arithmetic(operation, value)
+            follows = self.through_arithmetic
+            self._ways[value] = _through_arithmetic(operation, value) if follows else None
 
     def _count(self, kind: ir.Type) -> int:
         if kind not in self._counts:

@@ -115,14 +115,14 @@ class LdmatrixEmitter:
 
     @cached_property
     def _thread(self) -> ir.Value:
-        return _thread_x(self.prover.function, self.thread_ids)
+        return thread_x(self.prover.function, self.thread_ids)
 
     def _lane_indices(self, addresses: MatrixAddresses) -> tuple[ir.Value, ...]:
         load = addresses.origin
         thread = self._thread
         row = "mod 8 floordiv 2" if addresses.transposed else "mod 8 * 4"
         at = Builder.before(load)
-        cloner = _other_lane(at, at.apply(f"d0 floordiv {LANES} * {LANES} + (d0 {row})", thread))
+        cloner = other_lane(at, at.apply(f"d0 floordiv {LANES} * {LANES} + (d0 {row})", thread))
         return tuple(
             _moved(at, cloner.clone(index), thread, dimension, addresses)
             for dimension, index in enumerate(list(load.operands)[1:])
@@ -146,7 +146,7 @@ class LdmatrixEmitter:
                 raise Refusal("no lane can compute where another one reads")
 
 
-def _other_lane(at: Builder, thread_x: ir.Value) -> IndexCloner:
+def other_lane(at: Builder, thread_x: ir.Value) -> IndexCloner:
     """Returns what emits the indices of the lane that has another thread id along x.
 
     Warps must lie along x. Nothing is exchanged between lanes: what an index depends on besides
@@ -186,7 +186,7 @@ def _moved(
     return at.apply(f"d0 + {first}{moves}", index, thread)
 
 
-def _thread_x(function: ir.Operation, thread_ids: Sequence[ir.Operation]) -> ir.Value:
+def thread_x(function: ir.Operation, thread_ids: Sequence[ir.Operation]) -> ir.Value:
     """Returns the thread id along x, at the entry of the function."""
     entry = function.regions[0].blocks[0]
     known = [each for each in thread_ids if dimension_of(each) == 0]

@@ -28,16 +28,15 @@ registers, and 255 and 2,440 bytes of spilled ones without.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...dialect_utils.index.index_ops import compute_after_operands
 from ...dialect_utils.memory.store_free_segments import store_free_segments
-from ...dialect_utils.multiplications import ACCUMULATOR, is_multiplication, multiplications_in
+from ...dialect_utils.multiplications import multiplications_in
 from ..base import FunctionPass, PassContext
+from .contraction_order import ContractionOrder
 
 
 @dataclass(frozen=True)
@@ -65,84 +64,8 @@ class OrderContractions(FunctionPass):
                 blocks.append(contraction.block)
         for block in blocks:
             for segment in store_free_segments(block):
-                order = _Order(segment, self.by_lanes)
-                order.read()
+                order = ContractionOrder.of(segment, by_lanes=self.by_lanes)
                 if order.contractions and (self.by_lanes or order.uses_contractions):
-                    order.carry_out()
+                    order.move(order.by_steps)
                     text = f"{len(order.contractions)} products come in the order of their operands"
                     context.sink.remark(order.contractions[0].location, text)
-
-
-@dataclass
-class _Order:
-    """The operations of a segment, and what is known of its contractions.
-
-    Operations are told by their places in the segment.
-
-    Attributes:
-        sources: for each operation and each of its operands the operation that makes it; None for
-            one outside the segment.
-        stages: for each operation how many contractions one behind the other it depends on, where a
-            chain of contractions that are added up counts as one.
-        steps: for each contraction its place in the chain.
-    """
-
-    segment: Sequence[ir.Operation]
-    by_lanes: bool
-    sources: list[list[int | None]] = field(default_factory=list)
-    stages: list[int] = field(default_factory=list)
-    steps: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def contractions(self) -> list[ir.Operation]:
-        """Returns the contractions in the order of the text."""
-        return [self.segment[place] for place in self.steps]
-
-    @property
-    def uses_contractions(self) -> bool:
-        """Returns whether the operands of a contraction depend on another contraction."""
-        return any(self.stages[contraction] > 0 for contraction in self.steps)
-
-    def read(self) -> None:
-        """Finds the stages of all operations, and the steps of the contractions."""
-        makers: dict[ir.Value, int] = {}
-        for place, operation in enumerate(self.segment):
-            sources = [makers.get(operand) for operand in operation.operands]
-            is_contraction = is_multiplication(operation, by_lanes=self.by_lanes)
-            stage = 0
-            for number, source in enumerate(sources):
-                if source is None:
-                    continue
-                is_added = is_contraction and number == ACCUMULATOR
-                follows = source in self.steps and not is_added
-                stage = max(stage, self.stages[source] + follows)
-            self.sources.append(sources)
-            self.stages.append(stage)
-            if is_contraction:
-                before = sources[ACCUMULATOR]
-                self.steps[place] = 0 if before is None else self.steps.get(before, -1) + 1
-            makers |= dict.fromkeys(operation.results, place)
-
-    def carry_out(self) -> None:
-        """Moves the operations of the segment, contractions by their stages and steps.
-
-        The others come right before the first contraction that needs them, or behind the last one,
-        in their old order.
-        """
-        contractions = sorted(self.steps, key=lambda each: (self.stages[each], self.steps[each]))
-        ordered: dict[int, None] = {}
-        for place in (*contractions, *range(len(self.segment))):
-            compute_after_operands(place, ordered, self._operands, lambda *_: None)
-        last = len(self.segment) - 1
-        for place in ordered:
-            # Each goes to the end, so that they stand there in this order at last.
-            if place != last:
-                self.segment[place].move_after(self.segment[last])
-            last = place
-
-    def _operands(self, place: int) -> list[int]:
-        """Returns the places of what an operation depends on in the segment, the last one first.
-
-        What is missing is visited from the end of the list.
-        """
-        return [source for source in reversed(self.sources[place]) if source is not None]

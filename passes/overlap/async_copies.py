@@ -47,8 +47,6 @@ from ...dialect_utils.memory.memref_types import (
 from .other_iteration import at_iteration
 from .staged_copies import StagedCopy, StagedTile, StagingLoop
 
-COPY = "nvgpu.device_async_copy"
-GROUP, WAIT = "nvgpu.device_async_create_group", "nvgpu.device_async_wait"
 COPY_BYTES = (4, 8, 16)
 _WHOLE_CACHE_LINES = 16
 """`cp.async` of 16 bytes may pass by the L1 cache."""

@@ -40,6 +40,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.loops import FOR, body_of, bounds_of, carried_values
+from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.memory.memref_types import is_workgroup_memref, whole_element_bits
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.operations import (
@@ -52,7 +53,7 @@ from ...dialect_utils.operations import (
 from ..base import FunctionPass, PassContext
 from ..fragments.live_registers import REGISTER_BITS, UNCOUNTED, LoopRegisters, lane_registers
 from .other_iteration import at_iteration, depends_on_iteration
-from .staged_copies import BARRIER, check_read_only
+from .staged_copies import check_read_only
 
 _MFMA = "amdgpu.mfma"
 _LOAD, _STORE = "vector.load", "vector.store"

@@ -43,7 +43,7 @@ from ...dialect_utils.gpu_target import launch_of
 from ...dialect_utils.index.index_cloner import IndexCloner
 from ...dialect_utils.index.index_ops import block_owner
 from ...dialect_utils.loops import FOR, IF, YIELD, body_of, bounds_of, carried_values
-from ...dialect_utils.memory.lds_ops import SUBVIEW
+from ...dialect_utils.memory.lds_ops import BARRIER, COPIES_END, COPIES_WAIT, COPY, SUBVIEW
 from ...dialect_utils.memory.memref_types import is_memref, is_workgroup_memref, whole_element_bits
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
@@ -57,14 +57,12 @@ from ...dialect_utils.operations import (
 )
 from ..base import FunctionPass, PassContext
 from ..fragments.live_registers import REGISTER_BITS, UNCOUNTED, LoopRegisters, lane_registers
-from .async_copies import COPY, GROUP, WAIT
 from .other_iteration import at_iteration, depends_on_iteration
-from .staged_copies import BARRIER
 
 _LOST_BITS = 8
 """The bits of f8, as which integers are multiplied: in IREE 3.13 what a loop carries and what its
 block takes get different types where they become LLVM's."""
-_OF_COPIES = frozenset({COPY, GROUP, IF, YIELD})
+_OF_COPIES = frozenset({COPY, COPIES_END, IF, YIELD})
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ class LoadOperandsAhead(FunctionPass):
 
 def _overlapping_loops(function: ir.Operation) -> list[ir.Operation]:
     """Returns the loops that wait for their copies and multiply matrices."""
-    waits = operations_in(function, WAIT)
+    waits = operations_in(function, COPIES_WAIT)
     loops = dict.fromkeys(wait.parent.operation for wait in waits)
     return [loop for loop in loops if loop.name == FOR and operations_in(loop, MMA)]
 
@@ -227,8 +225,8 @@ def _begin(loop: ir.Operation, body: Sequence[ir.Operation]) -> tuple[ir.Operati
     Raises:
         Refusal: it begins otherwise, or has others.
     """
-    found = operations_in(loop, WAIT, BARRIER)
-    if len(found) != len(body[:2]) or found != body[:2] or found[0].name != WAIT:
+    found = operations_in(loop, COPIES_WAIT, BARRIER)
+    if len(found) != len(body[:2]) or found != body[:2] or found[0].name != COPIES_WAIT:
         raise Refusal("an iteration does not begin with its only barrier")
     wait, barrier = found
     return wait, barrier

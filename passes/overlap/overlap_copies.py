@@ -38,13 +38,13 @@ from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.loops import FOR
 from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations
-from ...dialect_utils.memory.lds_ops import ALLOC
+from ...dialect_utils.memory.lds_ops import ALLOC, COPY
 from ...dialect_utils.memory.memref_types import lds_bytes, shown_type, type_of
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
-from .async_copies import COPY, AsyncCopies, check_copies, slots_bytes
+from .async_copies import AsyncCopies, check_copies, slots_bytes
 from .staged_copies import StagingLoop, staging_loops
 
 _MULTIPLY_ADD = "math.fma"

@@ -40,6 +40,7 @@ from ...dialect_utils.loops import FOR, IF, body_of, bounds_of
 from ...dialect_utils.memory.buffer_starts import start_alignment
 from ...dialect_utils.memory.flow import roots_of
 from ...dialect_utils.memory.lds_ops import (
+    BARRIER,
     DEALLOC,
     access_row,
     promised_alignment,
@@ -61,7 +62,6 @@ from ...dialect_utils.operations import (
 )
 from .other_iteration import depends_on_iteration
 
-BARRIER = "gpu.barrier"
 _REPEATING = frozenset({FOR, "scf.while", "scf.parallel"})
 _LOAD, _STORE, _SELECT = "vector.load", "vector.store", "arith.select"
 _BINDING = "hal.interface.binding.subspan"

@@ -39,7 +39,7 @@ from ...dialect_utils.index.index_ops import block_owner, constant_value
 from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown
 from ...dialect_utils.loops import IF, is_induction
 from ...dialect_utils.memory.buffer_starts import start_alignment
-from ...dialect_utils.memory.lds_ops import DEALLOC, is_in_bounds, is_masked
+from ...dialect_utils.memory.lds_ops import BARRIER, DEALLOC, is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import (
     contiguous_type,
     is_workgroup_memref,
@@ -57,7 +57,7 @@ from ...dialect_utils.operations import (
     segments_of,
 )
 from ..base import FunctionPass, PassContext
-from ..overlap.staged_copies import BARRIER, check_read_only
+from ..overlap.staged_copies import check_read_only
 from .enlarged_shapes import binding_of, remembers_shape, true_row_of_buffer
 
 _ALLOC, _READ, _WRITE = "memref.alloc", "vector.transfer_read", "vector.transfer_write"

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tiles in the LDS that matrix units read by a descriptor, as `wgmma` reads B.
+
+A descriptor (PTX ISA, "Matrix descriptor") has a start address, two distances and the mode of a
+swizzle. It stands for a matrix of rows of `row_bytes` bytes. Eight rows, one behind the other, make
+a block; inside a block the 16-byte groups of a row are moved by an XOR with the number of the
+128 bytes that they lie in:
+
+    mode        rows        the group at byte b lies at            as elements of f16
+    128 bytes   128 bytes   b ^ (b / 128 mod 8) * 16               xor_shuffle<64, 8, 64, 1>
+    64 bytes    64 bytes    b ^ (b / 128 mod 4) * 16               xor_shuffle<32, 8, 64, 1>
+    32 bytes    32 bytes    b ^ (b / 128 mod 2) * 16               xor_shuffle<16, 8, 64, 1>
+
+b counts from address 0 of the LDS, so that tiles start at multiples of 1,024 bytes.
+
+B has k (summed) elements and n columns. One instruction takes 32 bytes of k, and n in eights:
+
+* **K-major**: a row has elements of one column, side by side along k. The block holds the columns
+  0 to 7, and `stride_bytes` behind it lies the block of the columns 8 to 15.
+* **MN-major** (for elements of 16 bits): a row has elements of one k, side by side along n. The
+  block holds the k 0 to 7, and `stride_bytes` behind it lies the block of the k 8 to 15. Where n is
+  wider than a row, its next columns lie `lead_bytes` behind.
+
+Worked example: a tile of 128 columns and 64 k of f16, K-major. A row is 128 bytes, a block 1,024,
+and `stride_bytes` is 1,024. The second 16 of the k start 32 bytes behind the first ones.
+
+Modes, majors and distances were verified on an H200 for the widths 8 to 256: the products are those
+of `mma.sync`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .swizzles import XorShuffle
+
+IntArray = npt.NDArray[np.int64]
+
+GROUP_WARPS = 4
+"""The warps that multiply together: a warpgroup."""
+TILE_ALIGNMENT = 1024
+"""The bytes of which the start of a tile is a multiple, so that its rows count from there."""
+GROUP_BYTES = 16
+BLOCK_ROWS = 8
+STEP_BYTES = 32
+"""Bytes of k that one instruction takes."""
+_BANK_LINE = 128
+_FIELD = 1 << 14
+"""Descriptors have 14 bits for a distance, and for the start, in units of 16 bytes."""
+
+
+@dataclass(frozen=True)
+class DescriptorMode:
+    """One of the swizzles that descriptors know.
+
+    Attributes:
+        row_bytes: the bytes of a row.
+        code: the number of the mode in a descriptor.
+    """
+
+    row_bytes: int
+    code: int
+
+    @property
+    def block_bytes(self) -> int:
+        """Returns the bytes of eight rows."""
+        return BLOCK_ROWS * self.row_bytes
+
+    def swizzle(self, element_bytes: int) -> XorShuffle:
+        """Returns the swizzle of elements of so many bytes."""
+        row, group, line = (
+            part // element_bytes for part in (self.row_bytes, GROUP_BYTES, _BANK_LINE)
+        )
+        return XorShuffle(row, group, line, 1)
+
+    def __str__(self) -> str:
+        return f"{self.row_bytes}-byte mode"
+
+
+DESCRIPTOR_MODES = (DescriptorMode(128, 1), DescriptorMode(64, 2), DescriptorMode(32, 3))
+"""The widest first: its tiles are read without conflicts, and hold the most k."""
+
+
+@dataclass(frozen=True)
+class ArrangedTile:
+    """A tile of which descriptors can give parts, whatever the number of its columns is.
+
+    The columns are cut into blocks as wide as the rows of a mode. The blocks lie one behind the
+    other, each with all rows, and the swizzle of the mode moves their groups:
+
+        64 rows of 128 columns of f16  ->  2 blocks of 64 rows, each with xor_shuffle<64, 8, 64, 1>
+
+    Attributes:
+        rows, columns: those of the tile.
+        element_bytes: the bytes of an element.
+    """
+
+    rows: int
+    columns: int
+    element_bytes: int
+    mode: DescriptorMode
+
+    @staticmethod
+    def of(rows: int, columns: int, element_bytes: int) -> ArrangedTile | None:
+        """Returns the arrangement in the widest mode that divides the columns, if there is one."""
+        size = columns * element_bytes
+        if rows % BLOCK_ROWS or rows * size % TILE_ALIGNMENT:
+            return None
+        modes = (mode for mode in DESCRIPTOR_MODES if size % mode.row_bytes == 0)
+        return next((ArrangedTile(rows, columns, element_bytes, mode) for mode in modes), None)
+
+    @property
+    def width(self) -> int:
+        """Returns the columns of a block."""
+        return self.mode.row_bytes // self.element_bytes
+
+    @property
+    def swizzle(self) -> XorShuffle:
+        """Returns the swizzle of its elements."""
+        return self.mode.swizzle(self.element_bytes)
+
+    def place(self, elements: IntArray) -> IntArray:
+        """Returns where elements lie that are numbered row by row."""
+        row, column = elements // self.columns, elements % self.columns
+        block = column // self.width * self.rows + row
+        return self.swizzle.apply(block * self.width + column % self.width)
+
+
+@dataclass(frozen=True)
+class DescribedOperand:
+    """How descriptors give an operand, all but the start address.
+
+    Attributes:
+        mn_major: whether a row has elements of one k.
+        lead_bytes: how far the columns lie apart that are more than a row; 0 if there are none.
+        stride_bytes: how far blocks lie apart.
+    """
+
+    mode: DescriptorMode
+    mn_major: bool
+    lead_bytes: int
+    stride_bytes: int
+
+    @property
+    def high_bits(self) -> int:
+        """Returns the descriptor without its start."""
+        # Where the leading distance means nothing, CUTLASS and this module give a 1.
+        lead = self.lead_bytes // GROUP_BYTES or 1
+        return self.mode.code << 62 | (self.stride_bytes // GROUP_BYTES) << 32 | lead << 16
+
+
+def described_operand(groups: IntArray, mn_major: bool) -> tuple[DescribedOperand, IntArray] | None:
+    """Returns how descriptors give an operand whose groups of 16 bytes lie at known bytes.
+
+    Args:
+        groups: [..., columns / 8, 16], the byte at which each group starts, counted from a multiple
+            of `TILE_ALIGNMENT`. K-major, the 16 are those of 8 columns times 2 halves of the k;
+            MN-major, those of 16 k, of 8 columns each.
+
+    Returns:
+        the operand and [...], the bytes at which it starts; None where no descriptor does that in
+        all of [...].
+    """
+    for mode in DESCRIPTOR_MODES:
+        plain = mode.swizzle(1).apply(groups)
+        start = plain[..., :1, :1]
+        found = (_mn_major if mn_major else _k_major)(plain, mode)
+        if found is None:
+            continue
+        lead, stride, expected = found
+        if (plain == start + expected).all() and _fits(start, lead, stride, mode, mn_major):
+            return DescribedOperand(mode, mn_major, lead, stride), start[..., 0, 0]
+    return None
+
+
+def _k_major(plain: IntArray, mode: DescriptorMode) -> tuple[int, int, IntArray] | None:
+    """Returns the distances as the first groups have them, and where groups lie then."""
+    tiles = plain.shape[-2]
+    stride = _first_distance(plain, 1) if tiles > 1 else mode.block_bytes
+    rows = np.add.outer(np.arange(BLOCK_ROWS) * mode.row_bytes, np.arange(2) * GROUP_BYTES)
+    return 0, stride, np.add.outer(np.arange(tiles) * stride, rows.ravel())
+
+
+def _mn_major(plain: IntArray, mode: DescriptorMode) -> tuple[int, int, IntArray] | None:
+    tiles, across = plain.shape[-2], mode.row_bytes // GROUP_BYTES
+    if tiles > across and tiles % across:
+        return None
+    lead = _first_distance(plain, across) if tiles > across else 0
+    first = plain.reshape(-1, tiles, 2 * BLOCK_ROWS)[0, 0]
+    stride = int(first[BLOCK_ROWS] - first[0])
+    number, k = np.arange(tiles), np.arange(2 * BLOCK_ROWS)
+    columns = number % across * GROUP_BYTES + number // across * lead
+    rows = k % BLOCK_ROWS * mode.row_bytes + k // BLOCK_ROWS * stride
+    return lead, stride, np.add.outer(columns, rows)
+
+
+def _first_distance(plain: IntArray, tile: int) -> int:
+    first = plain.reshape(-1, *plain.shape[-2:])[0]
+    return int(first[tile, 0] - first[0, 0])
+
+
+def _fits(start: IntArray, lead: int, stride: int, mode: DescriptorMode, mn_major: bool) -> bool:
+    """Returns whether a descriptor can say the distances, and blocks begin where the XOR does."""
+    inside = start % mode.block_bytes
+    # An instruction that starts inside a row must end there.
+    begins = (inside == 0) if mn_major else (inside + STEP_BYTES <= mode.row_bytes)
+    distances = all(
+        0 <= each < _FIELD * GROUP_BYTES and each % mode.block_bytes == 0 for each in (lead, stride)
+    )
+    return bool(begins.all()) and distances and bool((start >= 0).all())

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-form-wgmma`: four warps multiply by one `wgmma` that reads B from the LDS itself.
+
+    %b = nvgpu.ldmatrix %tile[...]                 wgmma.fence
+    %d0 = nvgpu.mma.sync(%a, %b0, %c0)             %d = wgmma.mma_async %c, %a, descriptor of %tile
+    %d1 = nvgpu.mma.sync(%a, %b1, %c1)      ->     wgmma.commit_group
+    ...                                            wgmma.wait_group 0
+
+Hopper's matrix units reach their rate only by `wgmma`: on an H200 `mma.sync` has about 60 % of it.
+The `mma.sync` of one A whose B operands are side by side in one tile are replaced, where it is
+proven that a descriptor gives these operands (`described_operands.py`). A stays in registers.
+Outputs are the same bits.
+
+In a segment without a store or a barrier, the contractions of a stage (`contraction_order.py`)
+come behind everything that they need, and the group is waited for right behind it. So
+nothing writes the tile, or a register of A, while a `wgmma` reads it.
+
+Copies of later iterations that stand before the segment are issued behind the first group, and
+before it is waited for: what loads A would stand behind them in the queue of the LDS otherwise.
+
+What threads write to the LDS becomes visible to the matrix units by `fence.proxy.async`, which goes
+before each barrier (PTX ISA, "Async proxy").
+
+Runs on resolved accesses, behind everything that changes where tiles lie and when they are copied,
+for GPUs with `descriptor_tiles` (sm_90a).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.index.index_cloner import THREAD_ID
+from ...dialect_utils.loops import IF, YIELD
+from ...dialect_utils.memory.lds_ops import BARRIER, COPIES_END, COPY
+from ...dialect_utils.memory.memref_types import shown_type
+from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
+from ...dialect_utils.operations import operations_in, operations_of
+from ..base import FunctionPass, PassContext
+from ..decisions import Action
+from .contraction_order import ContractionOrder
+from .ldmatrix_emission import thread_x
+from .wgmma_emission import WgmmaEmitter
+from .wgmma_groups import GroupPlanner, WgmmaGroup, may_form_groups
+
+_COPYING = frozenset({COPY, COPIES_END})
+_ISSUING = _COPYING | {IF, YIELD}
+_PROXY_FENCE = "fence.proxy.async.shared::cta;"
+
+
+@dataclass(frozen=True)
+class FormWgmma(FunctionPass):
+    """Replaces groups of `nvgpu.mma.sync` by `wgmma.mma_async`."""
+
+    name: ClassVar[str] = "bankwise-form-wgmma"
+    summary: ClassVar[str] = "multiply by wgmma, which reads swizzled tiles from the LDS itself"
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` multiplies matrices on a GPU whose units read tiles."""
+        return may_form_groups(function, None)
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Replaces the contractions for which it is proven; never fails."""
+        function = function.operation
+        if not may_form_groups(function, context.test_target):
+            return
+        with function.context:
+            try:
+                planner = GroupPlanner.of(function, context.test_target)
+            except Refusal as refusal:
+                remark = f"no contraction becomes wgmma: {refusal.reason}"
+                context.sink.remark(function.location, remark)
+                return
+            emitter = WgmmaEmitter(
+                planner.prover, lambda: thread_x(function, operations_in(function, THREAD_ID))
+            )
+            forming = _Forming(planner, emitter)
+            for segment in list(planner.segments()):
+                forming.form(segment)
+            if forming.formed:
+                for barrier in operations_in(function, BARRIER):
+                    Builder.before(barrier).assembly(_PROXY_FENCE)
+            self._report(function, forming, context)
+
+    def _report(self, function: ir.Operation, forming: _Forming, context: PassContext) -> None:
+        for allocation, count in forming.formed.items():
+            memory = allocation.results[0]
+            reason = "the addresses of all lanes prove that a descriptor gives these operands"
+            detail = f"{count} wgmma"
+            text = f"operands from {shown_type(memory.type)} are read by {detail}: {reason}"
+            context.sink.remark(memory.location, text)
+            self.record(context, function, memory, Action.WGMMA, reason, detail=detail)
+        for (location, reason), count in forming.planner.kept.items():
+            context.sink.remark(location, f"{count} products stay mma.sync: {reason}")
+
+
+@dataclass
+class _Forming:
+    """What has become of the contractions of a function.
+
+    Attributes:
+        formed: how many `wgmma` read each allocation.
+    """
+
+    planner: GroupPlanner
+    emitter: WgmmaEmitter
+    formed: Counter[ir.Operation] = field(default_factory=Counter)
+
+    def form(self, segment: list[ir.Operation]) -> None:
+        """Replaces the contractions of the stages of a segment for which it is proven."""
+        order = ContractionOrder.of(segment)
+        stages = self.planner.plan(order)
+        if not stages:
+            return
+        copies = _copies_before(segment[0])
+        order.move(_in_stages(order))
+        for groups in stages.values():
+            try:
+                self.emitter.multiply(groups, copies)
+                copies = []
+            except Refusal as refusal:
+                self.planner.keep([each for g in groups for each in g.contractions], refusal)
+            else:
+                self._count(groups)
+
+    def _count(self, groups: Iterable[WgmmaGroup]) -> None:
+        for group in groups:
+            self.formed[group.run.allocation] += 1
+
+
+def _copies_before(first: ir.Operation) -> list[ir.Operation]:
+    """Returns what issues copies right before a segment, and can as well do so inside it.
+
+    A copy may be done at any time until it is waited for, so that no read of the segment may read
+    what it writes.
+    """
+    block = operations_of(first.block)
+    found: list[ir.Operation] = []
+    for each in reversed(block[: block.index(first)]):
+        inside = operations_in(each)
+        copies = any(inner.name in _COPYING for inner in inside)
+        used = any(len(list(result.uses)) for result in each.results)
+        if not all(inner.name in _ISSUING or leaves_memory_alone(inner) for inner in inside):
+            break
+        if copies and used:
+            break
+        if copies:
+            found.append(each)
+    return found[::-1]
+
+
+def _in_stages(order: ContractionOrder) -> list[int]:
+    """Returns the contractions by stages, behind everything else that those of a stage need."""
+    found: list[int] = []
+    for places in order.by_stages.values():
+        needed = dict.fromkeys(source for place in places for source in order.operands(place))
+        found += [place for place in sorted(needed) if place not in places]
+        found += places
+    return found

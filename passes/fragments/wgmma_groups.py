@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which `mma.sync` of a segment are groups that one `wgmma` can replace.
+
+In a segment without a store or a barrier, all contractions of a stage (`contraction_order.py`)
+become groups, or none of them does: those that stay would wait for each of the others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from iree.compiler import ir
+
+from ...bank_model.descriptor_tiles import ArrangedTile
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.gpu_target import chip_of, lds_model
+from ...dialect_utils.index.index_bits import IndexBits
+from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.memory.lds_ops import LDMATRIX
+from ...dialect_utils.memory.mma_operands import MMA, MatrixOperands
+from ...dialect_utils.memory.store_free_segments import store_free_segments
+from ...dialect_utils.multiplications import ACCUMULATOR
+from ...dialect_utils.operations import operations_in
+from .contraction_order import ContractionOrder
+from .described_operands import DescribedRun, DescriptorProver, Matrices
+from .live_registers import UNCOUNTED, lane_registers
+
+_A, _B = 0, 1
+_SHAPE = [16, 8, 16]
+_ELEMENTS = frozenset({"f16", "bf16"})
+"""Those whose sums in f32 are known to be the same bits. For f8, an H200 gives others."""
+
+
+@dataclass(frozen=True, eq=False)
+class WgmmaGroup:
+    """The `mma.sync` of one A and one run of B, in the order of their columns.
+
+    Attributes:
+        element: the type of the elements of A and B.
+    """
+
+    contractions: tuple[ir.Operation, ...]
+    run: DescribedRun
+    element: str
+
+    @property
+    def instruction(self) -> str:
+        """Returns the `wgmma` that they are, on accumulators, A, and the descriptor of B."""
+        width = 4 * len(self.contractions)
+        accumulators = ", ".join(f"${number}" for number in range(width))
+        a = ", ".join(f"${2 * width + number}" for number in range(4))
+        return (
+            f"wgmma.mma_async.sync.aligned.m64n{2 * width}k16.f32.{self.element}.{self.element} "
+            f"{{{accumulators}}}, {{{a}}}, ${2 * width + 4}, 1, 1, 1, "
+            f"{int(self.run.operand.mn_major)};"
+        )
+
+
+@dataclass
+class GroupPlanner:
+    """Finds the groups of the segments of a function.
+
+    Attributes:
+        kept: how many contractions are in none, by a location and the reason.
+    """
+
+    prover: DescriptorProver
+    operands: MatrixOperands = field(default_factory=MatrixOperands)
+    kept: Counter[tuple[ir.Location, str]] = field(default_factory=Counter)
+
+    @staticmethod
+    def of(
+        function: ir.Operation,
+        test_target: str | None,
+        arranged: Mapping[ir.Operation, ArrangedTile] | None = None,
+    ) -> GroupPlanner:
+        """Returns the planner of a function.
+
+        Args:
+            arranged: allocations that are judged as if they were arranged so.
+
+        Raises:
+            Refusal: the lanes of the function are not known.
+        """
+        _, launch = lds_model(function, test_target)
+        evaluator = LaneEvaluator(launch)
+        bits = IndexBits(function, evaluator)
+        return GroupPlanner(DescriptorProver(function, launch, evaluator, bits, arranged or {}))
+
+    def segments(self) -> Iterator[list[ir.Operation]]:
+        """Yields the segments of the blocks that have contractions."""
+        contractions = operations_in(self.prover.function, MMA)
+        for block in dict.fromkeys(each.block for each in contractions):
+            yield from store_free_segments(block)
+
+    def plan(self, order: ContractionOrder) -> dict[int, list[WgmmaGroup]]:
+        """Returns the groups of each stage of a segment that makes groups."""
+        found: dict[int, list[WgmmaGroup]] = {}
+        for stage, places in order.by_stages.items():
+            contractions = [order.segment[place] for place in places]
+            try:
+                found[stage] = self._groups(order, places)
+            except Refusal as refusal:
+                self.keep(contractions, refusal)
+        return found
+
+    def keep(self, contractions: list[ir.Operation], refusal: Refusal) -> None:
+        """Counts contractions that stay as they are."""
+        self.kept[contractions[0].location, refusal.reason] += len(contractions)
+
+    def _groups(self, order: ContractionOrder, places: list[int]) -> list[WgmmaGroup]:
+        """Returns the groups of all contractions of a stage, in the order of their steps.
+
+        Raises:
+            Refusal: there are contractions that make no group.
+        """
+        by_factor: dict[tuple[int, ir.Value], list[ir.Operation]] = {}
+        inside = {*order.segment}
+        contractions = [order.segment[place] for place in places]
+        for place, each in zip(places, contractions, strict=True):
+            by_factor.setdefault((order.steps[place], each.operands[_A]), []).append(each)
+        added = {each.operands[ACCUMULATOR] for each in contractions}
+        for each in contractions:
+            result = each.results[0]
+            if result in added and len(list(result.uses)) > 1:
+                raise Refusal("a sum is used before all is added to it")
+        self._check_registers(contractions)
+        self.prover.check_together(contractions[0])
+        found: list[WgmmaGroup] = []
+        for members in by_factor.values():
+            element = _element_of(members[0])
+            operands = [self._matrices(each, inside) for each in members]
+            for run in self.prover.runs(operands):
+                contracted = tuple(members[tile] for tile in run.tiles)
+                found.append(WgmmaGroup(contracted, run, element))
+        return found
+
+    def _check_registers(self, contractions: list[ir.Operation]) -> None:
+        """Makes sure that a lane can hold all that a group of `wgmma` takes at once.
+
+        ptxas lets them wait for each other otherwise.
+
+        Raises:
+            Refusal: it cannot.
+        """
+        made = {each.results[0] for each in contractions}
+        begun = [each for each in contractions if each.operands[ACCUMULATOR] not in made]
+        factors = {each.operands[_A] for each in contractions}
+        needed = 4 * (len(begun) + len(factors)) + UNCOUNTED
+        limit = lane_registers(self.prover.launch.threads)
+        if needed > limit:
+            raise Refusal(f"they would need about {needed} registers of {limit}")
+
+    def _matrices(self, contraction: ir.Operation, inside: set[ir.Operation]) -> Matrices:
+        """Returns the matrices of B.
+
+        Raises:
+            Refusal: there are none, or the LDS may be written before the contraction.
+        """
+        matrices = self.operands.of(contraction.operands[_B])
+        if matrices is None:
+            raise Refusal(f"something else than {LDMATRIX} fills an operand B")
+        if any(each.load not in inside for each in matrices):
+            raise Refusal("a store, a barrier or a branch may come between the reads and them")
+        self.prover.check_buffer(matrices[0].load.operands[0])
+        self.prover.check_written_before_barrier(matrices)
+        return matrices
+
+
+def _element_of(contraction: ir.Operation) -> str:
+    """Returns the type of the elements that a contraction multiplies.
+
+    Raises:
+        Refusal: `wgmma` does not multiply them, or other bits may come out.
+    """
+    a, b, c = (str(ir.VectorType(each.type).element_type) for each in contraction.operands)
+    if a != b or a not in _ELEMENTS or c != "f32":
+        raise Refusal(f"wgmma is not known to give the same bits for {a} and {c}")
+    shape = [
+        ir.IntegerAttr(each).value for each in ir.ArrayAttr(contraction.attributes["mmaShape"])
+    ]
+    if shape != _SHAPE:
+        raise Refusal(f"its shape is {shape}")
+    return a
+
+
+def may_form_groups(function: ir.Operation, test_target: str | None) -> bool:
+    """Returns whether a function multiplies matrices on a GPU whose units read tiles."""
+    chip = chip_of(function, test_target)
+    return chip is not None and chip.descriptor_tiles and bool(operations_in(function, MMA))

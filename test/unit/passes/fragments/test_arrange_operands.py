@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-arrange-operands` moves elements together with all accesses to them.
+
+What each access reads or writes is followed lane by lane, before and after the pass: the element
+of the tile as the program numbers them must be the one at the place that `ArrangedTile` says.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bankwise.bank_model.descriptor_tiles import ArrangedTile
+from bankwise.dialect_utils.gpu_target import launch_of
+from bankwise.dialect_utils.index.lane_values import LaneEvaluator, LaneValues
+from bankwise.dialect_utils.memory.memref_types import row_major_strides, type_of
+from bankwise.dialect_utils.operations import operations_in
+from bankwise.dialect_utils.swizzle_hint import is_hint
+from bankwise.passes.fragments.arrange_operands import ArrangeOperands
+from bankwise.passes.fragments.described_operands import element_of
+
+from ...functions import (
+    HERE,
+    Edit,
+    Kept,
+    Parsed,
+    assert_kept,
+    each_kept,
+    edited,
+    launched,
+    lds,
+    parse,
+    run,
+)
+from .test_form_wgmma import LOADED, ROW, TARGET, halves, mma
+
+TILE = lds("64x128xf16")
+# 128 threads store the 64 rows of 128 columns, 8 elements at a time, and multiply by columns 32 to
+# 47 of the k from 64 on.
+K_MAJOR = f"""
+func.func @f(%a: vector<4x2xf16>, %c: vector<2x2xf32>, %d: vector<2x2xf32>, %v: vector<8xf16>)
+    -> (vector<2x2xf32>, vector<2x2xf32>) attributes {{{launched("128, 1, 1", 32)}}} {{
+  %t = gpu.thread_id x
+  %m = memref.alloc() : {TILE} {HERE}
+  %wr = affine.apply affine_map<(t) -> (t floordiv 16)>(%t)
+  %wc = affine.apply affine_map<(t) -> (t mod 16 * 8)>(%t)
+  vector.store %v, %m[%wr, %wc] : {TILE}, vector<8xf16>
+  gpu.barrier
+  %r0 = affine.apply {ROW}(%t)
+  %r = affine.apply affine_map<(r) -> (r + 32)>(%r0)
+  %g = affine.apply affine_map<(t) -> (t mod 32 floordiv 8 mod 2 * 8 + 64)>(%t)
+  %b = nvgpu.ldmatrix %m[%r, %g] numTiles = 4 transpose = false : {TILE} -> {LOADED}
+  {halves("b", "b")}
+  {mma("x", "a", "b0", "c")}
+  {mma("y", "a", "b1", "d")}
+  return %x, %y : vector<2x2xf32>, vector<2x2xf32>
+}}
+"""
+# The same of a tile of 64 k and 128 columns, of which the columns 64 to 79 are multiplied by, and
+# the k from 16 on: lane l gives the k l mod 16 of the columns 8 (l / 16).
+MN_MAJOR = edited(
+    K_MAJOR,
+    ("%r = affine.apply affine_map<(r) -> (r + 32)>(%r0)", ""),
+    (f"%r0 = affine.apply {ROW}(%t)", "%r = affine.apply affine_map<(t) -> (t mod 16 + 16)>(%t)"),
+    ("(t mod 32 floordiv 8 mod 2 * 8 + 64)", "(t mod 32 floordiv 16 * 8 + 64)"),
+    ("transpose = false", "transpose = true"),
+)
+KERNELS = {"K-major": K_MAJOR, "MN-major": MN_MAJOR}
+
+
+def elements(parsed: Parsed, name: str) -> np.ndarray:
+    """Returns the elements of the allocation that the lanes of an access name, row by row."""
+    (access,) = parsed.operations(name)
+    number = 1 if name == "vector.store" else 0
+    buffer, *indices = list(access.operands)[number:]
+    launch = launch_of(parsed.function)
+    assert launch is not None
+    strides = row_major_strides(type_of(buffer).shape)
+    found = element_of(indices, strides, LaneEvaluator(launch))
+    assert isinstance(found, LaneValues)
+    return found.full(launch)
+
+
+@pytest.mark.parametrize("text", KERNELS.values(), ids=KERNELS)
+def test_accesses_follow_their_elements(text: str) -> None:
+    before, after = parse(text), parse(text)
+    run(after, ArrangeOperands(), target=TARGET)
+    (allocation,) = after.operations("memref.alloc")
+    assert type_of(allocation).shape == [2, 64, 64]
+    (hint,) = [each for each in operations_in(after.module.operation) if is_hint(each)]
+    assert "xor_shuffle<64, 8, 64, 1>" in str(hint)
+    arranged = ArrangedTile.of(64, 128, 2)
+    assert arranged is not None
+    for name in ("vector.store", "nvgpu.ldmatrix"):
+        moved = arranged.swizzle.apply(elements(after, name))
+        assert (moved == arranged.place(elements(before, name))).all()
+
+
+@pytest.mark.parametrize(
+    ("columns", "bytes_", "row"),
+    [(64, 2, 128), (96, 2, 64), (80, 2, 32), (256, 1, 128), (32, 2, 64)],
+)
+def test_the_widest_mode_that_divides_the_columns_is_taken(
+    columns: int, bytes_: int, row: int
+) -> None:
+    tile = ArrangedTile.of(64, columns, bytes_)
+    assert tile is not None
+    assert tile.mode.row_bytes == row
+    places = tile.place(np.arange(64 * columns))
+    assert (np.sort(places) == np.arange(64 * columns)).all()
+
+
+def test_columns_that_no_mode_divides_are_not_arranged() -> None:
+    assert ArrangedTile.of(64, 72, 2) is None
+    assert ArrangedTile.of(4, 64, 2) is None
+
+
+KEPT: Kept = {
+    "an access across blocks": (
+        "an access may leave its block of columns",
+        ("(t mod 16 * 8)", "(t mod 16 * 8 + 4 * (t floordiv 64))"),
+    ),
+    "another use": (
+        "memref.collapse_shape uses it",
+        (
+            "gpu.barrier",
+            f"%flat = memref.collapse_shape %m [[0, 1]] : {TILE} into {lds('8192xf16')}\n"
+            f"vector.store %v, %flat[%wc] : {lds('8192xf16')}, vector<8xf16>\ngpu.barrier",
+        ),
+    ),
+    "a column that is not known": (
+        "a column depends on the ",
+        ("%v: vector<8xf16>)", "%v: vector<8xf16>, %where: index)"),
+        ("%m[%wr, %wc]", "%m[%wr, %where]"),
+    ),
+}
+
+
+@each_kept(KEPT)
+def test_a_tile_stays_that_blocks_would_take_apart(reason: str, edits: list[Edit]) -> None:
+    said = f"is not arranged for wgmma: {reason}"
+    assert_kept(edited(K_MAJOR, *edits), ArrangeOperands(), said=said, target=TARGET)
+
+
+@pytest.mark.parametrize("edit", [("[128, 1, 1]", "[64, 1, 1]"), ("gpu.barrier", "")])
+def test_tiles_without_groups_keep_their_layout(edit: Edit) -> None:
+    """A tile that no `wgmma` could read then is left to the other passes."""
+    text = edited(K_MAJOR, edit)
+    parsed = parse(text)
+    assert not run(parsed, ArrangeOperands(), target=TARGET).said
+    assert str(parsed) == str(parse(text))

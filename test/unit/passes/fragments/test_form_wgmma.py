@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-form-wgmma` forms a `wgmma` just where a descriptor gives what the warps read.
+
+What a descriptor gives is written down here once more, from the PTX ISA and from measurements: the
+bytes that the emitted start, distances and mode stand for must be those that `ldmatrix` read.
+"""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bankwise.bank_model.descriptor_tiles import (
+    DESCRIPTOR_MODES,
+    DescriptorMode,
+    described_operand,
+)
+from bankwise.passes.decisions import Action
+from bankwise.passes.fragments.form_wgmma import FormWgmma
+
+from ...functions import HERE, Edit, Kept, assert_kept, each_kept, edited, launched, lds, parse, run
+
+TARGET = "sm_90a"
+GROUP = "affine_map<(t) -> (t mod 32 floordiv 8 mod 2)>"
+ROW = "affine_map<(t) -> (t mod 8 + t mod 32 floordiv 16 * 8)>"
+LOADED = "vector<4x2xf16>"
+
+
+def mma(result: str, a: str, b: str, c: str) -> str:
+    return (
+        f"%{result} = nvgpu.mma.sync(%{a}, %{b}, %{c}) mmaShape = [16, 8, 16] : "
+        "(vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>"
+    )
+
+
+def halves(matrices: str, name: str) -> str:
+    """Returns the two operands B whose registers are those of four matrices."""
+    text = f"%{matrices}e:8 = vector.to_elements %{matrices} : {LOADED}\n"
+    for number in range(2):
+        elements = ", ".join(f"%{matrices}e#{4 * number + k}" for k in range(4))
+        text += f"  %{name}{number} = vector.from_elements {elements} : vector<2x2xf16>\n"
+    return text
+
+
+# A tile of 16 columns and 64 k, K-major, in the 128-byte mode: lane l gives column l mod 8 of the
+# matrix l / 8, the matrices 1 and 3 are 8 k behind, 2 and 3 are 8 columns further. The tile starts
+# 2,048 bytes behind the allocation.
+KERNEL = f"""
+func.func @f(%a: vector<4x2xf16>, %c: vector<2x2xf32>, %d: vector<2x2xf32>, %v: vector<8xf16>)
+    -> (vector<2x2xf32>, vector<2x2xf32>) attributes {{{launched("128, 1, 1", 32)}}} {{
+  %t = gpu.thread_id x
+  %first = arith.constant 1024 : index
+  %m = memref.alloc() : {lds("4096xf16")}
+  %w = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  vector.store %v, %m[%w] : {lds("4096xf16")}, vector<8xf16>
+  gpu.barrier
+  %s = memref.subview %m[%first] [1024] [1] : {lds("4096xf16")} to {
+    lds("1024xf16, strided<[1], offset: ?>")
+}
+  %r = affine.apply {ROW}(%t)
+  %g = affine.apply {GROUP}(%t)
+  %low = affine.apply affine_map<(r) -> (r mod 8)>(%r)
+  %moved = arith.xori %g, %low : index
+  %o = affine.apply affine_map<(r, m) -> (r * 64 + m * 8)>(%r, %moved)
+  %b = nvgpu.ldmatrix %s[%o] numTiles = 4 transpose = false : {
+    lds("1024xf16, strided<[1], offset: ?>")
+} -> {LOADED}
+  {halves("b", "b")}
+  {mma("x", "a", "b0", "c")} {HERE}
+  {mma("y", "a", "b1", "d")}
+  return %x, %y : vector<2x2xf32>, vector<2x2xf32>
+}}
+"""
+
+
+def assembly(text: str) -> list[str]:
+    """Returns the instructions of assembly in a function, without their operands."""
+    return [each.split(" ")[0].rstrip(";") for each in re.findall(r'asm[a-z_ ]* "([^"]*)"', text)]
+
+
+def test_two_contractions_become_one_instruction() -> None:
+    parsed = parse(KERNEL)
+    done = run(parsed, FormWgmma(), target=TARGET)
+    text = str(parsed)
+    assert "nvgpu.mma.sync" not in text
+    assert [each for each in assembly(text) if "{" not in each] == [
+        "fence.proxy.async.shared::cta",
+        "wgmma.fence.sync.aligned",
+        "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16",
+        "wgmma.commit_group.sync.aligned",
+        "wgmma.wait_group.sync.aligned",
+    ]
+    assert text.index("fence.proxy") < text.index("gpu.barrier") < text.index("wgmma.fence")
+    assert done.decision.action is Action.WGMMA
+    assert done.decision.detail == "1 wgmma"
+    assert "alignment = 1024" in text
+
+
+def test_a_second_step_follows_in_the_same_group() -> None:
+    """The k from 16 on start 32 bytes behind, 2 groups on; the sums go from one to the other."""
+    more = f"""
+  %g2 = affine.apply affine_map<(g) -> (g + 2)>(%g)
+  %moved2 = arith.xori %g2, %low : index
+  %o2 = affine.apply affine_map<(r, m) -> (r * 64 + m * 8)>(%r, %moved2)
+  %e = nvgpu.ldmatrix %s[%o2] numTiles = 4 transpose = false : {
+        lds("1024xf16, strided<[1], offset: ?>")
+    } -> {LOADED}
+  {halves("e", "e")}
+  {mma("x2", "a", "e0", "x")}
+  {mma("y2", "a", "e1", "y")}
+  return %x2, %y2"""
+    parsed = parse(edited(KERNEL, ("return %x, %y", more)))
+    run(parsed, FormWgmma(), target=TARGET)
+    found = [each for each in assembly(str(parsed)) if each.startswith("wgmma")]
+    assert [each.split(".")[1] for each in found] == [
+        "fence",
+        "mma_async",
+        "mma_async",
+        "commit_group",
+        "wait_group",
+    ]
+    starts = re.findall(r"arith.constant (\d+) : i64", str(parsed))
+    assert "2" in starts and "0" in starts
+
+
+SECOND = mma("y", "a", "b1", "d")
+COPIES = f"""
+  %on = arith.cmpi ult, %t, %first : index
+  scf.if %on {{
+    %token = nvgpu.device_async_copy %from[%w], %m[%w], 8 : memref<4096xf16> to {lds("4096xf16")}
+  }}
+  %group = "nvgpu.device_async_create_group"() : () -> !nvgpu.device.async.token
+"""
+COPYING = (
+    ("%v: vector<8xf16>)", "%v: vector<8xf16>, %from: memref<4096xf16>)"),
+    ("  gpu.barrier", "  gpu.barrier" + COPIES),
+)
+
+
+def test_copies_are_issued_while_the_products_run() -> None:
+    """What loads A would wait for them in front of the products."""
+    parsed = parse(edited(KERNEL, *COPYING))
+    run(parsed, FormWgmma(), target=TARGET)
+    text = str(parsed)
+    places = [
+        text.index(each) for each in ("commit_group", "async_copy", "create_group", "wait_group")
+    ]
+    assert places == sorted(places)
+
+
+def test_a_copy_that_is_waited_for_may_have_written_the_tile() -> None:
+    waited = COPIES + "  nvgpu.device_async_wait %group numGroups = 0\n"
+    text = edited(KERNEL, COPYING[0], ("  gpu.barrier", "  gpu.barrier" + waited))
+    said = "no barrier may stand between what writes its tile and what reads it"
+    assert_kept(text, FormWgmma(), said=said, target=TARGET)
+
+
+def test_zeros_that_all_sums_begin_with_are_no_obstacle() -> None:
+    parsed = parse(edited(KERNEL, (SECOND, SECOND.replace("%d)", "%c)"))))
+    run(parsed, FormWgmma(), target=TARGET)
+    assert "m64n16k16" in str(parsed)
+
+
+KEPT: Kept = {
+    "plain layout": (
+        "its operands are no rectangle of a tile in a descriptor's layout",
+        ("%moved = arith.xori %g, %low : index", "%moved = arith.addi %g, %g : index"),
+    ),
+    # The rows of 128 bytes would be moved by bits that the mode does not take.
+    "another swizzle": (
+        "its operands are no rectangle of a tile in a descriptor's layout",
+        ("(r mod 8)", "(r floordiv 2 mod 8)"),
+    ),
+    "warps read different columns": (
+        "the four warps of a warpgroup read different operands",
+        (
+            "%r = affine.apply " + ROW,
+            "%r = affine.apply " + ROW.replace("(t mod 8", "(t floordiv 32 mod 2 * 4 + t mod 8"),
+        ),
+    ),
+    "two warps": ("its warps are no whole warpgroups of four", ("[128, 1, 1]", "[64, 1, 1]")),
+    "tile starts at 128 bytes": (
+        "its tile starts at no multiple of 1024 bytes",
+        ("%first = arith.constant 1024", "%first = arith.constant 64"),
+    ),
+    "tile of each warp": (
+        "its tile may start elsewhere for another warp",
+        (
+            "%first = arith.constant 1024 : index",
+            "%first = affine.apply affine_map<(t) -> (t floordiv 32 * 1024)>(%t)",
+        ),
+    ),
+    "written without a barrier": (
+        "no barrier may stand between what writes its tile and what reads it",
+        ("gpu.barrier", ""),
+    ),
+    "sixteen columns of which eight are asked for": (
+        "its operands are no rectangle of a tile in a descriptor's layout",
+        (SECOND, "%y = arith.addf %x, %x : vector<2x2xf32>"),
+    ),
+    "an operand is scaled": (
+        "something else than nvgpu.ldmatrix fills an operand B",
+        (
+            SECOND,
+            "%h = arith.constant dense<0.5> : vector<2x2xf16>\n"
+            "%scaled = arith.mulf %b1, %h : vector<2x2xf16>\n" + mma("y", "a", "scaled", "d"),
+        ),
+    ),
+    "columns that overlap": (
+        "its operands are no rectangle of a tile in a descriptor's layout",
+        ("t mod 32 floordiv 16 * 8", "t mod 32 floordiv 16 * 4"),
+    ),
+    "a sum is read on the way": (
+        "a sum is used before all is added to it",
+        (SECOND, mma("z", "a", "b1", "d") + "\n" + mma("y", "a", "b0", "x")),
+    ),
+    "half precision sums": (
+        "wgmma is not known to give the same bits for f16 and f16",
+        ("%c: vector<2x2xf32>, %d: vector<2x2xf32>", "%c: vector<2x2xf16>, %d: vector<2x2xf16>"),
+        ("-> (vector<2x2xf32>, vector<2x2xf32>)", "-> (vector<2x2xf16>, vector<2x2xf16>)"),
+        (mma("x", "a", "b0", "c"), mma("x", "a", "b0", "c").replace("f32", "f16")),
+        (SECOND, SECOND.replace("f32", "f16")),
+        (
+            "return %x, %y : vector<2x2xf32>, vector<2x2xf32>",
+            "return %x, %y : vector<2x2xf16>, vector<2x2xf16>",
+        ),
+    ),
+}
+
+
+@each_kept(KEPT)
+def test_contractions_that_are_almost_a_wgmma_stay(reason: str, edits: list[Edit]) -> None:
+    assert_kept(
+        edited(KERNEL, *edits), FormWgmma(), said=f"products stay mma.sync: {reason}", target=TARGET
+    )
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_120", "gfx942"])
+def test_other_gpus_have_no_wgmma(target: str) -> None:
+    parsed = parse(KERNEL)
+    assert not run(parsed, FormWgmma(), target=target).said
+    assert str(parsed) == str(parse(KERNEL))
+
+
+def described_bytes(bits: int, mn_major: bool, tiles: int, start: int) -> np.ndarray:
+    """Returns [tiles, 16]: where a descriptor has the 16-byte groups of B, by the PTX ISA."""
+    lead, stride = ((bits >> low & 0x3FFF) * 16 for low in (16, 32))
+    row, mask = {1: (128, 7), 2: (64, 3), 3: (32, 1)}[bits >> 62]
+    found = np.zeros((tiles, 16), dtype=np.int64)
+    for tile, number in np.ndindex(found.shape):
+        if mn_major:
+            across = row // 16
+            place = tile // across * lead + tile % across * 16
+            place += number // 8 * stride + number % 8 * row
+        else:
+            place = tile * stride + number // 2 * row + number % 2 * 16
+        place += start
+        found[tile, number] = place ^ (place >> 7 & mask) << 4
+    return found
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.sampled_from(DESCRIPTOR_MODES),
+    st.booleans(),
+    st.integers(1, 4),
+    st.integers(0, 3),
+    st.integers(1, 3),
+    st.randoms(use_true_random=False),
+)
+def test_a_described_operand_is_what_the_descriptor_gives(
+    mode: DescriptorMode, mn_major: bool, blocks: int, first: int, gap: int, random: Random
+) -> None:
+    """A layout that a descriptor gives is found, and one group elsewhere is not."""
+    row, code = mode.row_bytes, mode.code
+    tiles = blocks * row // 16 if mn_major else 2 * blocks
+    block = 8 * row
+    bits = code << 62 | (block * gap // 16) << 32 | (block * 3 * gap // 16) << 16
+    start = first * block + (0 if mn_major else first * 32 % row)
+    groups = described_bytes(bits, mn_major, tiles, start)
+    found = described_operand(groups[np.newaxis], mn_major)
+    assert found is not None
+    operand, starts = found
+    assert starts.tolist() == [start]
+    again = described_bytes(operand.high_bits, mn_major, tiles, start)
+    assert (again == groups).all()
+    moved = groups.copy()
+    tile, number = random.randrange(tiles), random.randrange(16)
+    moved[tile, number] ^= 16 << random.randrange(12)
+    other = described_operand(moved[np.newaxis], mn_major)
+    if other is not None:
+        # Another descriptor may stand for it: it must then be that one's layout.
+        operand, starts = other
+        given_ = described_bytes(operand.high_bits, mn_major, tiles, int(starts[0]))
+        assert (given_ == moved).all()
