@@ -8,7 +8,7 @@ become groups, or none of them does: those that stay would wait for each of the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
@@ -17,12 +17,19 @@ from ...bank_model.descriptor_tiles import ArrangedTile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of, lds_model
 from ...dialect_utils.index.index_bits import IndexBits
+from ...dialect_utils.index.index_ops import block_owner, compute_after_operands
 from ...dialect_utils.index.lane_values import LaneEvaluator
-from ...dialect_utils.memory.lds_ops import LDMATRIX
+from ...dialect_utils.loops import FOR
+from ...dialect_utils.memory.lds_ops import LDMATRIX, access_row
 from ...dialect_utils.memory.mma_operands import MMA, MatrixOperands
 from ...dialect_utils.memory.store_free_segments import store_free_segments
 from ...dialect_utils.multiplications import ACCUMULATOR
-from ...dialect_utils.operations import operations_in
+from ...dialect_utils.operations import (
+    defining_operation,
+    is_inside,
+    operations_in,
+    parents_of,
+)
 from .contraction_order import ContractionOrder
 from .described_operands import DescribedRun, DescriptorProver, Matrices
 from .live_registers import UNCOUNTED, lane_registers
@@ -127,6 +134,8 @@ class GroupPlanner:
             if result in added and len(list(result.uses)) > 1:
                 raise Refusal("a sum is used before all is added to it")
         self._check_registers(contractions)
+        for value in dict.fromkeys(each.operands[_A] for each in contractions):
+            _check_varies(value, contractions[0])
         self.prover.check_together(contractions[0])
         found: list[WgmmaGroup] = []
         for members in by_factor.values():
@@ -167,6 +176,38 @@ class GroupPlanner:
         self.prover.check_buffer(matrices[0].load.operands[0])
         self.prover.check_written_before_barrier(matrices)
         return matrices
+
+
+def _check_varies(value: ir.Value, contraction: ir.Operation) -> None:
+    """Makes sure that no loop multiplies by the same A in every iteration.
+
+    ptxas 13.0, and the driver of an H200, give the registers of such an A to the A of another group
+    of the loop, and do not restore them: an attention's queries are lost behind its first keys.
+
+    Raises:
+        Refusal: the innermost loop around the contraction does.
+    """
+    loop = next((each for each in parents_of(contraction) if each.name == FOR), None)
+    if loop is None:
+        return
+
+    def operands(each: ir.Value) -> list[ir.Value]:
+        operation = defining_operation(each)
+        return list(operation.operands) if operation and is_inside(operation, loop) else []
+
+    def varies(each: ir.Value, known_operands: Sequence[ir.Value]) -> bool:
+        if isinstance(each, ir.BlockArgument):
+            owner = block_owner(each)
+            return owner == loop or is_inside(owner, loop)
+        operation = defining_operation(each)
+        if operation is None or not is_inside(operation, loop):
+            return False
+        is_read = access_row(operation) is not None
+        return is_read or any(known[operand] for operand in known_operands)
+
+    known: dict[ir.Value, bool] = {}
+    if not compute_after_operands(value, known, operands, varies):
+        raise Refusal("every iteration has the same A, whose registers ptxas gives away")
 
 
 def _element_of(contraction: ir.Operation) -> str:

@@ -160,6 +160,33 @@ def test_a_copy_that_is_waited_for_may_have_written_the_tile() -> None:
     assert_kept(text, FormWgmma(), said=said, target=TARGET)
 
 
+@pytest.mark.parametrize("varies", [False, True])
+def test_a_loop_does_not_multiply_by_the_same_a_in_every_iteration(varies: bool) -> None:
+    """ptxas would give the registers of A away; a value that the loop carries is another one."""
+    setup, body = KERNEL.split("  %b = nvgpu.ldmatrix")
+    body = "  %b = nvgpu.ldmatrix" + body[: body.index("  return")]
+    carried = ("%p = %c, %q = %d", "vector<2x2xf32>, vector<2x2xf32>", "%x, %y")
+    if varies:
+        body = body.replace("(%a,", "(%n,")
+        carried = (carried[0] + ", %n = %a", f"{carried[1]}, {LOADED}", carried[2] + ", %n")
+    text = f"""{setup}
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %l:{2 + varies} = scf.for %i = %0 to %first step %1 iter_args({carried[0]}) -> ({carried[1]}) {{
+  {body.replace(", %c)", ", %p)").replace(", %d)", ", %q)")}
+    scf.yield {carried[2]} : {carried[1]}
+  }}
+  return %l#0, %l#1 : vector<2x2xf32>, vector<2x2xf32>
+}}"""
+    if varies:
+        parsed = parse(text)
+        run(parsed, FormWgmma(), target=TARGET)
+        assert "wgmma.mma_async" in str(parsed)
+    else:
+        said = "every iteration has the same A, whose registers ptxas gives away"
+        assert_kept(text, FormWgmma(), said=said, target=TARGET)
+
+
 def test_zeros_that_all_sums_begin_with_are_no_obstacle() -> None:
     parsed = parse(edited(KERNEL, (SECOND, SECOND.replace("%d)", "%c)"))))
     run(parsed, FormWgmma(), target=TARGET)
