@@ -20,7 +20,7 @@ is. ptxas keeps all of them in place meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -86,25 +86,9 @@ class WgmmaEmitter:
         first = [at.elements(each.operands[ACCUMULATOR]) for each in begun]
         # All registers are written before the fence.
         fenced = _in_place(at, _FENCE, [*first, *(_factor(at, each) for each in factors)])
-        held = dict(zip(begun, fenced, strict=False))
-        """For each contraction the registers that it adds to."""
         words = dict(zip(factors, fenced[len(begun) :], strict=True))
-        adder = {each.operands[ACCUMULATOR]: each for each in contractions if each not in held}
-        made: dict[ir.Value, list[ir.Value]] = {}
-        for group, descriptor in zip(groups, descriptors, strict=True):
-            factor = words[group.contractions[0].operands[_A]]
-            registers = _in_place(
-                at,
-                group.instruction,
-                [held[each] for each in group.contractions],
-                [*factor, descriptor],
-                [*["r"] * len(factor), "l"],
-            )
-            for each, sum_ in zip(group.contractions, registers, strict=True):
-                if each.results[0] in adder:
-                    held[adder[each.results[0]]] = sum_
-                else:
-                    made[each.results[0]] = sum_
+        held = dict(zip(begun, fenced, strict=False))
+        made = _added(at, zip(groups, descriptors, strict=True), words, held)
         at.assembly("wgmma.commit_group.sync.aligned;")
         for each in meanwhile:
             each.move_before(contractions[0])
@@ -199,6 +183,39 @@ def _factor(at: Builder, a: ir.Value) -> list[ir.Value]:
     rows = [at.extract(a, [row]) for row in range(ir.VectorType(a.type).shape[0])]
     words = [at.bitcast(row, [1], at.integer_type(REGISTER_BITS)) for row in rows]
     return [at.extract(word, [0]) for word in words]
+
+
+def _added(
+    at: Builder,
+    described: Iterable[tuple[WgmmaGroup, ir.Value]],
+    words: Mapping[ir.Value, Sequence[ir.Value]],
+    begun: Mapping[ir.Operation, Sequence[ir.Value]],
+) -> dict[ir.Value, Sequence[ir.Value]]:
+    """Emits the `wgmma` of groups with their descriptors, and returns the registers of the sums.
+
+    Args:
+        words: the registers of each factor A.
+        begun: the registers that the first contractions add to. Others add to the sums of these.
+    """
+    held, made = dict(begun), {}
+    groups = list(described)
+    contractions = [each for group, _ in groups for each in group.contractions]
+    adder = {each.operands[ACCUMULATOR]: each for each in contractions if each not in held}
+    for group, descriptor in groups:
+        factor = words[group.contractions[0].operands[_A]]
+        registers = _in_place(
+            at,
+            group.instruction,
+            [held[each] for each in group.contractions],
+            [*factor, descriptor],
+            [*["r"] * len(factor), "l"],
+        )
+        for each, sum_ in zip(group.contractions, registers, strict=True):
+            if each.results[0] in adder:
+                held[adder[each.results[0]]] = sum_
+            else:
+                made[each.results[0]] = sum_
+    return made
 
 
 def _in_place(
