@@ -81,7 +81,7 @@ def test_several_targets_of_one_device(tool: Tool, tmp_path: Path) -> None:
                   "--iree-rocm-target=gfx950")  # fmt: skip
 
 
-@pytest.mark.parametrize("second", ["local", "cuda"])
+@pytest.mark.parametrize("second", [pytest.param("local", marks=pytest.mark.nightly), "cuda"])
 def test_two_devices_in_one_module(tool: Tool, tmp_path: Path, second: str) -> None:
     flags = [
         "--iree-hal-target-device=first=hip",

@@ -26,6 +26,8 @@ from .documented_blocks import Block, Command, blocks, first_difference
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [page for page in PAGES if page.exists()]
+BY_NIGHT = {"claims.md", "counters.md", "faq.md", "for_iree.md"}
+"""Pages whose blocks compile and run for longer than what they show changes."""
 NOT_LINKED = {".git", ".venv", "out", "build"}
 END = "<<documented command ended: {}>>"
 ENVIRONMENT = {
@@ -46,7 +48,11 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.nightly] * (page.name in BY_NIGHT)) for page in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_the_blocks_of_a_page_run(page: Path, root: Path) -> None:
     run_page(page, [block for block in blocks(page) if not block.is_nightly], root)
 

@@ -97,8 +97,8 @@ def check_many(number: int, seeded: int, most: int) -> Tally:
 
 
 def test_random_attentions() -> None:
-    tally = check_many(8, 0, FEW)
-    assert tally.counts["tiled"] >= 5
+    tally = check_many(5, 0, FEW)
+    assert tally.counts["tiled"] >= 3
 
 
 @pytest.mark.nightly

@@ -281,11 +281,11 @@ def assert_exact(problem, examples):
 
 
 def test_small_chips_are_solved_exactly():
-    assert_exact(small_problem, 600)
+    assert_exact(small_problem, 300)
 
 
 def test_chips_are_solved_exactly():
-    assert_exact(large_problem, 12)
+    assert_exact(large_problem, 6)
 
 
 @pytest.mark.nightly
