@@ -283,7 +283,7 @@ class WarpLaunch:
 
     @property
     def stages(self) -> int:
-        """Returns on how many steps loops work at a time, where the launch says so; otherwise 1."""
+        """Returns how many steps a loop works on at a time; 1 where the launch does not say it."""
         options = _pipeline_options(self.attribute)
         return 1 if options is None else max(1, options.prefetch_num_stages or 0)
 
