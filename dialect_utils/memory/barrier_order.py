@@ -20,10 +20,9 @@ from ..diagnostics import Refusal
 from ..loops import IF
 from ..operations import operations_of
 from .flow import roots_of
-from .lds_ops import Access, row_of
+from .lds_ops import BARRIER, Access, row_of
 from .memref_types import is_workgroup_memref
 
-_BARRIER = "gpu.barrier"
 _FORALL, _MAPPING, _WORKGROUPS = "scf.forall", "mapping", "workgroup_mapping"
 _BOTH = frozenset(AccessKind)
 _OPPOSITE = {AccessKind.READ: AccessKind.WRITE, AccessKind.WRITE: AccessKind.READ}
@@ -58,7 +57,7 @@ def _behind_regions(operation: ir.Operation, before: Touched, *, repeats: bool) 
 
 def _behind_block(block: ir.Block, touched: Touched) -> Touched:
     for operation in operations_of(block):
-        if operation.name == _BARRIER and _orders_lds(operation):
+        if operation.name == BARRIER and _orders_lds(operation):
             touched = frozenset()
         elif len(operation.regions):
             touched = _behind_regions(operation, touched, repeats=not _runs_once(operation))

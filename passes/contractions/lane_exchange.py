@@ -24,12 +24,10 @@ from ...bank_model.targets import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.loops import IF
 from ...dialect_utils.memory.flow import connected_to
-from ...dialect_utils.memory.lds_ops import access_row
+from ...dialect_utils.memory.lds_ops import BARRIER, access_row
 from ...dialect_utils.memory.memref_types import is_workgroup_memref
 from ...dialect_utils.operations import operations_of, parents_of
 from .lane_transfers import READ, LaneTransfer
-
-_BARRIER = "gpu.barrier"
 
 
 def check_exchange(transfer: LaneTransfer, alike: Collection[ir.Operation]) -> None:
@@ -67,7 +65,7 @@ def _are_apart(one: ir.Operation, other: ir.Operation) -> bool:
     here = around[there.block]
     operations = operations_of(there.block)
     first, second = sorted((operations.index(here), operations.index(there)))
-    barriers = [i for i, each in enumerate(operations) if each.name == _BARRIER]
+    barriers = [i for i, each in enumerate(operations) if each.name == BARRIER]
     between = any(first < i < second for i in barriers)
     is_repeated = any(each.name != IF for each in _parents_in_function(here))
     return between and (not is_repeated or any(i < first or i > second for i in barriers))

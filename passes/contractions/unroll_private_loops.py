@@ -26,6 +26,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.loops import FOR, bounds_of, carried_values
+from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.memory.memref_types import is_memref
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
@@ -33,7 +34,6 @@ from .lane_memory import is_of_one_lane
 
 _MARK = "unroll_loop"
 
-_BARRIER = "gpu.barrier"
 _MOST_ITERATIONS = 64
 
 
@@ -66,7 +66,7 @@ class UnrollPrivateLoops(FunctionPass):
 def _is_over_private_memory(loop: ir.Operation) -> bool:
     """Returns whether a loop accesses private memory, carries nothing, and has no loop inside."""
     inside = operations_in(loop)
-    if carried_values(loop) or any(each.name in (FOR, _BARRIER) for each in inside if each != loop):
+    if carried_values(loop) or any(each.name in (FOR, BARRIER) for each in inside if each != loop):
         return False
     memories = (value for each in inside for value in each.operands if is_memref(value))
     return any(map(is_of_one_lane, memories))

@@ -51,7 +51,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import is_move
 from ...dialect_utils.loops import IF, body_of
 from ...dialect_utils.memory.flow import lds_allocations, reach_of
-from ...dialect_utils.memory.lds_ops import DEALLOC, access_row
+from ...dialect_utils.memory.lds_ops import BARRIER, DEALLOC, access_row
 from ...dialect_utils.memory.surroundings import maps_to_workgroups
 from ...dialect_utils.multiplications import is_multiplication
 from ...dialect_utils.operations import (
@@ -62,7 +62,6 @@ from ...dialect_utils.operations import (
     parents_of,
 )
 
-_BARRIER = "gpu.barrier"
 _MULTIPLICATION = "arith.mulf"
 _STORES = ("vector.store", "memref.store")
 _NO_FAST_MATH = "#arith.fastmath<none>"
@@ -161,7 +160,7 @@ def held_tile(allocation: ir.Operation, loop: ir.Operation) -> HeldTile:
             raise Refusal("it may be written after its first read", write.location)
     _check_lives(allocation, loop)
     body = body_of(loop)
-    if not any(each.name == _BARRIER for each in operations_of(body)):
+    if not any(each.name == BARRIER for each in operations_of(body)):
         raise Refusal("the loop has no barrier that keeps the reads in it", loop.location)
     followed = _Followed(reads, loop)
     for user, _, _ in followed.others:
