@@ -57,7 +57,7 @@ def _behind_regions(operation: ir.Operation, before: Touched, *, repeats: bool) 
 
 def _behind_block(block: ir.Block, touched: Touched) -> Touched:
     for operation in operations_of(block):
-        if operation.name == BARRIER and _orders_lds(operation):
+        if operation.name == BARRIER and orders_lds(operation):
             touched = frozenset()
         elif len(operation.regions):
             touched = _behind_regions(operation, touched, repeats=not _runs_once(operation))
@@ -97,7 +97,8 @@ def _accesses(operation: ir.Operation) -> Iterator[tuple[ir.Value, AccessKind]]:
                 yield root, kind
 
 
-def _orders_lds(barrier: ir.Operation) -> bool:
+def orders_lds(barrier: ir.Operation) -> bool:
+    """Returns whether a barrier orders the accesses to the LDS, as one for all memory does."""
     if "address_spaces" not in barrier.attributes:
         return True
     return "workgroup" in str(barrier.attributes["address_spaces"])

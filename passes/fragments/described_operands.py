@@ -37,11 +37,11 @@ from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown, align, combine
 from ...dialect_utils.index.lane_values import constant as everywhere
 from ...dialect_utils.loops import FOR, IF
+from ...dialect_utils.memory.barrier_order import orders_lds
 from ...dialect_utils.memory.buffer_starts import begins_at_multiple_of
 from ...dialect_utils.memory.lane_dependence import LaneDependence
 from ...dialect_utils.memory.lds_ops import BARRIER, COPIES_WAIT, COPY, DEALLOC, access_row
 from ...dialect_utils.memory.memref_types import (
-    WORKGROUP,
     is_workgroup_memref,
     static_strides,
     type_of,
@@ -51,7 +51,6 @@ from ...dialect_utils.memory.mma_operands import LoadedMatrix
 from ...dialect_utils.operations import defining_operation, operations_in, operations_of, parents_of
 from .matrix_fragments import LANES, ROWS, lds_allocation_of
 
-_SPACES = "address_spaces"
 _MOST_TILES = 32
 """The most operands of 8 columns that an instruction takes."""
 _TRANSPOSED_BITS = 16
@@ -301,16 +300,10 @@ def _before_in_block(
     if end is not None:
         before = before[: before.index(end)]
     for each in reversed(before):
-        if each.name == BARRIER and _orders_lds(each):
+        if each.name == BARRIER and orders_lds(each):
             return True
         yield each
     return False
-
-
-def _orders_lds(barrier: ir.Operation) -> bool:
-    """Returns whether a barrier orders the accesses to the LDS, as one for all memory does."""
-    spaces = barrier.attributes
-    return _SPACES not in spaces or WORKGROUP in str(spaces[_SPACES])
 
 
 def _may_write(operation: ir.Operation, allocation: ir.Operation) -> bool:
