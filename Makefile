@@ -7,6 +7,8 @@ WITH_TESTS := $(VENV)/installed-with-tests
 RELEASED := out/released
 # The type checker has one thread, so that something else runs beside it.
 MAKEFLAGS += --jobs=2
+# The tests start the tools some hundred times, and each would compile all modules of Python anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint lit unit nightly bench release clean
 
