@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from bankwise.test.tool_server import ToolServer, tool_server
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -39,13 +41,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.nightly)
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[ToolServer]:
+    with tool_server() as started:
+        yield started
+
+
 @pytest.fixture
-def tool(tmp_path: Path) -> Tool:
+def tool(tmp_path: Path, server: ToolServer) -> Tool:
     """Runs a tool of the environment in a fresh directory."""
 
     def run(name: str, *arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [str(BIN / name), *map(str, arguments)],
+            [*server.command(name), *map(str, arguments)],
             input=stdin,
             capture_output=True,
             text=True,
