@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class Compiler:
     """
 
     directory: Path
-    done: dict[object, Compiled]
+    done: dict[object, Compiled] = field(default_factory=dict)
 
     def __call__(
         self, source: str, target: str, *flags: str, tool: str = "iree-compile", **variables: str
@@ -75,6 +76,7 @@ class Compiler:
         variables: Mapping[str, str],
     ) -> Compiled:
         place = self.directory / "compile"
+        shutil.rmtree(place, ignore_errors=True)  # Of a compile that failed.
         place.mkdir()
         (place / "source.mlir").write_text(source)
         # With dumps of the IR too, locations would be those in the dumps.
@@ -112,13 +114,8 @@ def started(
 
 
 @pytest.fixture(scope="module")
-def done() -> dict[object, Compiled]:
-    return {}
-
-
-@pytest.fixture
-def compiler(tmp_path: Path, done: dict[object, Compiled]) -> Compiler:
-    return Compiler(tmp_path, done)
+def compiler(tmp_path_factory: pytest.TempPathFactory) -> Compiler:
+    return Compiler(tmp_path_factory.mktemp("compiler"))
 
 
 @pytest.fixture(scope="module")
@@ -244,9 +241,9 @@ def test_flags_of_the_outer_compile_that_change_codegen_are_honoured(
     assert unseen.vmfb != inside.vmfb
 
 
-def test_flags_may_come_from_a_response_file(compiler: Compiler, tmp_path: Path) -> None:
+def test_flags_may_come_from_a_response_file(compiler: Compiler) -> None:
     flag = "--iree-llvmgpu-prefetch-num-stages=3"
-    (tmp_path / "flags").write_text(f"{flag}\n{HOOK}\n")
+    (compiler.directory / "flags").write_text(f"{flag}\n{HOOK}\n")
     source = Matmul(512, 512, 512, "f16").source()
     assert compiler(source, "gfx942", "@../flags") == compiler(source, "gfx942", HOOK, flag)
 

@@ -47,6 +47,7 @@ def without_target(code: str) -> str:
     return re.sub(r"(?m)^\.target .*$", "", code)
 
 
+@pytest.mark.sampled("source", "mode")
 @pytest.mark.parametrize("source", [ATTENTION, MATMUL], ids=["attention", "matmul"])
 @pytest.mark.parametrize("mode", ["stock", "auto/layout", "auto/exact", "auto/fast"])
 def test_the_code_is_that_for_sm_80_but_for_its_target(source: str, mode: str) -> None:
@@ -89,6 +90,7 @@ def test_tools_compile_and_report(tool: Tool, tmp_path: Path, name: str) -> None
     assert f'"{arch}"' in json.dumps(json.loads(reported.stdout)["functions"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("phase", ["preprocessing", "global-optimization", "flow", "hal"])
 def test_a_compile_may_stop_and_go_on(tool: Tool, tmp_path: Path, phase: str) -> None:
     (tmp_path / "a.mlir").write_text(ATTENTION)
