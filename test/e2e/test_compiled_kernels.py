@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
-from bankwise.bench import compile_sweep, identity
+from bankwise.bench import compile_sweep, identity, runs
 from bankwise.bench.kernels import PackedMatmul
-from bankwise.bench.runs import attention_cases, compile_kernel
+from bankwise.bench.runs import attention_cases
 from bankwise.sweep.kernels import AnyKernel, Attention, Matmul
 
 MATMUL = Matmul(512, 512, 512, "f16")
+
+compile_kernel = cache(runs.compile_kernel)
+"""Several tests ask for the same compiles, in processes of their own."""
 
 
 @pytest.mark.sampled
