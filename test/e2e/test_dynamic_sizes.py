@@ -66,6 +66,7 @@ def test_there_may_be_no_rows_and_no_keys(rows: int, keys: int) -> None:
     assert np.isnan(output).all()
 
 
+@pytest.mark.sampled("rows", "dtype")
 @pytest.mark.parametrize("rows", [1, 70])
 @pytest.mark.parametrize(
     ("arch", "dtype", "transposed", "summed", "epilogue"),

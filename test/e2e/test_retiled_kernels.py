@@ -159,6 +159,7 @@ def test_a_large_gain_is_taken_with_the_same_bits() -> None:
     assert result.lds_bytes == 2 * 64 * 64 * 2
 
 
+@pytest.mark.sampled("dtype", "seq")
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f8E4M3FNUZ"])
 @pytest.mark.parametrize("seq", [64, 128])
 def test_steps_are_loaded_ahead_where_there_is_one_and_where_there_are_two(

@@ -52,6 +52,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled("case", "mitigation")
 @pytest.mark.parametrize("mitigation", ["none", "auto/layout"])
 @pytest.mark.parametrize(
     ("case", "arch"),
