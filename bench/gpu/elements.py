@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Elements = npt.NDArray[Any]
-"""Floats, booleans, or uint16 that are words of bf16."""
+"""Floats, integers, booleans, or uint16 that are words of bf16."""
 F64 = npt.NDArray[np.float64]
 
 STORAGE: dict[str, type[np.generic]] = {
@@ -20,6 +20,8 @@ STORAGE: dict[str, type[np.generic]] = {
     "bf16": np.uint16,
     "f32": np.float32,
     "i1": np.bool_,
+    "i8": np.int8,
+    "i32": np.int32,
 }
 """What NumPy holds the elements of a type in."""
 EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7}

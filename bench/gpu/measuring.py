@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .inputs import INPUTS, NORMAL
-from .kernels import CompiledKernels, TimedKernel, module_digests
+from .kernels import ATTENTION, CompiledKernels, TimedKernel, module_digests
 from .machine import Machine, conditions
 from .profiler import CLOCKS
 from .record import Conditions, Errors, Failure, Record, Reference, Row, wrong_rows
@@ -24,6 +24,7 @@ from .steps import modules, only
 
 if TYPE_CHECKING:
     from .float64 import SampledAttention
+    from .sampled_products import SampledProduct
 
 Case = tuple[str, str]
 """A kernel's name, and a mode or another library."""
@@ -177,19 +178,21 @@ def measure_kernel(
             output = machine.run(vmfb, kernel, inputs)
             errors: Errors | None = sample.errors(machine.output) if sample else None
             figures = machine.figures(vmfb, kernel, inputs)
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             results.fail(kernel.name, mode, str(error))
             continue
         results.add(Row(kernel.name, mode, module, output, figures, errors))
 
 
-def _sample(kernel: TimedKernel, inputs: list[Path]) -> SampledAttention | None:
-    """Returns what outputs are compared with; None for a matmul, or without NumPy."""
-    if kernel.scale is None or importlib.util.find_spec("numpy") is None:
+def _sample(kernel: TimedKernel, inputs: list[Path]) -> SampledAttention | SampledProduct | None:
+    """Returns what outputs are compared with; None without NumPy."""
+    if importlib.util.find_spec("numpy") is None:
         return None
     from .float64 import SampledAttention
+    from .sampled_products import SampledProduct
 
-    return SampledAttention.of(kernel, inputs)
+    sampled = SampledAttention if kernel.function == ATTENTION else SampledProduct
+    return sampled.of(kernel, inputs)
 
 
 def measure_all(wanted: Wanted) -> bool:

@@ -28,6 +28,9 @@ Scalar kernels keep a row's weights in f32. Matrix instructions take them rounde
 whose errors are as large as those of rounding the output: both together are up to 1.41 times one.
 """
 
+_GROSS = 10.0
+"""From how many times another's an error is no matter of rounding, so that its kernel is wrong."""
+
 
 @dataclass(frozen=True)
 class Ratios:
@@ -122,16 +125,25 @@ class Finding:
 def failing(record: Record) -> list[Finding]:
     """Returns the rows that are wrong, too slow or too inexact, and what did not run."""
     found = [Finding(each.kernel, each.series, each.message) for each in record.failures]
-    found += [
-        Finding(row.kernel, row.mode, f"the output differs from that of {STOCK}")
-        for row in wrong_rows(record.kernels, record.rows)
-    ]
+    found += _wrong(record)
     ratios = Ratios.of(record)
     for kernel in record.kernels:
         for series in kernel.modes:
             others = NOT_SLOWER.get(mode_and_target(series)[0], ())
             found += _slower(ratios, kernel, series, others)
     return found + _inexact(record)
+
+
+def _wrong(record: Record) -> list[Finding]:
+    rows = record.by_case()
+    found: list[Finding] = []
+    for row in wrong_rows(record.kernels, record.rows):
+        what = f"the output differs from that of {STOCK}"
+        ratio = rms_ratio(rows.get((row.kernel, STOCK)), row)
+        if ratio is not None and ratio > _GROSS:
+            what += f", whose rms error is {ratio:.0f} times as large"
+        found.append(Finding(row.kernel, row.mode, what))
+    return found
 
 
 def _slower(ratios: Ratios, kernel: TimedKernel, mode: str, others: Sequence[str]) -> list[Finding]:

@@ -112,14 +112,14 @@ def _errors(record: Record) -> str:
     rows = record.by_case()
     others = {row.mode for row in record.rows if mode_and_target(row.mode)[1]}
     modes = [*MODES[1:], *sorted(others)]
-    lines = [["attention", "stock's largest error", "stock's rms error", *map(shown, modes)]]
+    lines = [["kernel", "stock's largest error", "stock's rms error", *map(shown, modes)]]
     for kernel in record.kernels:
         stock = rows.get((kernel.name, STOCK))
         if stock is None or stock.errors is None:
             continue
         cells = (rms_ratio(rows.get((kernel.name, mode)), stock) for mode in modes)
         errors = (f"{stock.errors.largest:.2e}", f"{stock.errors.rms:.2e}")
-        lines.append([kernel.label, *errors, *map(_cell, cells)])
+        lines.append([kernel.name, *errors, *map(_cell, cells)])
     return markdown_lines(lines, text_columns=1)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ GPU = Conditions("GPU", 132, "sm_80", "normal", "base")
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """Programs in place of the real ones: an output is the module's bytes and the inputs'."""
+    """Programs in place of the real ones: an output is the module, its inputs, and zeros."""
     programs = tmp_path / "programs"
     scratch = tmp_path / "scratch"
     programs.mkdir()
@@ -47,7 +48,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
         "runs = open(Path(module).parent / 'runs.txt', 'a')\n"
         "print(Path(module).name, file=runs, flush=True)\n"
         "if Path(module).read_bytes() == b'broken': sys.exit('cannot run')\n"
-        "Path(output).write_bytes(b''.join(Path(p).read_bytes() for p in (module, *inputs)))\n",
+        "known = b''.join(Path(p).read_bytes() for p in (module, *inputs))\n"
+        "Path(output).write_bytes(known + bytes(128))\n",
     )
     table = tmp_path / "table.csv"
     table.write_text(ncu_table())
@@ -115,7 +117,7 @@ def test_a_module_runs_with_all_its_inputs(machine: Machine, tmp_path: Path):
     vmfb = KERNEL.module(tmp_path, "stock")
     expected = bounded_bytes("4x2xf16", "4x2f160") + bounded_bytes("2x8xf16", "2x8f161")
     digest = machine.run(vmfb, KERNEL, inputs)
-    assert digest == hashlib.sha256(b"a" + expected).hexdigest()[:16]
+    assert digest == hashlib.sha256(b"a" + expected + bytes(128)).hexdigest()[:16]
     assert machine.figures(vmfb, KERNEL, inputs) == FIGURES
     profiled = json.loads((tmp_path / "ncu.json").read_text())
     start = profiled.index(str(machine.programs / "iree-benchmark-module"))
@@ -200,15 +202,22 @@ def test_a_record_of_another_gpu_is_not_mixed_in(
         measure()
 
 
-def test_attentions_are_compared_with_float64(measure: Callable[..., tuple], tmp_path: Path):
-    # The output is the module's bytes and the inputs', of which an attention's size is compared.
+def test_outputs_are_compared_with_float64(measure: Callable[..., tuple], tmp_path: Path):
+    # The output is the module's bytes and the inputs', of which the output's size is compared.
     contents = [letter * 1024 for letter in "xxyxxx"]
     write_modules(tmp_path, contents, ATTENTION, KERNEL)
     _, record, _ = measure()
-    attentions = [row for row in record.rows if row.kernel == ATTENTION.name]
-    assert all(row.errors and row.errors.rms > 0 for row in attentions)
-    assert attentions[0].errors == attentions[1].errors != attentions[2].errors
-    assert all(row.errors is None for row in record.rows if row.kernel == KERNEL.name)
+    for kernel in (ATTENTION, KERNEL):
+        rows = [row for row in record.rows if row.kernel == kernel.name]
+        assert all(row.errors and row.errors.rms > 0 for row in rows)
+        assert rows[0].errors == rows[1].errors != rows[2].errors
+
+
+def test_an_output_that_is_too_short_is_a_failure(measure: Callable[..., tuple], tmp_path: Path):
+    write_modules(tmp_path, "x" * len(MODES), replace(KERNEL, operands=("90x8xf16", "8x90xf16")))
+    _, record, _ = measure()
+    assert not record.rows
+    assert {failure.series for failure in record.failures} == {*MODES}
 
 
 def test_libraries_are_asked_once_for_what_is_wanted(

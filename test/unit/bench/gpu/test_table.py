@@ -152,6 +152,23 @@ def test_outputs_must_be_equal_but_for_fast():
     assert line[:2] == ["8x64x4_f16", "exact, fast"]
 
 
+@pytest.mark.parametrize(
+    ("stock", "says"),
+    [(4e-3, "stock"), (8.0, "stock, whose rms error is 4000 times as large"), (None, "stock")],
+)
+def test_where_stock_is_wrong_that_is_said(stock: float | None, says: str):
+    errors = {"auto/exact": Errors(2e-3, 4e-3)}
+    if stock is not None:
+        errors["stock"] = Errors(stock, stock)
+    rows = (
+        replace(each, output=each.mode, errors=errors.get(each.mode))
+        for each in record().rows
+        if each.kernel == MATMUL.name
+    )
+    (finding,) = failing(replace(record(), rows=tuple(rows)))
+    assert finding.what == f"the output differs from that of {says}"
+
+
 def test_errors_must_be_near_stocks():
     errors = {"stock": Errors(1e-4, 1e-3), "auto/fast": Errors(1.09e-4, 9e-3)}
     good = record()
@@ -161,7 +178,7 @@ def test_errors_must_be_near_stocks():
     _, _, line, *_ = section(
         markdown(near), "Errors against float64, root mean square over stock's"
     )
-    assert line == ["8x64x4_f16", "1.00e-03", "1.00e-04", "", "", "", "", "1.09x"]
+    assert line == [BIG.name, "1.00e-03", "1.00e-04", "", "", "", "", "1.09x"]
     for wrong in (1.2e-4, float("inf"), float("nan")):
         errors["auto/fast"] = Errors(wrong, 1.0)
         far = replace(
