@@ -30,7 +30,7 @@ def mean_over_stock(function: str, series: str) -> float:
     known = {
         (row["kernel"], row["mode"]): row["figures"]["milliseconds"] for row in document["rows"]
     } | {(row["kernel"], row["series"]): row["milliseconds"] for row in document["references"]}
-    names = {kernel for kernel, _ in known if kernel.startswith(function) and "bf16" not in kernel}
+    names = {kernel for kernel, _ in known if re.match(f"{function}.*_f16", kernel)}
     return geometric_mean(known[name, series] / known[name, "stock"] for name in names)
 
 
