@@ -16,8 +16,8 @@ D[9, 3] has i // 4 = 2, which is group 0 of G-row 1; it is register 1 + 4 * 1 = 
 
 In the 16x16x128 and 32x32x64 instructions on 8-bit types a lane holds two runs of 16 consecutive k,
 half of K apart (AMD, "Matrix Core Programming on CDNA3 and CDNA4"): lane `i + M p` holds A[i, k]
-for k = 16 p to 16 p + 15 and for K / 2 + 16 p to K / 2 + 16 p + 15. On 4-bit types all 32 are one
-run.
+for k = 16 p to 16 p + 15 and for K / 2 + 16 p to K / 2 + 16 p + 15. On types of 6 and 4 bits all 32
+are one run.
 
 The shapes of gfx90a are those of AMD's "MI200" ISA; its bf16 ones are those named `_bf16_1k`.
 """

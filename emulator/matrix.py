@@ -2,9 +2,11 @@
 """Matrix instructions (`v_mfma_*`, `v_smfmac_*`): D = A B + C on blocks that are spread over the
 lanes of a wave.
 
-Which lane holds which element is told in `bank_model/matrix_instructions.py`. The runs of k of the
-instructions on f8f6f4 are taken as if they were one, in A and B alike: the products that are summed
-are the same ones. That is not so for an 8-bit A and a 4-bit B, which are refused.
+Which lane holds which element is told in `bank_model/matrix_instructions.py`. `cbsz` and `blgp`
+name the formats of A and B in the instructions on f8f6f4, with 8, 6 or 4 bits, which may differ.
+
+`v_mfma_scale_*` multiplies 32 consecutive k of a row of A, and of a column of B, with a power of
+two. `_scales` explains where these powers lie.
 
 Sparse instructions (`v_smfmac_*`) hold two of every four consecutive elements of a row of A, and a
 register of 2-bit numbers says which two. `_multiply_sparse` explains where these numbers lie.
@@ -16,7 +18,7 @@ is not documented. Integers are exact, and wrap. Denormals are kept. EXEC is ign
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -27,10 +29,10 @@ import numpy.typing as npt
 from ..bank_model.matrix_instructions import MatrixShape, mfma_shapes, smfmac_shapes
 from .chips import LANES
 from .errors import UnknownInstructionError
-from .instruction_text import AssemblyError, Instruction, Literal, Operand
+from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
 from .machine import WaveGroup
-from .operands import literal_bits, vector_registers
-from .small_floats import FP4, SmallFloat, fp8_formats
+from .operands import literal_bits, vector_registers, vector_source
+from .small_floats import BF6, E8M0_VALUES, FP4, FP6, SmallFloat, fp8_formats
 from .step import BuildContext, Step
 
 U32 = npt.NDArray[np.uint32]
@@ -45,7 +47,8 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
         return None
     sparse = name.startswith("v_smfmac_")
     known = smfmac_shapes if sparse else mfma_shapes
-    shape = known(context.target.arch).get(name)
+    # The scaled instructions have the shapes of those without scales.
+    shape = known(context.target.arch).get(name.replace("v_mfma_scale_", "v_mfma_"))
     if shape is None:
         if name.endswith("_xf32"):
             raise UnknownInstructionError(instruction, "the rounding of xf32 is not documented")
@@ -53,6 +56,8 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
             instruction, f"the emulator does not know '{name}' on {context.target.arch}"
         )
     formats = _formats(context, instruction, shape, () if sparse else ("cbsz", "abid"))
+    if name.startswith("v_mfma_scale_"):
+        return _multiply_scaled(instruction, shape, *formats)
     return (_multiply_sparse if sparse else _multiply)(instruction, shape, *formats)
 
 
@@ -63,12 +68,20 @@ class Format:
     Attributes:
         bits: the width of an element.
         kind: the type that u32 words are viewed as.
-        values: turns an array of that type into the elements in f64.
+        values: turns an array of that type into the elements in f64. Where several elements begin
+            in one number of that type, it makes the last axis longer.
+        run: how many consecutive k a lane holds before it goes on further behind; 0 is all of them.
     """
 
     bits: int
     kind: type[np.generic]
     values: Callable[[Array], F64]
+    run: int = 0
+
+    @property
+    def packed(self) -> bool:
+        """Returns whether elements are narrower than a number of the type `kind`."""
+        return self.bits < 8 * np.dtype(self.kind).itemsize
 
 
 def _formats(
@@ -81,15 +94,7 @@ def _formats(
     """
     small = fp8_formats(context.target.arch)
     if shape.source == "f8f6f4":
-        codes = (instruction.integer("cbsz"), instruction.integer("blgp"))
-        names = {0: "fp8", 1: "bf8", 4: "fp4"}
-        if any(code not in names for code in codes):
-            raise UnknownInstructionError(instruction, "no model of 6-bit matrix operands")
-        if (codes[0] == 4) != (codes[1] == 4):
-            raise UnknownInstructionError(instruction, "no model of mixed 8-bit and 4-bit operands")
-        if codes == (4, 4):
-            return _fp4_format(), _fp4_format()
-        a, b = (_small_format(small[names[code]]) for code in codes)
+        a, b = (_narrow_format(instruction, name, small) for name in ("cbsz", "blgp"))
         return a, b
     for modifier in (*refused, "blgp"):
         if instruction.integer(modifier):
@@ -103,18 +108,51 @@ def _formats(
     return plain, plain
 
 
+def _narrow_format(
+    instruction: Instruction, modifier: str, small: Mapping[str, SmallFloat]
+) -> Format:
+    """Returns the format that `cbsz` or `blgp` names for an operand on f8f6f4.
+
+    The numbers are those of the CDNA4 ISA, and of `MFMAScaleFormats` in LLVM.
+    """
+    code = instruction.integer(modifier)
+    if code in (0, 1):
+        return replace(_small_format(small[("fp8", "bf8")[code]]), run=16)
+    if code in (2, 3):
+        return _sixes_format((FP6, BF6)[code - 2])
+    if code == 4:
+        return _fp4_format()
+    raise AssemblyError(f"{modifier}:{code} names no format of f8f6f4")
+
+
 def _small_format(form: SmallFloat) -> Format:
     return Format(8, np.uint8, form.values().take)
 
 
 def _fp4_format() -> Format:
-    """Returns the format of 4-bit floats, two in a byte with the first one in the low half.
-
-    `values` makes the last axis twice as long.
-    """
+    """Returns the format of 4-bit floats, two in a byte with the first one in the low half."""
     table = FP4.values()
     pairs = np.stack([table[np.arange(256) & 15], table[np.arange(256) >> 4]], axis=-1)
     return Format(4, np.uint8, lambda octets: pairs[octets].reshape(*octets.shape[:-1], -1))
+
+
+def _sixes_format(form: SmallFloat) -> Format:
+    """Returns a format of 6 bits: 32 elements, one behind the other, fill six words.
+
+    Worked example: element 5 begins with bit 30. Its two low bits are the highest ones of word 0,
+    its four high bits the lowest ones of word 1.
+    """
+    table = form.values()
+    word, shift = np.divmod(6 * np.arange(32), 32)
+    behind = np.minimum(word + 1, 5)
+
+    def values(words: Array) -> F64:
+        lanes = words.reshape(*words.shape[:-2], 6)
+        low = lanes[..., word].astype(np.uint64)
+        both = low | lanes[..., behind].astype(np.uint64) << np.uint64(32)
+        return table[(both >> shift.astype(np.uint64) & np.uint64(63)).astype(np.intp)]
+
+    return Format(6, np.uint32, values)
 
 
 def _to_f64(values: Array) -> F64:
@@ -144,6 +182,83 @@ def _multiply(
     read_c = _addend(c, shape)
     write = _result(destination, shape)
     return lambda group: write(group, np.matmul(read_a(group), read_b(group)), read_c(group))
+
+
+def _multiply_scaled(
+    instruction: Instruction, shape: MatrixShape, a_format: Format, b_format: Format
+) -> Step:
+    destination, a, b, c, a_scale, b_scale = instruction.operands
+    read_a = _scaled_lines(instruction, (a, a_scale), 0, shape, a_format)
+    read_b = _scaled_lines(instruction, (b, b_scale), 1, shape, b_format)
+    read_c = _addend(c, shape)
+    write = _result(destination, shape)
+
+    def step(group: WaveGroup) -> None:
+        product = np.matmul(read_a(group), read_b(group).swapaxes(-1, -2))
+        write(group, product, read_c(group))
+
+    return step
+
+
+SCALED = 32
+"""How many consecutive k have one scale."""
+
+
+def _scaled_lines(
+    instruction: Instruction,
+    operands: tuple[Operand, Operand],
+    number: int,
+    shape: MatrixShape,
+    form: Format,
+) -> Callable[[WaveGroup], F64]:
+    """Reads A (`number` 0) or B transposed (1), times its scales, [n, 1, M, K] in f64."""
+    factor, scale = operands
+    rows = (shape.m, shape.n)[number]
+    read = _factor(factor, rows, shape, form, transposed=False)
+    read_scales = _scales(instruction, scale, number, rows)
+
+    def scaled(group: WaveGroup) -> F64:
+        values = read(group)
+        parts = values.reshape(group.count, rows, -1, SCALED) * read_scales(group)[..., None]
+        return parts.reshape(values.shape)
+
+    return scaled
+
+
+def _scales(
+    instruction: Instruction, operand: Operand, number: int, rows: int
+) -> Callable[[WaveGroup], F64]:
+    """Reads the scales of an operand as [n, M, K / 32], in f64.
+
+    Lane `i + M q` holds that of the k from 32 q to 32 q + 31 of row i, whichever lanes hold these
+    elements, as the exponent of a power of two (E8M0, whose 255 is NaN). It is one byte of a
+    register: bit `number` of `op_sel` is the low bit of the byte's number, that of `op_sel_hi` the
+    high one. Sources: the tables in `test/mx_mfma_op` of AMD's Composable Kernel, which run on the
+    hardware; `chooseScaledMfmaScaleLayout` of Triton; AMD's emulator rocjitsu.
+
+    Worked example, 16x16x128 on 8-bit types: A[3, 20] is element 4 of lane 19, and its scale is
+    that of k = 0..31, in lane 3.
+    """
+    bits = [instruction.integers(name, (0, 0, 0)) for name in ("op_sel", "op_sel_hi")]
+    if any(len(each) != 3 or each[2] or max(each) > 1 for each in bits):
+        raise AssemblyError("op_sel and op_sel_hi of a scaled product have a bit for each scale")
+    shift = np.uint32(8 * (bits[0][number] + 2 * bits[1][number]))
+    words = _every_lane(operand)
+
+    def read(group: WaveGroup) -> F64:
+        octets = words(group) >> shift & np.uint32(0xFF)
+        lanes = np.broadcast_to(E8M0_VALUES.take(octets), (group.count, LANES))
+        return lanes.reshape(group.count, -1, rows).swapaxes(-1, -2)
+
+    return read
+
+
+def _every_lane(operand: Operand) -> Callable[[WaveGroup], Array]:
+    """Reads a word of each lane, active or not, from any kind of operand."""
+    if not isinstance(operand.value, Register) or operand.value.file == "s":
+        return vector_source(operand, "b32")
+    register = vector_registers(operand, 1)
+    return lambda group: group.block(group.machine.vector_index(register), 1, every_lane=True)[0]
 
 
 def _result(destination: Operand, shape: MatrixShape) -> Callable[[WaveGroup, F64, Array], None]:
@@ -225,25 +340,25 @@ def _factor(
 ) -> Callable[[WaveGroup], F64]:
     """Reads A as [n, blocks, M, K], or with `transposed` B as [n, blocks, K, N], in f64.
 
-    The registers are [registers, n, parts of K, blocks, rows], and each word holds elements.
+    The registers are [runs, registers of a run, n, parts of K, blocks, rows], and each word holds
+    elements.
     """
     elements = rows * shape.k * shape.blocks // LANES
     registers = elements * form.bits // 32
     register = vector_registers(operand, registers)
     parts = LANES // (rows * shape.blocks)
+    runs = elements // form.run if form.run else 1
     per_word = max(32, form.bits) // 8 // np.dtype(form.kind).itemsize
-    if transposed:
-        order, size = (1, 3, 2, 0, 5, 4), (shape.blocks, shape.k, rows)
+    # Only the order of A keeps last what `values` makes longer.
+    turned = transposed and form.packed
+    if transposed and not turned:
+        order, size = (2, 4, 0, 3, 1, 6, 5), (shape.blocks, shape.k, rows)
     else:
-        order, size = (1, 3, 4, 2, 0, 5), (shape.blocks, rows, shape.k)
-    # With 4-bit elements the view's last axis holds pairs, which only A's order keeps last.
-    pairs = form.bits == 4 and transposed
-    if pairs:
-        order, size = (1, 3, 4, 2, 0, 5), (shape.blocks, rows, shape.k)
+        order, size = (2, 4, 5, 0, 3, 1, 6), (shape.blocks, rows, shape.k)
 
     @lru_cache(maxsize=4)
     def places(waves: int) -> npt.NDArray[np.intp]:
-        inside = (-1, waves, parts, shape.blocks, rows, per_word)
+        inside = (runs, -1, waves, parts, shape.blocks, rows, per_word)
         every = np.arange(elements * waves * LANES * form.bits // 8 // np.dtype(form.kind).itemsize)
         return np.ascontiguousarray(every.reshape(inside).transpose(order))
 
@@ -252,7 +367,7 @@ def _factor(
         words = _join(words) if form.bits == 64 else np.ascontiguousarray(words)
         taken = words.view(form.kind).take(places(group.count))
         values = form.values(taken).reshape(group.count, *size)
-        return values.swapaxes(-1, -2) if pairs else values
+        return values.swapaxes(-1, -2) if turned else values
 
     return read
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The values of 8-bit and 4-bit float formats.
+"""The values of float formats of 8, 6 and 4 bits, and of scales.
 
 `fp8` and `bf8` are OCP's E4M3 and E5M2 on gfx950, and the FNUZ variants on gfx942: exponent bias
-one higher, no infinities, no negative zero, and 0x80 the only NaN. `fp4` is OCP's E2M1.
+one higher, no infinities, no negative zero, and 0x80 the only NaN. `fp6`, `bf6` and `fp4` are OCP's
+E2M3, E3M2 and E2M1, and scales its E8M0 ("OCP Microscaling Formats (MX) Specification", 1.0).
 """
 
 from __future__ import annotations
@@ -60,7 +61,11 @@ class SmallFloat:
         return np.where(negative, -size, size)
 
 
+FP6 = SmallFloat(2, 3, 1, "none")
+BF6 = SmallFloat(3, 2, 3, "none")
 FP4 = SmallFloat(2, 1, 1, "none")
+E8M0_VALUES = np.append(np.ldexp(1.0, np.arange(255) - 127), np.nan)
+"""The values of the exponents that scale blocks: 127 is 1, and 255 is no number."""
 
 
 def fp8_formats(arch: str) -> dict[str, SmallFloat]:

@@ -142,9 +142,11 @@ def code_bytes(instruction: Instruction) -> int:
     """Returns the bytes of an instruction, as far as its text tells.
 
     What LLVM prints without an encoding is one of 8 bytes, if it has three sources, or is not a
-    vector instruction.
+    vector instruction. A scaled matrix instruction is two of these (LLVM, `mai-gfx950.s`).
     """
     name = instruction.mnemonic
+    if name.startswith("v_mfma_scale_"):
+        return 16
     if name.startswith(_EIGHT_BYTES) or name.endswith(("_e64", "_dpp", "_sdwa")):
         return 8
     if name.startswith("v_") and not name.endswith("_e32"):

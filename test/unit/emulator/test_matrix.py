@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -16,7 +17,7 @@ from bankwise.bank_model.matrix_instructions import (
     smfmac_shapes,
 )
 from bankwise.emulator.errors import EmulationError
-from bankwise.emulator.small_floats import FP4, SmallFloat, fp8_formats
+from bankwise.emulator.small_floats import BF6, E8M0_VALUES, FP4, FP6, SmallFloat, fp8_formats
 
 from .small_kernels import LANES, run, undefined_bits
 
@@ -230,18 +231,83 @@ def test_integers_wrap():
     assert machine.vgpr[10, 0, 0] == 2**31 - 1 + 32 * 128 * 128
 
 
-def test_fp4_is_held_in_consecutive_nibbles():
-    codes = RANDOM.integers(0, 16, (2, 16, 128)).astype(np.uint8)
-    held = codes.reshape(2, 16, 4, 32).transpose(0, 2, 1, 3).reshape(2, 64, 32)
-    words = (held[..., 0::2] | held[..., 1::2] << 4).copy().view(np.uint32)
+# The formats of f8f6f4, by the numbers that cbsz and blgp have for them.
+NARROW = {
+    0: (ml_dtypes.float8_e4m3fn, 8),
+    1: (ml_dtypes.float8_e5m2, 8),
+    2: (ml_dtypes.float6_e2m3fn, 6),
+    3: (ml_dtypes.float6_e3m2fn, 6),
+    4: (ml_dtypes.float4_e2m1fn, 4),
+}
+
+
+class NarrowFactor:
+    """A random matrix [rows, k] in a format of f8f6f4, in f64 and in the registers of a wave."""
+
+    def __init__(self, code: int, rows: int, k: int) -> None:
+        dtype, self.bits = NARROW[code]
+        every = np.arange(1 << self.bits, dtype=np.uint8)
+        values = every.view(dtype).astype(np.float64)
+        # No more digits than sums in f64 hold exactly.
+        usual = every[(np.abs(values) >= 0.125) & (np.abs(values) <= 60)]
+        self.codes = RANDOM.choice(usual, (rows, k))
+        self.values = values[self.codes]
+
+    def words(self) -> Matrix:
+        """Returns [registers, lanes]; elements lie as the tables of AMD's Composable Kernel say."""
+        rows = len(self.codes)
+        if self.bits == 8:
+            runs = self.codes.reshape(rows, 2, 64 // rows, 16).transpose(2, 0, 1, 3)
+        else:
+            runs = self.codes.reshape(rows, 64 // rows, 32).swapaxes(0, 1)
+        bits = np.unpackbits(runs.reshape(64, 32, 1), axis=-1, bitorder="little")[..., : self.bits]
+        octets = np.packbits(bits.reshape(64, -1), axis=-1, bitorder="little")
+        return octets.view(np.uint32).T
+
+
+@pytest.mark.parametrize("a_code", NARROW)
+@pytest.mark.parametrize("b_code", NARROW)
+@pytest.mark.parametrize("size", ["16x16x128", "32x32x64"])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_narrow_formats_in_every_pair(a_code: int, b_code: int, size: str, scaled: bool):
+    rows, _, k = (int(each) for each in size.split("x"))
+    a, b = NarrowFactor(a_code, rows, k), NarrowFactor(b_code, rows, k)
+    wide_a, wide_b = a.values, b.values
+    vectors = dict(enumerate([*a.words(), *b.words()]))
+    at, end = registers("v", 0, a.bits), registers("v", a.bits, b.bits)
+    name, operands = f"v_mfma_f32_{size}_f8f6f4", f"v[40:{39 + rows * rows // 64}], {at}, {end}, 0"
+    if scaled:
+        name = name.replace("mfma", "mfma_scale")
+        scales = RANDOM.integers(124, 131, (2, rows, k // 32))
+        wide_a, wide_b = (
+            values * np.exp2(each - 127.0).repeat(32, axis=1)
+            for values, each in zip((wide_a, wide_b), scales, strict=True)
+        )
+        # Byte 1 of v20 and byte 2 of v21; the other bytes are no scales of this instruction.
+        others = RANDOM.integers(0, 2**32, (2, 64)) & np.array([[0xFFFF00FF], [0xFF00FFFF]])
+        held = scales.swapaxes(1, 2).reshape(2, 64) << np.array([[8], [16]])
+        vectors.update(zip((20, 21), (others | held).astype(np.uint32), strict=True))
+        operands += ", v20, v21 op_sel:[1,0,0] op_sel_hi:[0,1,0]"
     machine = run(
-        "\tv_mfma_f32_16x16x128_f8f6f4 v[20:23], v[2:5], v[6:9], 0 cbsz:4 blgp:4",
-        arch="gfx950",
-        vectors={2 + 4 * s + k: words[s, :, k] for s in (0, 1) for k in range(4)},
+        f"\t{name} {operands} cbsz:{a_code} blgp:{b_code}", arch="gfx950", vectors=vectors
     )
-    values = FP4.values()[codes]
-    result = machine.vgpr[20:24, 0].view(np.float32).reshape(4, 4, 16)
-    assert (result.transpose(1, 0, 2).reshape(16, 16) == values[0] @ values[1].T).all()
+    shape = mfma_shapes("gfx950")[f"v_mfma_f32_{size}_f8f6f4"]
+    result = machine.vgpr[40 : 40 + rows * rows // 64, 0].T.view(np.float32)
+    expected = (wide_a @ wide_b.T).astype(np.float32)
+    np.testing.assert_array_equal(result[result_places(shape)][0], expected)
+
+
+def test_scales_that_are_one_for_all_lanes():
+    """A scalar register, a constant, and the exponent that is no number."""
+    code = "\tv_mfma_scale_f32_16x16x128_f8f6f4 v[20:23], v[2:5], v[2:5], 0, {}, {} cbsz:4 blgp:4"
+    ones = dict.fromkeys(range(2, 6), 0x22222222)
+    for a, b, each in (("s8", "64", 2.0 ** (8 - 63)), ("64", "s9", np.nan)):
+        scalars = {8: 127 + 8, 9: 255}
+        machine = run(code.format(a, b), arch="gfx950", vectors=ones, scalars=scalars)
+        np.testing.assert_array_equal(machine.vgpr[20:24, 0].view(np.float32), 128 * each)
+
+
+SCALED = "f32_16x16x128_f8f6f4 v[0:3], v[4:11], v[10:17], 0"
 
 
 @pytest.mark.parametrize(
@@ -251,16 +317,10 @@ def test_fp4_is_held_in_consecutive_nibbles():
         ("gfx942", "v_mfma_f32_16x16x8_xf32 v[0:3], v[4:5], v[8:9], 0", "xf32"),
         ("gfx942", "v_mfma_f32_16x16x4_f32 v[0:3], v4, v5, 0 cbsz:1", "no model of cbsz"),
         ("gfx942", "v_mfma_f32_16x16x4_f32 v[0:3], v4, v5, 0 blgp:2", "no model of blgp"),
-        (
-            "gfx950",
-            "v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[4:9], v[10:15], 0 cbsz:2 blgp:2",
-            "6-bit",
-        ),
-        (
-            "gfx950",
-            "v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[4:11], v[12:15], 0 blgp:4",
-            "no model of mixed",
-        ),
+        ("gfx950", "v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[4:9], v[10:15], 0 cbsz:5", "no format"),
+        ("gfx950", "v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[4:9], v[10:17], 0", "8 vector"),
+        ("gfx942", f"v_mfma_scale_{SCALED}, v18, v19", "on gfx942"),
+        ("gfx950", f"v_mfma_scale_{SCALED}, v18, v19 op_sel:[0,0,1]", "a bit for each scale"),
         ("gfx942", "v_mfma_f32_16x16x4_f32 v[0:3], v[4:5], v5, 0", "1 vector register is"),
     ],
 )
@@ -292,21 +352,22 @@ def test_inactive_lanes_count_too():
 
 
 @pytest.mark.parametrize(
-    ("form", "codes", "values"),
+    ("form", "dtype"),
     [
-        (
-            fp8_formats("gfx950")["fp8"],
-            [0x7E, 0x7F, 0x08, 0x01, 0x80],
-            [448, None, 2**-6, 2**-9, 0],
-        ),
-        (fp8_formats("gfx942")["fp8"], [0x7F, 0x80, 0x08, 0x01], [240, None, 2**-7, 2**-10]),
-        (fp8_formats("gfx950")["bf8"], [0x7B, 0x7C, 0x7D, 0x01], [57344, np.inf, None, 2**-16]),
-        (fp8_formats("gfx942")["bf8"], [0x7F, 0x80, 0x01], [57344, None, 2**-17]),
-        (FP4, list(range(8)), [0, 0.5, 1, 1.5, 2, 3, 4, 6]),
+        (fp8_formats("gfx950")["fp8"], ml_dtypes.float8_e4m3fn),
+        (fp8_formats("gfx950")["bf8"], ml_dtypes.float8_e5m2),
+        (fp8_formats("gfx942")["fp8"], ml_dtypes.float8_e4m3fnuz),
+        (fp8_formats("gfx942")["bf8"], ml_dtypes.float8_e5m2fnuz),
+        (FP6, ml_dtypes.float6_e2m3fn),
+        (BF6, ml_dtypes.float6_e3m2fn),
+        (FP4, ml_dtypes.float4_e2m1fn),
     ],
 )
-def test_small_formats(form: SmallFloat, codes: list[int], values: list[float | None]):
-    """Largest, special and smallest values, as the formats' definitions list them."""
-    table = form.values()
-    for code, value in zip(codes, values, strict=True):
-        assert np.isnan(table[code]) if value is None else table[code] == value
+def test_small_formats(form: SmallFloat, dtype: Any):
+    every = np.arange(1 << form.bits, dtype=np.uint8).view(dtype).astype(np.float64)
+    np.testing.assert_array_equal(form.values(), every)
+
+
+def test_scales_are_e8m0():
+    every = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e8m0fnu).astype(np.float64)
+    np.testing.assert_array_equal(E8M0_VALUES, every)

@@ -110,8 +110,9 @@ def test_rates_of_vector_instructions(text: str, cycles: int, latency: int) -> N
         ("s_waitcnt lgkmcnt(0)", 4),
         ("ds_read_b32 v2, v1", 8),
         ("v_mfma_f32_4x4x1_16b_f32 a[0:3], v1, v2, a[0:3]", 8),
+        ("v_mfma_scale_f32_16x16x128_f8f6f4 v[0:3], v[4:11], v[12:19], v[0:3], v20, v21", 16),
     ],
 )
 def test_bytes_of_instructions(text: str, count: int) -> None:
-    """The bytes are those that llvm-mc writes for gfx942."""
+    """The bytes are those that llvm-mc writes, for gfx950 where gfx942 lacks an instruction."""
     assert code_bytes(piece(text).instructions[0]) == count

@@ -147,6 +147,13 @@ def test_all_matrix_instructions_have_passes(arch: str) -> None:
         assert matrix_cycles(instruction, arch) in (8, 16, 32, 64)
 
 
+@pytest.mark.parametrize(("modifiers", "cycles"), [("", 32), ("cbsz:4", 32), ("cbsz:4 blgp:3", 16)])
+def test_two_operands_of_few_bits_are_twice_as_fast(modifiers: str, cycles: int) -> None:
+    for name in ("v_mfma", "v_mfma_scale"):
+        text = f"{name}_f32_16x16x128_f8f6f4 a[0:3], v[0:7], v[8:15], a[0:3], v16, v17 {modifiers}"
+        assert matrix_cycles(piece(text, "gfx950").instructions[0], "gfx950") == cycles
+
+
 @pytest.mark.parametrize("arch", CHIPS)
 def test_every_constant_has_a_source(arch: str) -> None:
     chip = CHIPS[arch]
