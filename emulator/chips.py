@@ -22,5 +22,6 @@ CDNA4_ONLY = frozenset(
 )
 """Instructions without their encodings that gfx950 has and gfx942 does not, as LLVM assembles them.
 
-What kinds of matrix and LDS instructions a chip has is said where these are executed.
+What kinds of matrix and LDS instructions and of scaled conversions a chip has is said where these
+are executed.
 """

@@ -33,6 +33,7 @@ from . import (
     mode_instructions,
     packed_math,
     scalar_alu,
+    scaled_conversions,
     vector_alu,
 )
 from .chips import CDNA4, CDNA4_ONLY
@@ -61,6 +62,7 @@ _FAMILIES = (
     vector_alu,
     packed_math,
     float8,
+    scaled_conversions,
     cross_lane,
     matrix,
     lds_instructions,

@@ -23,11 +23,12 @@ from .small_floats import SmallFloat, fp8_formats
 from .step import BuildContext, Step
 
 F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
 U32 = npt.NDArray[np.uint32]
 
 
-def round_to_small(values: F32, form: SmallFloat) -> U32:
-    """Returns the codes of `form` nearest to f32 `values`.
+def round_to_small(values: F32 | F64, form: SmallFloat) -> U32:
+    """Returns the codes of `form` nearest to `values`.
 
     With the exponent e of a value, or the smallest one that the format has, codes count units of
     2^(e - mantissa bits); a count that rounds up to the next power of two carries into the exponent
@@ -46,6 +47,7 @@ def round_to_small(values: F32, form: SmallFloat) -> U32:
         "nan": (top - 2, top - 1, top - 1),
         "ieee": (top - (1 << mantissa) - 1, top - (1 << mantissa), top - 1),
         "fnuz": (top - 1, top, top),
+        "none": (top - 1, top - 1, top - 1),
     }[form.specials]
     codes = np.where((codes > largest) | np.isinf(values), beyond, codes)
     codes = np.where(np.isnan(values), nan, codes)
