@@ -764,11 +764,17 @@ class Builder:
             operandSegmentSizes=segments,
         )
 
-    def transfer_read(self, tensor: ir.Value, vector: ir.Type) -> ir.Value:
-        """Returns the elements of a tensor as a vector of its shape."""
+    def transfer_read(
+        self, memory: ir.Value, vector: ir.Type, indices: Sequence[ir.Value] = ()
+    ) -> ir.Value:
+        """Returns elements of a tensor or memref of the same rank as a vector.
+
+        Args:
+            indices: where the elements begin; by default with the first one.
+        """
         kind = ir.VectorType(vector)
         padding = self.poison(kind.element_type)
-        operands = [tensor, *([self.index(0)] * kind.rank), padding]
+        operands = [memory, *(indices or [self.index(0)] * kind.rank), padding]
         segments = self._segments(1, kind.rank, 1, 0)
         return self._value(
             "vector.transfer_read",

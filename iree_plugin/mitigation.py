@@ -27,6 +27,7 @@ from ..passes.fragments.form_ldmatrix import FormLdmatrix
 from ..passes.fragments.multiply_integers import MultiplyIntegers
 from ..passes.fragments.order_contractions import OrderContractions
 from ..passes.fragments.order_fragments import OrderFragments
+from ..passes.fragments.order_scaled_operands import OrderScaledOperands
 from ..passes.fragments.reload_operands import ReloadOperands
 from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
@@ -318,6 +319,8 @@ STEPS: tuple[Step, ...] = (
     Step(_VECTOR_ALLOCS, DeferLaneSums, since="fast"),
     Step(_VECTOR_ALLOCS, HintVectorAllocs, _padding, by_mma_sync=False),
     Step(_SLICES, FoldTransposes, since="exact", by_mma_sync=True, optional=True),
+    # Right products come before equal ones: stock takes the scales of other blocks.
+    Step(_COPIES, OrderScaledOperands, mitigations=_SWIZZLING | _PAD),
     Step(_COPIES, RestoreShapes, since="exact"),
     Step(_COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),

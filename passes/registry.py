@@ -19,6 +19,7 @@ from .fragments.form_wgmma import FormWgmma
 from .fragments.multiply_integers import MultiplyIntegers
 from .fragments.order_contractions import OrderContractions
 from .fragments.order_fragments import OrderFragments
+from .fragments.order_scaled_operands import OrderScaledOperands
 from .fragments.reload_operands import ReloadOperands
 from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
@@ -67,6 +68,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     Retile,
     TransposeContractions,
     OrderFragments,
+    OrderScaledOperands,
     ExcludeAbsentKeys,
     StageOperands,
     FoldTransposes,
