@@ -238,10 +238,10 @@ def _counter_points() -> Iterator[Point]:
         )
 
 
-_DMA = "iree-org/iree pull request 23932, MI355X"
+DIRECT_MATMULS_SOURCE = "iree-org/iree pull request 23932, MI355X"
 HOST_MICROSECONDS = 44.4
 """What a call takes besides its kernel, from the time of the smallest matmul."""
-_MATMULS = (
+DIRECT_MATMULS = (
     # The size, the instruction, K of a step, the tile, tiles of a wave, and published milliseconds
     # without a swizzle, with xor_shuffle<128, 8>, and with xor_shuffle<64, 8>.
     (512, "16x16x32", 4, (64, 128), (2, 4), (0.063, 0.058, 0.055)),
@@ -253,7 +253,7 @@ _MATMULS = (
 )
 
 
-def _matmul_source(
+def direct_matmul_source(
     size: int, shape: str, step: int, tile: Sequence[int], waves: Sequence[int], width: int
 ) -> str:
     """Returns a matmul with the configuration that was published; `width` is 0 for no swizzle."""
@@ -294,16 +294,16 @@ def _matmul_time(source: str, grid: int, buffers: Sequence[int]) -> float:
 
 def _matmul_points() -> Iterator[Point]:
     """Yields matmuls in bf16 with the second operand transposed, with and without swizzles."""
-    for size, shape, step, tile, waves, times in _MATMULS:
+    for size, shape, step, tile, waves, times in DIRECT_MATMULS:
         grid = size * size // (tile[0] * tile[1])
         buffers = (2 * size * size, 2 * size * size, 4 * size * size)
         for width, published in zip((0, 128, 64), times, strict=True):
-            source = _matmul_source(size, shape, step, tile, waves, width)
+            source = direct_matmul_source(size, shape, step, tile, waves, width)
             make = partial(_matmul_time, source, grid, buffers)
             yield Point(
                 f"matmul {size} bf16, {f'xor_shuffle<{width}, 8>' if width else 'no swizzle'}",
                 *("gfx950", "kernels", "us", published * 1e3),
-                *(CALIBRATES if size == 512 else VALIDATES, _DMA, make),
+                *(CALIBRATES if size == 512 else VALIDATES, DIRECT_MATMULS_SOURCE, make),
             )
 
 
