@@ -17,7 +17,8 @@ So each read of such an operand becomes one of both runs, P being the lanes that
     %runs = vector.transfer_read %view[..., %c0, %p, %c0] : ..., vector<...x2x1x16xf8E4M3FN>
     %read = vector.shape_cast %runs
 
-The scales stay where they are: lane `i + M p` has that of block p in both cases. What is proven
+What moves whole blocks behind the read, a transposition of several steps of k, is made again. The
+scales stay where they are: lane `i + M p` has that of block p in both cases. What is proven
 first is that `%p` is the number of the lane among the P of its row, in all lanes. If one operand of
 a function is read otherwise, all stay as they are, and a warning says so.
 """
@@ -42,7 +43,8 @@ from ...dialect_utils.memory.memref_types import has_identity_layout, row_major_
 from ...dialect_utils.operations import defining_operation, operations_in
 from ..base import FunctionPass, PassContext
 
-_PRODUCT, _READ = "iree_codegen.inner_tiled", "vector.transfer_read"
+_PRODUCT = "iree_codegen.inner_tiled"
+_READ, _TRANSPOSE = "vector.transfer_read", "vector.transpose"
 _SCALED = re.compile(r"#iree_gpu\.scaled_mma_layout<intrinsic = MFMA_SCALE_\w+?_(\d+)x\d+x\d+_B32")
 _FACTORS = 2
 """How many of the operands, the first ones, are factors; their scales follow."""
@@ -79,13 +81,16 @@ class OrderScaledOperands(FunctionPass):
         with function.context:
             evaluator = LaneEvaluator(launch)
             try:
-                reads = [_checked_read(each, evaluator) for each in operands]
+                found = [_turned_read(each, evaluator) for each in operands]
             except Refusal as refusal:
                 what = "8-bit operands of scaled products stay in another order than the hardware's"
                 context.sink.warning(function.location, f"{what}: {refusal.reason}")
                 return
-            for operand, read in zip(operands, reads, strict=True):
-                operand.product.operands[operand.number] = _ordered(read)
+            for operand, (read, order) in zip(operands, found, strict=True):
+                made = _ordered(read)
+                if order is not None:
+                    made = Builder.before(operand.product).transpose(made, order)
+                operand.product.operands[operand.number] = made
         count = len(operands)
         context.sink.remark(function.location, f"{count} operands are read in two runs of {_RUN}")
 
@@ -104,18 +109,34 @@ def _operands(function: ir.Operation) -> list[_Operand]:
     return found
 
 
-def _checked_read(operand: _Operand, evaluator: LaneEvaluator) -> ir.Operation:
-    """Returns the read that makes an operand.
+def _turned_read(
+    operand: _Operand, evaluator: LaneEvaluator
+) -> tuple[ir.Operation, list[int] | None]:
+    """Returns the read that makes an operand, and the order in which blocks are transposed behind.
 
     Raises:
-        Refusal: another operation makes it, or reads other elements than IREE's layout has.
+        Refusal: other operations make it, or it holds other elements than IREE's layout has.
     """
-    read = defining_operation(operand.product.operands[operand.number])
+    made, order = defining_operation(operand.product.operands[operand.number]), None
+    if made is not None and made.name == _TRANSPOSE:
+        order = list(ir.DenseI64ArrayAttr(made.attributes["permutation"]))
+        if order[-1] != len(order) - 1:
+            raise Refusal("elements of a block are transposed")
+        made = defining_operation(made.operands[0])
+    return _checked_read(made, operand.rows, evaluator), order
+
+
+def _checked_read(read: ir.Operation | None, rows: int, evaluator: LaneEvaluator) -> ir.Operation:
+    """Returns a read of an operand of so many rows.
+
+    Raises:
+        Refusal: it is none, or reads other elements than IREE's layout has.
+    """
     if read is None or read.name != _READ:
         raise Refusal("an operand is no plain read")
     if is_masked(read) or not is_in_bounds(read):
         raise Refusal("a read of an operand may go beyond its memory")
-    lanes = WAVE // operand.rows
+    lanes = WAVE // rows
     vector, memory = ir.VectorType(read.results[0].type), read.operands[0].type
     if not isinstance(memory, ir.MemRefType) or memory.rank != vector.rank or vector.rank < 3:
         raise Refusal("an operand and its memory have different ranks")
@@ -129,7 +150,7 @@ def _checked_read(operand: _Operand, evaluator: LaneEvaluator) -> ir.Operation:
     lane, *rest = list(read.operands)[1 + memory.rank - 3 : 1 + memory.rank]
     if any(constant_value(each) != 0 for each in rest):
         raise Refusal("a block is not read from its first element on")
-    expected = thread_ids(evaluator.launch) // operand.rows % lanes
+    expected = thread_ids(evaluator.launch) // rows % lanes
     values = evaluator.evaluate(lane)
     if not isinstance(values, LaneValues):
         raise Refusal("it is not known which block a lane reads")
