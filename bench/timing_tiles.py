@@ -31,7 +31,7 @@ from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention
 from ..sweep.tables import markdown_lines
 from .benchmark import RESULTS
-from .emulated_runs import MarkingDevice
+from .emulated_runs import MarkingDevice, at_given_tiles
 from .forced_tiles.forcing import ForceTile, TileError, forcing_edits, predicted_microseconds
 from .forced_tiles.pairs import TiledKernel, Tiling, modelled_pairs
 from .forced_tiles.ranks import Comparison, mean_logarithmic_error, rank_correlation
@@ -71,7 +71,11 @@ def kernels_of(target: str) -> list[TiledKernel]:
 
 
 def modelled_row(kernel: TiledKernel, label: str, tile: Tiling, target: str) -> Row:
-    """Returns what is predicted of a kernel with a tile, of which a workgroup runs."""
+    """Returns what is predicted of a kernel with a tile, of which a workgroup runs.
+
+    In a mode that replaces no tiles, keys are not split either: the kernel stays the one that the
+    tile is for.
+    """
     force = ForceTile(tile)
     dtype = dtype_of(kernel.kernel.dtype)
     inputs = [np.full(shape, 0.5, dtype) for shape in kernel.kernel.operands]
@@ -79,7 +83,7 @@ def modelled_row(kernel: TiledKernel, label: str, tile: Tiling, target: str) -> 
         run = run_emulated(
             kernel.kernel.source(),
             target_flags(target),
-            FAST,
+            at_given_tiles(FAST),
             inputs,
             edits=forcing_edits(FAST, force),
             device=partial(MarkingDevice, whole_grid=0, timing=True),

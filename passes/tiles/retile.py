@@ -47,13 +47,9 @@ from ...dialect_utils.tuned_operation import TunedOperation
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, Decision, LayoutRound
 from .tile_choice import TileChoice, tile_choice, tiled_operation
-from .tiled_operation import Circumstances
+from .tiled_operation import MODELLED_GAIN, Circumstances
 
 _FLAG = "--bankwise-retile=on"
-MODELLED_GAIN = 0.2
-"""The part of the predicted time that a tile must save where no time was measured: twice the
-standard deviation of the predictions from those of a more exact model
-(`bench/results/timing_tiles.md`)."""
 
 
 class RetileMode(Enum):

@@ -38,6 +38,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.targets import Processor
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal, SourceLocation
 from ...dialect_utils.element_types import element_bits
@@ -55,6 +56,7 @@ from ..decisions import Action, Decision, LayoutRound
 from .attention_tiles import Q
 from .key_splits import KeySplits, key_splits
 from .program_attention import ATTENTION, Operand, ProgramAttention
+from .tiled_operation import MODELLED_GAIN
 from .tiling_pass import TilingPass
 
 _LOWEST = -3.4028234663852886e38
@@ -69,7 +71,8 @@ class SplitKeys(TilingPass):
     Attributes:
         parts: into how many parts, where that does not depend on the prediction; 0 where it does.
         unmeasured: whether it does so, too, on GPUs on which the model was not compared with
-            measured times.
+            measured times, and where it was compared with a more exact model and saves less than
+            `MODELLED_GAIN`.
     """
 
     name: ClassVar[str] = "bankwise-split-keys"
@@ -119,11 +122,9 @@ class SplitKeys(TilingPass):
         if target is None or circumstances is None:
             raise Refusal("there is no prediction for the GPU")
         splits = key_splits(attention, target.matrix_instructions, circumstances)
-        if not (circumstances.processor.measured or self.unmeasured):
-            flag = "--bankwise-retile=on"
-            raise Refusal(
-                f"{splits}; no time was measured on {target.arch}, and {flag} does so anyway"
-            )
+        doubt = _doubt(splits, circumstances.processor, target.arch)
+        if doubt and not self.unmeasured:
+            raise Refusal(f"{splits}; {doubt}, and --bankwise-retile=on does so anyway")
         return splits
 
     def _record(
@@ -138,6 +139,16 @@ class SplitKeys(TilingPass):
         detail = f"{splits.count} parts"
         context.log.add(Decision(*named, Action.SPLIT, str(splits), detail), self.layout_round)
         context.sink.remark(operation.location, str(splits))
+
+
+def _doubt(splits: KeySplits, processor: Processor, arch: str) -> str:
+    """Returns why split keys may not be faster on a GPU, if they may not."""
+    if processor.measured:
+        return ""
+    if processor.modelled and splits.time <= splits.whole * (1 - MODELLED_GAIN):
+        return ""
+    less = f"it saves less than {MODELLED_GAIN:.0%}, and " if processor.modelled else ""
+    return f"{less}no time was measured on {arch}"
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,10 @@ Tile = TypeVar("Tile", bound=AnyTile)
 _POLYNOMIAL = 21.0
 """The instructions of the exponential for NVIDIA that IREE evaluates as a polynomial."""
 
+MODELLED_GAIN = 0.2
+"""The part of the predicted time that must be saved where no time was measured: twice the standard
+deviation of the predictions from those of a more exact model (`bench/results/timing_tiles.md`)."""
+
 Maps = Sequence[Sequence[int]]
 """The loops of each operand's dimensions, in the order of `indexing_maps`."""
 

@@ -19,7 +19,7 @@ from bankwise.bench.timing_tiles import (
     page,
     read_rows,
 )
-from bankwise.passes.tiles.retile import MODELLED_GAIN
+from bankwise.passes.tiles.tiled_operation import MODELLED_GAIN
 
 ROWS = read_rows()
 
