@@ -173,9 +173,11 @@ class Target:
     load what the next step copies into registers (`prefetch_num_stages`), `tensor_copies` whether
     there is TMA, `descriptor_tiles` whether there is `wgmma`, to which a descriptor names a tile of
     LDS and its swizzle, `bf16_rounding` whether there is `cvt.rn.bf16x2.f32`, `native_exp2` whether
-    there is `ex2.approx.f32`, and `byte_permutes` whether there is `v_perm_b32`. `processor` has
-    the rates by which tiles are compared, where they are known. `iree_knows` says whether IREE 3.13
-    knows the architecture; the others are described to it (`iree_plugin/described_target.py`).
+    there is `ex2.approx.f32`, `byte_permutes` whether there is `v_perm_b32`, and
+    `mixes_exponentials` whether kernels are predicted to gain where LLVM mixes products with
+    exponentials (`passes/overlap/mix_exponentials.py`). `processor` has the rates by which tiles
+    are compared, where they are known. `iree_knows` says whether IREE 3.13 knows the architecture;
+    the others are described to it (`iree_plugin/described_target.py`).
     """
 
     family: Family
@@ -198,6 +200,7 @@ class Target:
     bf16_rounding: bool = False
     native_exp2: bool = False
     byte_permutes: bool = False
+    mixes_exponentials: bool = False
     processor: Processor | None = None
     iree_knows: bool = True
 
@@ -524,6 +527,7 @@ def _cdna(
         matrix_generation=generation,
         prefetches=True,
         byte_permutes=True,
+        mixes_exponentials=generation == 3,
         processor=processor,
     )
 

@@ -567,6 +567,12 @@ class Builder:
     def _token(self) -> ir.Type:
         return ir.Type.parse("!nvgpu.device.async.token", self.context)
 
+    # rocdl.
+
+    def mix_exponentials(self) -> None:
+        """Asks LLVM to alternate the products and the exponentials of a block of an AMD kernel."""
+        self.create("rocdl.iglp.opt", [], [], {"variant": self._integer(32, 3)})
+
     # llvm.
 
     def assembly(

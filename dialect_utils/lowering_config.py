@@ -331,3 +331,33 @@ def changed_info(
         info.configuration,
         ctx=attribute.context,
     )
+
+
+_FUNCTION_ATTRIBUTES = "llvm_func_attrs"
+
+
+def with_function_attributes(
+    attribute: ir.Attribute, attributes: Mapping[str, str]
+) -> ir.Attribute | None:
+    """Returns a `translation_info` that gives LLVM's function attributes; None if one does already.
+
+    Args:
+        attributes: the values by LLVM's names.
+    """
+    info, context = iree_codegen.TranslationInfoAttr(attribute), attribute.context
+    entries: dict[str, ir.Attribute] = {}
+    if info.configuration is not None:
+        configuration = ir.DictAttr(info.configuration)
+        entries = {each.name: each.attr for each in configuration}
+    if _FUNCTION_ATTRIBUTES in entries:
+        return None
+    given = {name: ir.StringAttr.get(value, context) for name, value in attributes.items()}
+    entries[_FUNCTION_ATTRIBUTES] = ir.DictAttr.get(given, context)
+    return iree_codegen.TranslationInfoAttr.get(
+        info.pass_pipeline,
+        info.codegen_spec,
+        list(info.workgroup_size),
+        info.subgroup_size,
+        ir.DictAttr.get(entries, context),
+        ctx=context,
+    )

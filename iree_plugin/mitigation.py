@@ -33,6 +33,7 @@ from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
 from ..passes.overlap.load_ahead import LoadAhead
 from ..passes.overlap.load_operands_ahead import LoadOperandsAhead
+from ..passes.overlap.mix_exponentials import MixExponentials
 from ..passes.overlap.overlap_copies import OverlapCopies
 from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
@@ -371,6 +372,7 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, PeelLastStep, since="fast", by_mma_sync=True),
     # What the instructions read and how they overlap is decided on while they are known.
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
+    Step(_RESOLVED, MixExponentials, since="fast", by_mma_sync=False),
     Step(_RESOLVED, NativeExp2, since="fast"),
     Step(_RESOLVED, NativeBf16, since="fast"),
 )

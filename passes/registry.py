@@ -25,6 +25,7 @@ from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
 from .overlap.load_ahead import LoadAhead
 from .overlap.load_operands_ahead import LoadOperandsAhead
+from .overlap.mix_exponentials import MixExponentials
 from .overlap.overlap_copies import OverlapCopies
 from .overlap.share_lds import ShareLds
 from .padding.pad_unhinted_allocs import PadUnhintedAllocs
@@ -93,6 +94,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     NativeExp2,
     NativeBf16,
     AlignLdsAccesses,
+    MixExponentials,
     OverlapCopies,
     LoadAhead,
     FormWgmma,

@@ -147,7 +147,7 @@ def _doubt(splits: KeySplits, processor: Processor, arch: str) -> str:
         return ""
     if processor.modelled and splits.time <= splits.whole * (1 - MODELLED_GAIN):
         return ""
-    less = f"it saves less than {MODELLED_GAIN:.0%}, and " if processor.modelled else ""
+    less = f"it saves less than {MODELLED_GAIN:.0%}; " if processor.modelled else ""
     return f"{less}no time was measured on {arch}"
 
 

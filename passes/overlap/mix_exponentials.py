@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-mix-exponentials`: LLVM mixes products with exponentials in the loops of attentions.
+
+    scf.for ... {                  scf.for ... {
+      ...                            rocdl.iglp.opt 3
+      amdgpu.mfma                    ...
+      math.exp2              ->      amdgpu.mfma
+      amdgpu.mfma                    math.exp2
+    }                                amdgpu.mfma
+                                   }
+
+LLVM's usual scheduler for AMD GPUs looks at occupancy first, and leaves the products of a step side
+by side, so that the matrix unit is idle while exponentials are computed. Two requests change that.
+The attribute `"amdgpu-sched-strategy" = "iterative-ilp"` of the function lets instructions come as
+early as their operands do. `rocdl.iglp.opt 3` (LLVM's `AMDGPUIGroupLP.cpp` calls it
+"MFMAExpSimpleInterleave") lets products and exponentials of a loop alternate. Neither changes what
+is computed: outputs keep their bits.
+
+Predicted by the model of a compute unit (`emulator/timing/`) on gfx942 at `fast`, f16, microseconds
+without and with it: 16x4096x128 312.6 and 285.0, 64x2048x64 170.3 and 157.6, 4x2048x256 110.5 and
+101.9, 20x3000x128 306.6 and 289.9, 2x8192x128 231.9 and 213.5, 12x1500x64 33.9 and 33.0,
+8x1024x96 30.9 and 29.1. On gfx950 it gains in some kernels and loses in others: 20x3000x128 203.6
+and 192.3, 4x2048x256 78.9 and 81.4. Whether a GPU is one for which it gains stands in
+`bank_model/targets.py`.
+
+A function stays as it is for which somebody has chosen attributes of LLVM's already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.loops import FOR, body_of
+from ...dialect_utils.lowering_config import TRANSLATION_INFO, with_function_attributes
+from ...dialect_utils.operations import operations_in, operations_of
+from ..base import FunctionPass, PassContext
+
+_PRODUCT, _EXPONENTIALS = "amdgpu.mfma", {"math.exp", "math.exp2"}
+_STRATEGY = {"amdgpu-sched-strategy": "iterative-ilp"}
+
+
+@dataclass(frozen=True)
+class MixExponentials(FunctionPass):
+    """Asks LLVM to mix products with exponentials, on GPUs for which that is predicted to gain."""
+
+    name: ClassVar[str] = "bankwise-mix-exponentials"
+    summary: ClassVar[str] = "let LLVM mix products with exponentials in the loops of attentions"
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has loops with products and exponentials."""
+        return bool(_mixing_loops(function))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Marks the loops and the function; never fails."""
+        function = function.operation
+        chip, loops = chip_of(function, context.test_target), _mixing_loops(function)
+        if chip is None or not chip.mixes_exponentials or not loops:
+            return
+        info = with_function_attributes(function.attributes[TRANSLATION_INFO], _STRATEGY)
+        if info is None:
+            reason = "products and exponentials are not mixed: the function has LLVM attributes"
+            context.sink.remark(function.location, reason)
+            return
+        function.attributes[TRANSLATION_INFO] = info
+        for loop in loops:
+            Builder.at_begin(body_of(loop), loop.location).mix_exponentials()
+            context.sink.remark(loop.location, "LLVM mixes products with exponentials")
+
+
+def _mixing_loops(function: ir.Operation) -> list[ir.Operation]:
+    """Returns the loops with products and exponentials in their own bodies."""
+    around = dict.fromkeys(each.parent.operation for each in operations_in(function, _PRODUCT))
+    return [
+        each
+        for each in around
+        if each.name == FOR
+        and any(inner.name in _EXPONENTIALS for inner in operations_of(body_of(each)))
+    ]
