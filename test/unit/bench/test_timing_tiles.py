@@ -46,7 +46,8 @@ def test_the_formula_orders_tiles_as_the_model_does() -> None:
 
 
 def test_tiles_are_taken_where_they_save_more_than_the_formula_may_be_off() -> None:
-    assert mean_logarithmic_error(found()) * 2 == pytest.approx(MODELLED_GAIN, abs=0.01)
+    # The margin is said in whole tenths: 20 %.
+    assert mean_logarithmic_error(found()) * 2 == pytest.approx(MODELLED_GAIN, abs=0.015)
 
 
 def test_the_model_still_predicts_what_the_record_says() -> None:
