@@ -8,8 +8,8 @@
 
 Hopper's matrix units reach their rate only by `wgmma`: on an H200 `mma.sync` has about 60 % of it.
 The `mma.sync` of one A whose B operands are side by side in one tile are replaced, where it is
-proven that a descriptor gives these operands (`described_operands.py`). A stays in registers.
-Outputs are the same bits.
+proven that a descriptor gives these operands (`described_operands.py`). A stays in registers, or is
+stored before a loop that does not change it (`stored_factors.py`). Outputs are the same bits.
 
 In a segment without a store or a barrier, the contractions of a stage (`contraction_order.py`)
 come behind everything that they need, and the group is waited for right behind it. So
@@ -78,7 +78,9 @@ class FormWgmma(FunctionPass):
                 context.sink.remark(function.location, remark)
                 return
             emitter = WgmmaEmitter(
-                planner.prover, lambda: thread_x(function, operations_in(function, THREAD_ID))
+                planner.prover,
+                planner.stored,
+                lambda: thread_x(function, operations_in(function, THREAD_ID)),
             )
             forming = _Forming(planner, emitter)
             for segment in list(planner.segments()):

@@ -27,7 +27,12 @@ from itertools import chain
 import numpy as np
 from iree.compiler import ir
 
-from ...bank_model.descriptor_tiles import GROUP_BYTES, GROUP_WARPS, TILE_ALIGNMENT
+from ...bank_model.descriptor_tiles import (
+    GROUP_BYTES,
+    GROUP_WARPS,
+    TILE_ALIGNMENT,
+    DescribedOperand,
+)
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.lane_values import Unknown, combine
@@ -40,9 +45,9 @@ from ...dialect_utils.operations import defining_operation, mixed_operands
 from .described_operands import DescribedRun, DescriptorProver, element_of
 from .ldmatrix_emission import other_lane
 from .matrix_fragments import LANES, ROWS, lds_allocation_of
+from .stored_factors import STORED_A, StoredFactors
 from .wgmma_groups import WgmmaGroup
 
-_A = 0
 _FENCE = "wgmma.fence.sync.aligned;"
 _WAIT = "wgmma.wait_group.sync.aligned 0;"
 _ADDRESS_MASK = (1 << 18) - 1
@@ -57,6 +62,7 @@ class WgmmaEmitter:
     """Emits the `wgmma` of one function."""
 
     prover: DescriptorProver
+    stored: StoredFactors
     thread_x: Callable[[], ir.Value]
     """Returns the thread id along x, at the entry of the function."""
     addresses: dict[ir.Operation, ir.Value] = field(default_factory=dict)
@@ -78,17 +84,18 @@ class WgmmaEmitter:
         """
         at = Builder.before(groups[0].contractions[0])
         descriptors = [self._descriptor(at, group.run) for group in groups]
+        factors = self._factors_stored(at, groups)
         contractions = [each for group in groups for each in group.contractions]
-        factors = list(dict.fromkeys(group.contractions[0].operands[_A] for group in groups))
+        in_registers = list(dict.fromkeys(group.factor for group in groups if group.loop is None))
         sums = dict.fromkeys(each.results[0] for each in contractions)
         # Several may begin with the same zeros, each in registers of its own.
         begun = [each for each in contractions if each.operands[ACCUMULATOR] not in sums]
         first = [at.elements(each.operands[ACCUMULATOR]) for each in begun]
         # All registers are written before the fence.
-        fenced = _in_place(at, _FENCE, [*first, *(_factor(at, each) for each in factors)])
-        words = dict(zip(factors, fenced[len(begun) :], strict=True))
+        fenced = _in_place(at, _FENCE, [*first, *(_factor(at, each) for each in in_registers)])
+        words = dict(zip(in_registers, fenced[len(begun) :], strict=True))
         held = dict(zip(begun, fenced, strict=False))
-        made = _added(at, zip(groups, descriptors, strict=True), words, held)
+        made = _added(at, zip(groups, descriptors, strict=True), words | factors, held)
         at.assembly("wgmma.commit_group.sync.aligned;")
         for each in meanwhile:
             each.move_before(contractions[0])
@@ -100,6 +107,29 @@ class WgmmaEmitter:
         for each in reversed(contractions):
             each.erase()
 
+    def _factors_stored(
+        self, at: Builder, groups: Sequence[WgmmaGroup]
+    ) -> dict[ir.Value, Sequence[ir.Value]]:
+        """Emits the stores of the factors of groups, before their loop, and their descriptors."""
+        factors: dict[ir.Value, Sequence[ir.Value]] = {}
+        for group in groups:
+            if group.loop is None or group.factor in factors:
+                continue
+            alike = [each.factor for each in groups if each.loop == group.loop]
+            self.stored.store(alike, group.loop, group.run.allocation, self.thread_x())
+            allocation, first = self.stored.place(group.factor)
+            byte = at.index_cast(at.apply(first, self.thread_x()), 64)
+            start = at.addi(self._address(allocation), byte)
+            factors[group.factor] = [self._described(at, start, STORED_A)]
+        return factors
+
+    def _described(self, at: Builder, start: ir.Value, operand: DescribedOperand) -> ir.Value:
+        """Emits the descriptor of an operand that starts at an address."""
+        wide = at.integer_type(64)
+        units = at.constant(wide, GROUP_BYTES.bit_length() - 1)
+        base = at.andi(start, at.constant(wide, _ADDRESS_MASK))
+        return at.ori(at.shrui(base, units), at.constant(wide, _signed(operand.high_bits)))
+
     def _descriptor(self, at: Builder, run: DescribedRun) -> ir.Value:
         """Emits the descriptor of a run.
 
@@ -108,8 +138,7 @@ class WgmmaEmitter:
         """
         wide = at.integer_type(64)
         units = at.constant(wide, GROUP_BYTES.bit_length() - 1)
-        base = at.andi(self._base(at, run.first.load.operands[0]), at.constant(wide, _ADDRESS_MASK))
-        first = at.ori(at.shrui(base, units), at.constant(wide, _signed(run.operand.high_bits)))
+        first = self._described(at, self._base(at, run.first.load.operands[0]), run.operand)
         start = run.starts.uniform
         if start is not None:
             return at.addi(first, at.constant(wide, start // GROUP_BYTES))
@@ -194,7 +223,7 @@ def _added(
     """Emits the `wgmma` of groups with their descriptors, and returns the registers of the sums.
 
     Args:
-        words: the registers of each factor A.
+        words: the registers of each factor A, or its descriptor.
         begun: the registers that the first contractions add to. Others add to the sums of these.
     """
     held, made = dict(begun), {}
@@ -202,13 +231,13 @@ def _added(
     contractions = [each for group, _ in groups for each in group.contractions]
     adder = {each.operands[ACCUMULATOR]: each for each in contractions if each not in held}
     for group, descriptor in groups:
-        factor = words[group.contractions[0].operands[_A]]
+        factor = words[group.factor]
         registers = _in_place(
             at,
             group.instruction,
             [held[each] for each in group.contractions],
             [*factor, descriptor],
-            [*["r"] * len(factor), "l"],
+            [*["r" if group.loop is None else "l"] * len(factor), "l"],
         )
         for each, sum_ in zip(group.contractions, registers, strict=True):
             if each.results[0] in adder:

@@ -8,31 +8,27 @@ become groups, or none of them does: those that stay would wait for each of the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
 from ...bank_model.descriptor_tiles import ArrangedTile
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import chip_of, lds_model
+from ...dialect_utils.gpu_target import chip_of, lds_limit, lds_model
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.index.index_ops import block_owner, compute_after_operands
 from ...dialect_utils.index.lane_values import LaneEvaluator
-from ...dialect_utils.loops import FOR
-from ...dialect_utils.memory.lds_ops import LDMATRIX, access_row
+from ...dialect_utils.memory.lds_ops import LDMATRIX
 from ...dialect_utils.memory.mma_operands import MMA, MatrixOperands
 from ...dialect_utils.memory.store_free_segments import store_free_segments
 from ...dialect_utils.multiplications import ACCUMULATOR
 from ...dialect_utils.operations import (
-    defining_operation,
-    is_inside,
     operations_in,
-    parents_of,
 )
 from .contraction_order import ContractionOrder
 from .described_operands import DescribedRun, DescriptorProver, Matrices
 from .live_registers import UNCOUNTED, lane_registers
+from .stored_factors import StoredFactors, loop_to_store_before
 
 _A, _B = 0, 1
 _SHAPE = [16, 8, 16]
@@ -46,22 +42,35 @@ class WgmmaGroup:
 
     Attributes:
         element: the type of the elements of A and B.
+        loop: the one before which A is stored (`stored_factors.py`); None for one in registers.
     """
 
     contractions: tuple[ir.Operation, ...]
     run: DescribedRun
     element: str
+    loop: ir.Operation | None = None
+
+    @property
+    def factor(self) -> ir.Value:
+        """Returns A."""
+        return self.contractions[0].operands[_A]
 
     @property
     def instruction(self) -> str:
-        """Returns the `wgmma` that they are, on accumulators, A, and the descriptor of B."""
+        """Returns the `wgmma` that they are, on accumulators, A, and the descriptor of B.
+
+        A is four registers, or a descriptor, whose rows have elements of one m.
+        """
         width = 4 * len(self.contractions)
         accumulators = ", ".join(f"${number}" for number in range(width))
-        a = ", ".join(f"${2 * width + number}" for number in range(4))
+        if self.loop is None:
+            registers = ", ".join(f"${2 * width + number}" for number in range(4))
+            a, b, majors = f"{{{registers}}}", 2 * width + 4, ""
+        else:
+            a, b, majors = f"${2 * width}", 2 * width + 1, "0, "
         return (
             f"wgmma.mma_async.sync.aligned.m64n{2 * width}k16.f32.{self.element}.{self.element} "
-            f"{{{accumulators}}}, {{{a}}}, ${2 * width + 4}, 1, 1, 1, "
-            f"{int(self.run.operand.mn_major)};"
+            f"{{{accumulators}}}, {a}, ${b}, 1, 1, 1, {majors}{int(self.run.operand.mn_major)};"
         )
 
 
@@ -74,6 +83,7 @@ class GroupPlanner:
     """
 
     prover: DescriptorProver
+    stored: StoredFactors
     operands: MatrixOperands = field(default_factory=MatrixOperands)
     kept: Counter[tuple[ir.Location, str]] = field(default_factory=Counter)
 
@@ -94,7 +104,9 @@ class GroupPlanner:
         _, launch = lds_model(function, test_target)
         evaluator = LaneEvaluator(launch)
         bits = IndexBits(function, evaluator)
-        return GroupPlanner(DescriptorProver(function, launch, evaluator, bits, arranged or {}))
+        prover = DescriptorProver(function, launch, evaluator, bits, arranged or {})
+        stored = StoredFactors(function, launch, lds_limit(function, test_target))
+        return GroupPlanner(prover, stored)
 
     def segments(self) -> Iterator[list[ir.Operation]]:
         """Yields the segments of the blocks that have contractions."""
@@ -133,9 +145,11 @@ class GroupPlanner:
             result = each.results[0]
             if result in added and len(list(result.uses)) > 1:
                 raise Refusal("a sum is used before all is added to it")
-        self._check_registers(contractions)
-        for value in dict.fromkeys(each.operands[_A] for each in contractions):
-            _check_varies(value, contractions[0])
+        factors = dict.fromkeys(each.operands[_A] for each in contractions)
+        around = contractions[0], inside, self.prover.function
+        loops = {each: loop_to_store_before(each, *around) for each in factors}
+        stored = [each for each in factors if loops[each]]
+        self._check_registers(contractions, len(factors) - len(stored))
         self.prover.check_together(contractions[0])
         found: list[WgmmaGroup] = []
         for members in by_factor.values():
@@ -143,21 +157,25 @@ class GroupPlanner:
             operands = [self._matrices(each, inside) for each in members]
             for run in self.prover.runs(operands):
                 contracted = tuple(members[tile] for tile in run.tiles)
-                found.append(WgmmaGroup(contracted, run, element))
+                loop = loops[members[0].operands[_A]]
+                found.append(WgmmaGroup(contracted, run, element, loop))
+        self.stored.plan(stored)
         return found
 
-    def _check_registers(self, contractions: list[ir.Operation]) -> None:
+    def _check_registers(self, contractions: list[ir.Operation], factors: int) -> None:
         """Makes sure that a lane can hold all that a group of `wgmma` takes at once.
 
         ptxas lets them wait for each other otherwise.
+
+        Args:
+            factors: how many A are in registers.
 
         Raises:
             Refusal: it cannot.
         """
         made = {each.results[0] for each in contractions}
         begun = [each for each in contractions if each.operands[ACCUMULATOR] not in made]
-        factors = {each.operands[_A] for each in contractions}
-        needed = 4 * (len(begun) + len(factors)) + UNCOUNTED
+        needed = 4 * (len(begun) + factors) + UNCOUNTED
         limit = lane_registers(self.prover.launch.threads)
         if needed > limit:
             raise Refusal(f"they would need about {needed} registers of {limit}")
@@ -176,38 +194,6 @@ class GroupPlanner:
         self.prover.check_buffer(matrices[0].load.operands[0])
         self.prover.check_written_before_barrier(matrices)
         return matrices
-
-
-def _check_varies(value: ir.Value, contraction: ir.Operation) -> None:
-    """Makes sure that no loop multiplies by the same A in every iteration.
-
-    ptxas 13.0, and the driver of an H200, give the registers of such an A to the A of another group
-    of the loop, and do not restore them: an attention's queries are lost behind its first keys.
-
-    Raises:
-        Refusal: the innermost loop around the contraction does.
-    """
-    loop = next((each for each in parents_of(contraction) if each.name == FOR), None)
-    if loop is None:
-        return
-
-    def operands(each: ir.Value) -> list[ir.Value]:
-        operation = defining_operation(each)
-        return list(operation.operands) if operation and is_inside(operation, loop) else []
-
-    def varies(each: ir.Value, known_operands: Sequence[ir.Value]) -> bool:
-        if isinstance(each, ir.BlockArgument):
-            owner = block_owner(each)
-            return owner == loop or is_inside(owner, loop)
-        operation = defining_operation(each)
-        if operation is None or not is_inside(operation, loop):
-            return False
-        is_read = access_row(operation) is not None
-        return is_read or any(known[operand] for operand in known_operands)
-
-    known: dict[ir.Value, bool] = {}
-    if not compute_after_operands(value, known, operands, varies):
-        raise Refusal("every iteration has the same A, whose registers ptxas gives away")
 
 
 def _element_of(contraction: ir.Operation) -> str:

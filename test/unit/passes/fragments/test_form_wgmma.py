@@ -20,8 +20,11 @@ from bankwise.bank_model.descriptor_tiles import (
     DescriptorMode,
     described_operand,
 )
+from bankwise.dialect_utils.gpu_target import launch_of
+from bankwise.dialect_utils.index.lane_values import LaneEvaluator, LaneValues
 from bankwise.passes.decisions import Action
 from bankwise.passes.fragments.form_wgmma import FormWgmma
+from bankwise.passes.fragments.stored_factors import STORED_A
 
 from ...functions import HERE, Edit, Kept, assert_kept, each_kept, edited, launched, lds, parse, run
 
@@ -160,31 +163,61 @@ def test_a_copy_that_is_waited_for_may_have_written_the_tile() -> None:
     assert_kept(text, FormWgmma(), said=said, target=TARGET)
 
 
-@pytest.mark.parametrize("varies", [False, True])
-def test_a_loop_does_not_multiply_by_the_same_a_in_every_iteration(varies: bool) -> None:
-    """ptxas would give the registers of A away; a value that the loop carries is another one."""
+def looped(*, carried: bool) -> str:
+    """Returns the kernel whose contractions are in a loop, by an A that it carries or does not."""
     setup, body = KERNEL.split("  %b = nvgpu.ldmatrix")
     body = "  %b = nvgpu.ldmatrix" + body[: body.index("  return")]
-    carried = ("%p = %c, %q = %d", "vector<2x2xf32>, vector<2x2xf32>", "%x, %y")
-    if varies:
+    given = ("%p = %c, %q = %d", "vector<2x2xf32>, vector<2x2xf32>", "%x, %y")
+    if carried:
         body = body.replace("(%a,", "(%n,")
-        carried = (carried[0] + ", %n = %a", f"{carried[1]}, {LOADED}", carried[2] + ", %n")
-    text = f"""{setup}
+        given = (given[0] + ", %n = %a", f"{given[1]}, {LOADED}", given[2] + ", %n")
+    return f"""{setup}
   %0 = arith.constant 0 : index
   %1 = arith.constant 1 : index
-  %l:{2 + varies} = scf.for %i = %0 to %first step %1 iter_args({carried[0]}) -> ({carried[1]}) {{
+  %l:{2 + carried} = scf.for %i = %0 to %first step %1 iter_args({given[0]}) -> ({given[1]}) {{
   {body.replace(", %c)", ", %p)").replace(", %d)", ", %q)")}
-    scf.yield {carried[2]} : {carried[1]}
+    scf.yield {given[2]} : {given[1]}
   }}
   return %l#0, %l#1 : vector<2x2xf32>, vector<2x2xf32>
 }}"""
-    if varies:
-        parsed = parse(text)
-        run(parsed, FormWgmma(), target=TARGET)
-        assert "wgmma.mma_async" in str(parsed)
-    else:
-        said = "every iteration has the same A, whose registers ptxas gives away"
-        assert_kept(text, FormWgmma(), said=said, target=TARGET)
+
+
+def test_an_a_that_a_loop_carries_stays_out_of_the_registers_of_wgmma() -> None:
+    """ptxas gives such registers away behind a branch."""
+    said = "its A comes from another iteration"
+    assert_kept(looped(carried=True), FormWgmma(), said=said, target=TARGET)
+
+
+def test_an_a_of_all_iterations_is_stored_before_the_loop() -> None:
+    """Each lane stores its registers where the descriptor has the elements of `mma.sync`."""
+    parsed = parse(looped(carried=False))
+    run(parsed, FormWgmma(), target=TARGET)
+    text = str(parsed)
+    found = re.search(r"mma_async[^{]*{[^}]*}, (.*?), 1, 1, 1, (.*?);", text)
+    assert found and found.groups() == ("$8, $9", "0, 0")
+    places = [text.index(each) for each in ("fence.proxy", "vector<2xf16>", "scf.for")]
+    assert places == sorted(places)
+    stores = [each for each in parsed.operations("vector.store") if "vector<2xf16>" in str(each)]
+    between = text[text.rindex("vector<2xf16>", 0, text.index("scf.for")) : text.index("scf.for")]
+    assert between.index("fence.proxy") < between.index("gpu.barrier")
+    launch = launch_of(parsed.function)
+    assert launch is not None and len(stores) == 4
+    described = described_bytes(STORED_A.high_bits, False, 8, 0)
+    lane = np.arange(128)
+    for register, store in enumerate(stores):
+        element = LaneEvaluator(launch).evaluate(list(store.operands)[2])
+        assert isinstance(element, LaneValues)
+        row = lane // 32 * 16 + lane % 32 // 4 + register % 2 * 8
+        group = described[row // 8, row % 8 * 2 + register // 2]
+        assert (element.full(launch).ravel() * 2 == group + lane % 4 * 4).all()
+
+
+def test_an_a_of_all_iterations_needs_lds() -> None:
+    full = lds("114000xf16")
+    more = f"%first = arith.constant 1024 : index\n %h = memref.alloc() : {full}"
+    text = edited(looped(carried=False), ("%first = arith.constant 1024 : index", more))
+    said = "there is no LDS for the A that all iterations multiply by"
+    assert_kept(text, FormWgmma(), said=said, target=TARGET)
 
 
 def test_zeros_that_all_sums_begin_with_are_no_obstacle() -> None:
