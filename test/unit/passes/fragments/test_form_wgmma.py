@@ -194,7 +194,7 @@ def test_an_a_of_all_iterations_is_stored_before_the_loop() -> None:
     run(parsed, FormWgmma(), target=TARGET)
     text = str(parsed)
     found = re.search(r"mma_async[^{]*{[^}]*}, (.*?), 1, 1, 1, (.*?);", text)
-    assert found and found.groups() == ("$8, $9", "0, 0")
+    assert found and found.groups() == ("$16, $17", "0, 0")
     places = [text.index(each) for each in ("fence.proxy", "vector<2xf16>", "scf.for")]
     assert places == sorted(places)
     stores = [each for each in parsed.operations("vector.store") if "vector<2xf16>" in str(each)]
