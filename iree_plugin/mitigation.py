@@ -41,6 +41,7 @@ from ..passes.registers.defer_lane_sums import DeferLaneSums
 from ..passes.registers.rename_registers import RenameRegisters
 from ..passes.shapes.exclude_absent_keys import ExcludeAbsentKeys
 from ..passes.shapes.fold_transposes import FoldTransposes
+from ..passes.shapes.index_unit_loops import IndexUnitLoops
 from ..passes.shapes.peel_last_step import PeelLastStep
 from ..passes.shapes.restore_shapes import RestoreShapes
 from ..passes.shapes.share_copies import ShareCopies
@@ -277,6 +278,7 @@ _DISTRIBUTED_START = Place(_BEFORE, TILING, _VECTOR_DISTRIBUTE)
 _FUSED_START = Place(_BEFORE, TILING, _TILE_AND_FUSE)
 _CONVOLUTIONS = Place(_BEFORE, _PAD_CONVOLUTIONS, _TILE_AND_FUSE)
 _TILED_TO_INSTRUCTIONS = Place(_AFTER, _PACK)
+_LANE_TILES = Place(_AFTER, _PACK, _VECTOR_DISTRIBUTE)
 _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _VECTOR_ALLOCS = Place(_AFTER, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _SLICES = Place(_BEFORE, _COMBINE_SOURCES, _TILE_AND_FUSE)
@@ -313,6 +315,7 @@ STEPS: tuple[Step, ...] = (
     Step(_START, Retile, _retile, since="exact", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
     Step(_TILED_TO_INSTRUCTIONS, OrderFragments, since="exact", by_mma_sync=True),
+    Step(_LANE_TILES, IndexUnitLoops, since="exact", optional=True),
     Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, since="fast"),
     Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),
     # Register layouts, and the memory layouts of what a pipeline allocates before it prefetches.

@@ -34,6 +34,7 @@ from .registers.defer_lane_sums import DeferLaneSums
 from .registers.rename_registers import RenameRegisters
 from .shapes.exclude_absent_keys import ExcludeAbsentKeys
 from .shapes.fold_transposes import FoldTransposes
+from .shapes.index_unit_loops import IndexUnitLoops
 from .shapes.peel_last_step import PeelLastStep
 from .shapes.restore_shapes import RestoreShapes
 from .shapes.share_copies import ShareCopies
@@ -70,6 +71,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TransposeContractions,
     OrderFragments,
     OrderScaledOperands,
+    IndexUnitLoops,
     ExcludeAbsentKeys,
     StageOperands,
     FoldTransposes,
