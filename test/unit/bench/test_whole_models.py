@@ -95,3 +95,10 @@ def test_what_is_wrong_is_found(mode: str, changes: dict[str, object], what: str
     row = replace(ROW, mode=mode, **changes)
     rows = (row,) if mode == "stock" else (ROW, row)
     assert record(*rows).findings() == [Finding("vit_f16", mode, what)]
+
+
+def test_what_mends_a_wrong_output_is_not_compared_with_it():
+    wrong = replace(ROW, errors=Errors(0.5, 2.0))
+    mended = replace(ROW, mode="auto/exact", output="p")
+    found = [(each.mode, each.what) for each in record(wrong, mended).findings()]
+    assert found == [("stock", "the rms error is 5.00e-01 of 1.00e+00")]
