@@ -71,11 +71,11 @@ def test_the_python_code_compiles_what_bankwise_compile_compiles(project: Path) 
 def test_the_command_of_the_readme_compiles_what_bankwise_compile_compiles(tmp_path: Path) -> None:
     runnable = [each for each in blocks(ROOT / "README.md") if each.is_session]
     commands = [command.text for each in runnable for command in each.commands()]
-    (found,) = (text for text in commands if text.startswith("BANKWISE_LEVEL=fast iree-compile "))
+    (found,) = (text for text in commands if text.startswith("BANKWISE_LEVEL=exact iree-compile "))
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     run("sh", "-c", found, at=tmp_path)
     source = "examples/attention_f16.mlir"
-    expected = by_bankwise_compile(source, "--bankwise-level=fast", at=tmp_path)
+    expected = by_bankwise_compile(source, "--bankwise-level=exact", at=tmp_path)
     assert (tmp_path / "attention.vmfb").read_bytes() == expected
 
 
