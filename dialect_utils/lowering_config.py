@@ -296,23 +296,21 @@ def _pipeline_options(info: ir.Attribute) -> iree_gpu.PipelineOptionsAttr | None
     return iree_gpu.PipelineOptionsAttr(configuration[_OPTIONS])
 
 
+def _entries(info: ir.Attribute) -> dict[str, ir.Attribute]:
+    """Returns the configuration of a `translation_info`."""
+    configuration = iree_codegen.TranslationInfoAttr(info).configuration
+    kept = configuration if isinstance(configuration, ir.DictAttr) else ()
+    return {each.name: each.attr for each in kept}
+
+
 def _with_stages(attribute: ir.Attribute, stages: int) -> ir.Attribute:
     """Returns a `translation_info` whose loops work on so many steps at a time."""
-    info, options = iree_codegen.TranslationInfoAttr(attribute), _pipeline_options(attribute)
+    options = _pipeline_options(attribute)
     known = {each: getattr(options, each) for each in _OTHER_OPTIONS} if options else {}
     chosen = iree_gpu.PipelineOptionsAttr.get(
         prefetch_num_stages=stages if stages > 1 else 0, ctx=attribute.context, **known
     )
-    kept = info.configuration if isinstance(info.configuration, ir.DictAttr) else ()
-    entries = {each.name: each.attr for each in kept} | {_OPTIONS: chosen}
-    return iree_codegen.TranslationInfoAttr.get(
-        info.pass_pipeline,
-        info.codegen_spec,
-        list(info.workgroup_size),
-        info.subgroup_size,
-        ir.DictAttr.get(entries, attribute.context),
-        ctx=attribute.context,
-    )
+    return changed_info(attribute, configuration=_entries(attribute) | {_OPTIONS: chosen})
 
 
 def changed_info(
@@ -320,16 +318,18 @@ def changed_info(
     *,
     pipeline: ir.Attribute | None = None,
     workgroup_size: Sequence[int] | None = None,
+    configuration: Mapping[str, ir.Attribute] | None = None,
 ) -> ir.Attribute:
-    """Returns a `translation_info` with another pipeline or other lanes of a workgroup."""
-    info = iree_codegen.TranslationInfoAttr(attribute)
+    """Returns a `translation_info` with another pipeline, lanes of a workgroup or configuration."""
+    info, context = iree_codegen.TranslationInfoAttr(attribute), attribute.context
+    entries = None if configuration is None else ir.DictAttr.get(dict(configuration), context)
     return iree_codegen.TranslationInfoAttr.get(
         info.pass_pipeline if pipeline is None else pipeline,
         info.codegen_spec,
         list(info.workgroup_size if workgroup_size is None else workgroup_size),
         info.subgroup_size,
-        info.configuration,
-        ctx=attribute.context,
+        info.configuration if entries is None else entries,
+        ctx=context,
     )
 
 
@@ -344,20 +344,9 @@ def with_function_attributes(
     Args:
         attributes: the values by LLVM's names.
     """
-    info, context = iree_codegen.TranslationInfoAttr(attribute), attribute.context
-    entries: dict[str, ir.Attribute] = {}
-    if info.configuration is not None:
-        configuration = ir.DictAttr(info.configuration)
-        entries = {each.name: each.attr for each in configuration}
+    context, entries = attribute.context, _entries(attribute)
     if _FUNCTION_ATTRIBUTES in entries:
         return None
     given = {name: ir.StringAttr.get(value, context) for name, value in attributes.items()}
-    entries[_FUNCTION_ATTRIBUTES] = ir.DictAttr.get(given, context)
-    return iree_codegen.TranslationInfoAttr.get(
-        info.pass_pipeline,
-        info.codegen_spec,
-        list(info.workgroup_size),
-        info.subgroup_size,
-        ir.DictAttr.get(entries, context),
-        ctx=context,
-    )
+    chosen = ir.DictAttr.get(given, context)
+    return changed_info(attribute, configuration=entries | {_FUNCTION_ATTRIBUTES: chosen})

@@ -3,8 +3,7 @@
 
 The scale is the exponent of an f32 operand, whose sign and mantissa do not count: 2 ** (e - 127),
 or NaN if e is 255. A wider result is the source times the scale, a narrower one the source divided
-by it (CDNA4 ISA, VOP3; gem5, `vop3_cvt.hh`). Either is rounded
-once, to nearest, ties to even.
+by it (CDNA4 ISA, VOP3; gem5, `vop3_cvt.hh`). Either is rounded once, to nearest, ties to even.
 
 `op_sel` has a bit for each source and one for the result. Those of the sources name the byte of a
 register that pairs of `fp4`, or one float of 8 bits, come from, or the half that pairs of 8-bit

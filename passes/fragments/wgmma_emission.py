@@ -126,9 +126,8 @@ class WgmmaEmitter:
     def _described(self, at: Builder, start: ir.Value, operand: DescribedOperand) -> ir.Value:
         """Emits the descriptor of an operand that starts at an address."""
         wide = at.integer_type(64)
-        units = at.constant(wide, GROUP_BYTES.bit_length() - 1)
         base = at.andi(start, at.constant(wide, _ADDRESS_MASK))
-        return at.ori(at.shrui(base, units), at.constant(wide, _signed(operand.high_bits)))
+        return at.ori(_in_units(at, base), at.constant(wide, _signed(operand.high_bits)))
 
     def _descriptor(self, at: Builder, run: DescribedRun) -> ir.Value:
         """Emits the descriptor of a run.
@@ -136,13 +135,11 @@ class WgmmaEmitter:
         Raises:
             Refusal: no lane can compute where it starts.
         """
-        wide = at.integer_type(64)
-        units = at.constant(wide, GROUP_BYTES.bit_length() - 1)
         first = self._described(at, self._base(at, run.first.load.operands[0]), run.operand)
         start = run.starts.uniform
         if start is not None:
-            return at.addi(first, at.constant(wide, start // GROUP_BYTES))
-        return at.addi(first, at.shrui(at.index_cast(self._start(at, run), 64), units))
+            return at.addi(first, at.constant(at.integer_type(64), start // GROUP_BYTES))
+        return at.addi(first, _in_units(at, at.index_cast(self._start(at, run), 64)))
 
     def _base(self, at: Builder, buffer: ir.Value) -> ir.Value:
         """Emits the address of a buffer in the LDS."""
@@ -212,6 +209,11 @@ def _factor(at: Builder, a: ir.Value) -> list[ir.Value]:
     rows = [at.extract(a, [row]) for row in range(ir.VectorType(a.type).shape[0])]
     words = [at.bitcast(row, [1], at.integer_type(REGISTER_BITS)) for row in rows]
     return [at.extract(word, [0]) for word in words]
+
+
+def _in_units(at: Builder, count: ir.Value) -> ir.Value:
+    """Emits how many of a descriptor's units of 16 bytes so many bytes are."""
+    return at.shrui(count, at.constant(at.integer_type(64), GROUP_BYTES.bit_length() - 1))
 
 
 def _added(

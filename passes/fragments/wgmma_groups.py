@@ -22,9 +22,7 @@ from ...dialect_utils.memory.lds_ops import LDMATRIX
 from ...dialect_utils.memory.mma_operands import MMA, MatrixOperands
 from ...dialect_utils.memory.store_free_segments import store_free_segments
 from ...dialect_utils.multiplications import ACCUMULATOR
-from ...dialect_utils.operations import (
-    operations_in,
-)
+from ...dialect_utils.operations import operations_in
 from .contraction_order import ContractionOrder
 from .described_operands import DescribedRun, DescriptorProver, Matrices
 from .live_registers import UNCOUNTED, lane_registers
