@@ -12,7 +12,9 @@ those of all lanes, multiplies all of them, of which most were never written, an
 a warp does the work of each lane as often as it has lanes, out of local memory.
 
 The only index of a loop that is run once is 0, and 0 * 2 = 0. So `h * 2` becomes `h` here where
-`h` is run once, and the product becomes vectors that stay in registers.
+`h` is run once, and the product becomes vectors that stay in registers. That needs a dimension of
+one element too: a plain `h` says that the operand is as long as the loop, which an image with rows
+that nobody reads is not.
 
 Runs on tiles of lanes, before they become vectors.
 """
@@ -57,25 +59,36 @@ def _simplified(function: ir.Operation) -> Iterator[tuple[ir.Operation, list[ir.
     for generic in operations_in(function, _GENERIC):
         maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(generic.attributes[_MAPS])]
         once = _loops_run_once(generic, maps)
-        without = [_without_factors(each, once) for each in maps]
+        without = [
+            _without_factors(operand, each, once)
+            for operand, each in zip(generic.operands, maps, strict=True)
+        ]
         if without != maps:
             yield generic, without
 
 
 def _loops_run_once(generic: ir.Operation, maps: list[ir.AffineMap]) -> set[int]:
     """Returns the loops that alone index a dimension of one element in an operand."""
-    found: set[int] = set()
-    for operand, indexing in zip(generic.operands, maps, strict=True):
-        if not isinstance(operand.type, ir.ShapedType) or not operand.type.has_rank:
-            continue
-        for size, index in zip(operand.type.shape, indexing.results, strict=True):
-            if size == 1 and isinstance(index, ir.AffineDimExpr):
-                found.add(ir.AffineDimExpr(index).position)
-    return found
+    return {
+        ir.AffineDimExpr(index).position
+        for operand, indexing in zip(generic.operands, maps, strict=True)
+        for size, index in zip(_sizes(operand), indexing.results, strict=True)
+        if size == 1 and isinstance(index, ir.AffineDimExpr)
+    }
 
 
-def _without_factors(indexing: ir.AffineMap, once: set[int]) -> ir.AffineMap:
-    results = [_without_factor(each, once) for each in indexing.results]
+def _sizes(operand: ir.Value) -> list[int]:
+    """Returns the sizes of an operand; none for a scalar, whose map has no results."""
+    kind = operand.type
+    return list(kind.shape) if isinstance(kind, ir.ShapedType) and kind.has_rank else []
+
+
+def _without_factors(operand: ir.Value, indexing: ir.AffineMap, once: set[int]) -> ir.AffineMap:
+    """Returns the map of an operand, without factors in dimensions of one element."""
+    results = [
+        _without_factor(index, once) if size == 1 else index
+        for size, index in zip(_sizes(operand), indexing.results, strict=True)
+    ]
     return ir.AffineMap.get(indexing.n_dims, indexing.n_symbols, results, indexing.context)
 
 
