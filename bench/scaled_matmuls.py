@@ -26,17 +26,17 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ..emulator.assembly import parse_assembly
 from ..emulator.counters import Counted, totals
-from ..emulator.dispatch import Dispatch
-from ..emulator.global_memory import GlobalMemory
-from ..runtime.dispatch_record import run_dispatch
 from ..sweep.cases import target_flags
 from ..sweep.tables import markdown_lines
 from .benchmark import RESULTS
 from .emulated_runs import run_mitigations
-from .runs import compile_source
-from .timing_points import DIRECT_MATMULS, DIRECT_MATMULS_SOURCE, direct_matmul_source
+from .timing_points import (
+    DIRECT_LOADS,
+    DIRECT_MATMULS_SOURCE,
+    direct_matmuls,
+    run_workgroups,
+)
 
 F64 = npt.NDArray[np.float64]
 CHIP = "gfx950"
@@ -186,20 +186,10 @@ class Published:
     counted: float
 
 
-def counters_of(source: str, grid: int, buffers: Sequence[int], *flags: str) -> dict[str, int]:
-    """Returns the counters of the first workgroup of a module with one kernel.
-
-    Args:
-        grid: the number of workgroups.
-        buffers: the bytes of the kernel's buffers.
-    """
-    ((name, text),) = compile_source(source, CHIP, None, flags).assembly.items()
-    (kernel,) = parse_assembly(text.decode(), name).values()
-    memory = GlobalMemory()
-    pointers = np.array([memory.allocate(size) for size in buffers], np.uint64).tobytes()
-    arguments = pointers + bytes(kernel.kernarg_bytes - len(pointers))
-    dispatch = Dispatch.of(kernel, (grid, 1, 1))
-    return totals(kernel, run_dispatch(dispatch, arguments, memory, [(0, 0, 0)]).counters)
+def counters_of(launched: tuple[str, str, None, int, Sequence[int]], *flags: str) -> dict[str, int]:
+    """Returns the counters of the first workgroup of a kernel, as `run_workgroups` has it."""
+    record = run_workgroups(*launched, (0,), *flags)
+    return totals(record.kernel, record.counters)
 
 
 def conflicts_per_access(counters: dict[str, int]) -> float:
@@ -213,31 +203,11 @@ def conflicts_per_access(counters: dict[str, int]) -> float:
 
 def _direct_matmuls() -> Iterator[Published]:
     """Yields the matmuls in bf16 whose operands are loaded into the LDS directly."""
-    for size, shape, step, tile, waves, _ in DIRECT_MATMULS:
-        grid = size * size // (tile[0] * tile[1])
-        buffers = (2 * size * size, 2 * size * size, 4 * size * size)
-        for width, published in zip((0, 128, 64), _PER_ACCESS[size], strict=True):
-            source = direct_matmul_source(size, shape, step, tile, waves, width)
-            counters = counters_of(source, grid, buffers, "--iree-llvmgpu-use-direct-load")
-            swizzle = f"xor_shuffle<{width}, 8>" if width else "no swizzle"
-            yield Published(
-                DIRECT_MATMULS_SOURCE,
-                f"matmul {size} bf16, {swizzle}",
-                "conflicts per access",
-                published,
-                conflicts_per_access(counters),
-            )
+    for each in direct_matmuls():
+        counted = conflicts_per_access(counters_of(each.launched, DIRECT_LOADS))
+        what = "conflicts per access"
+        yield Published(DIRECT_MATMULS_SOURCE, each.name, what, each.conflicts, counted)
 
-
-_PER_ACCESS = {
-    512: (7.0, 0.0, 1.0),
-    1024: (7.0, 0.0, 1.0),
-    2048: (1.0, 1.0, 0.0),
-    4096: (1.0, 1.0, 0.0),
-    8192: (1.0, 1.0, 0.0),
-    16384: (3.0, 0.0, 1.0),
-}
-"""Published by size: without a swizzle, with xor_shuffle<128, 8>, and with xor_shuffle<64, 8>."""
 
 _SCALED_THREAD = "iree-org/iree issue 23765, MI355X"
 _SCALED_SIZE = 16384
@@ -287,7 +257,8 @@ def _scaled_matmuls() -> Iterator[Published]:
     values, scales = size * size // 2, size * size // BLOCK
     for swizzled, published in ((True, 0), (False, 201e6)):
         source = matmul.source(_scaled_configuration(swizzled))
-        counters = counters_of(source, grid, (values, values, scales, scales, 4 * size * size))
+        buffers = (values, values, scales, scales, 4 * size * size)
+        counters = counters_of((source, CHIP, None, grid, buffers))
         yield Published(
             _SCALED_THREAD,
             f"scaled matmul {size} f4, {_SCALED_SWIZZLE if swizzled else 'no swizzle'}",

@@ -17,7 +17,7 @@ from ..emulator.dispatch import Dispatch
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.timing.constants import CHIPS
 from ..emulator.timing.prediction import Prediction
-from ..runtime.dispatch_record import run_dispatch
+from ..runtime.dispatch_record import DispatchRecord, run_dispatch
 from ..sweep.kernels import Attention, product_source
 from .runs import compile_source
 from .timing_pieces import cycles_of_stream, issued_at, played
@@ -191,14 +191,24 @@ def _queue_points() -> Iterator[Point]:
 # -- kernels -------------------------------------------------------------------------------------
 
 
-def predicted_kernel(
-    source: str, arch: str, mitigation: str | None, grid: int, buffers: Sequence[int], *flags: str
-) -> Prediction:
-    """Returns what is predicted of a module with one kernel, of which three workgroups run.
+def run_workgroups(
+    source: str,
+    arch: str,
+    mitigation: str | None,
+    grid: int,
+    buffers: Sequence[int],
+    chosen: Sequence[int],
+    *flags: str,
+    timing: bool = False,
+) -> DispatchRecord:
+    """Returns what some workgroups of a module with one kernel do, on buffers of zeros.
 
     Args:
         mitigation: None for `iree-compile`.
+        grid: the number of workgroups.
         buffers: the bytes of the kernel's buffers.
+        chosen: the workgroups that run.
+        timing: whether the time of the whole grid is predicted.
     """
     compiled = compile_source(source, arch, mitigation, flags)
     ((name, text),) = compiled.assembly.items()
@@ -206,9 +216,18 @@ def predicted_kernel(
     memory = GlobalMemory()
     pointers = np.array([memory.allocate(size) for size in buffers], np.uint64).tobytes()
     arguments = pointers + bytes(kernel.kernarg_bytes - len(pointers))
-    chosen = [(0, 0, 0), (grid // 2, 0, 0), (grid - 1, 0, 0)]
     dispatch = Dispatch.of(kernel, (grid, 1, 1))
-    predicted = run_dispatch(dispatch, arguments, memory, chosen, timing=True).timing
+    places = [(each, 0, 0) for each in chosen]
+    return run_dispatch(dispatch, arguments, memory, places, timing=timing)
+
+
+def predicted_kernel(
+    source: str, arch: str, mitigation: str | None, grid: int, buffers: Sequence[int], *flags: str
+) -> Prediction:
+    """Returns what is predicted of a module with one kernel, of which three workgroups run."""
+    chosen = (0, grid // 2, grid - 1)
+    launched = (source, arch, mitigation, grid, buffers, chosen)
+    predicted = run_workgroups(*launched, *flags, timing=True).timing
     assert predicted is not None
     return predicted
 
@@ -241,19 +260,61 @@ def _counter_points() -> Iterator[Point]:
 DIRECT_MATMULS_SOURCE = "iree-org/iree pull request 23932, MI355X"
 HOST_MICROSECONDS = 44.4
 """What a call takes besides its kernel, from the time of the smallest matmul."""
-DIRECT_MATMULS = (
-    # The size, the instruction, K of a step, the tile, tiles of a wave, and published milliseconds
-    # without a swizzle, with xor_shuffle<128, 8>, and with xor_shuffle<64, 8>.
-    (512, "16x16x32", 4, (64, 128), (2, 4), (0.063, 0.058, 0.055)),
-    (1024, "16x16x32", 4, (64, 128), (2, 4), (0.068, 0.062, 0.057)),
-    (2048, "16x16x32", 1, (128, 128), (4, 4), (0.096, 0.092, 0.086)),
-    (4096, "16x16x32", 1, (128, 128), (4, 4), (0.222, 0.214, 0.210)),
-    (8192, "16x16x32", 1, (128, 128), (4, 4), (1.61, 1.61, 1.47)),
-    (16384, "32x32x16", 2, (256, 256), (4, 4), (10.0, 9.35, 9.42)),
+_DIRECT_MATMULS = (
+    # The size, the instruction, K of a step, the tile, and tiles of a wave. For each without a
+    # swizzle, with xor_shuffle<128, 8>, and with xor_shuffle<64, 8>: published milliseconds, and
+    # "LDS Bank Conflicts/Access" of ROCm Compute Profiler.
+    (512, "16x16x32", 4, (64, 128), (2, 4), (0.063, 0.058, 0.055), (7.0, 0.0, 1.0)),
+    (1024, "16x16x32", 4, (64, 128), (2, 4), (0.068, 0.062, 0.057), (7.0, 0.0, 1.0)),
+    (2048, "16x16x32", 1, (128, 128), (4, 4), (0.096, 0.092, 0.086), (1.0, 1.0, 0.0)),
+    (4096, "16x16x32", 1, (128, 128), (4, 4), (0.222, 0.214, 0.210), (1.0, 1.0, 0.0)),
+    (8192, "16x16x32", 1, (128, 128), (4, 4), (1.61, 1.61, 1.47), (1.0, 1.0, 0.0)),
+    (16384, "32x32x16", 2, (256, 256), (4, 4), (10.0, 9.35, 9.42), (3.0, 0.0, 1.0)),
 )
 
 
-def direct_matmul_source(
+@dataclass(frozen=True)
+class DirectMatmul:
+    """A matmul in bf16, B transposed, whose operands are loaded into the LDS directly.
+
+    Attributes:
+        size: its rows, columns and depth.
+        name: what it is called in tables.
+        source: MLIR with the configuration that was published.
+        grid: the number of workgroups.
+        milliseconds: the published time.
+        conflicts: the published conflict cycles for each cycle without conflicts.
+    """
+
+    size: int
+    name: str
+    source: str
+    grid: int
+    milliseconds: float
+    conflicts: float
+
+    @property
+    def launched(self) -> tuple[str, str, None, int, tuple[int, int, int]]:
+        """Returns the module, chip, mitigation, grid and buffers, as `run_workgroups` has them."""
+        area = self.size * self.size
+        return (self.source, "gfx950", None, self.grid, (2 * area, 2 * area, 4 * area))
+
+
+DIRECT_LOADS = "--iree-llvmgpu-use-direct-load"
+"""The flag by which operands are loaded so."""
+
+
+def direct_matmuls() -> Iterator[DirectMatmul]:
+    """Yields the published matmuls, without and with swizzles."""
+    for size, shape, step, tile, waves, times, conflicts in _DIRECT_MATMULS:
+        grid = size * size // (tile[0] * tile[1])
+        for width, *published in zip((0, 128, 64), times, conflicts, strict=True):
+            swizzle = f"xor_shuffle<{width}, 8>" if width else "no swizzle"
+            source = _direct_matmul_source(size, shape, step, tile, waves, width)
+            yield DirectMatmul(size, f"matmul {size} bf16, {swizzle}", source, grid, *published)
+
+
+def _direct_matmul_source(
     size: int, shape: str, step: int, tile: Sequence[int], waves: Sequence[int], width: int
 ) -> str:
     """Returns a matmul with the configuration that was published; `width` is 0 for no swizzle."""
@@ -286,25 +347,18 @@ def direct_matmul_source(
     return product_source("bf16", [(size, size)] * 3, "matmul", operation)
 
 
-def _matmul_time(source: str, grid: int, buffers: Sequence[int]) -> float:
-    flags = ("--iree-llvmgpu-use-direct-load",)
-    predicted = predicted_kernel(source, "gfx950", None, grid, buffers, *flags)
+def _matmul_time(matmul: DirectMatmul) -> float:
+    predicted = predicted_kernel(*matmul.launched, DIRECT_LOADS)
     return predicted.microseconds.expected + HOST_MICROSECONDS
 
 
 def _matmul_points() -> Iterator[Point]:
-    """Yields matmuls in bf16 with the second operand transposed, with and without swizzles."""
-    for size, shape, step, tile, waves, times in DIRECT_MATMULS:
-        grid = size * size // (tile[0] * tile[1])
-        buffers = (2 * size * size, 2 * size * size, 4 * size * size)
-        for width, published in zip((0, 128, 64), times, strict=True):
-            source = direct_matmul_source(size, shape, step, tile, waves, width)
-            make = partial(_matmul_time, source, grid, buffers)
-            yield Point(
-                f"matmul {size} bf16, {f'xor_shuffle<{width}, 8>' if width else 'no swizzle'}",
-                *("gfx950", "kernels", "us", published * 1e3),
-                *(CALIBRATES if size == 512 else VALIDATES, DIRECT_MATMULS_SOURCE, make),
-            )
+    for each in direct_matmuls():
+        role = CALIBRATES if each.size == 512 else VALIDATES
+        yield Point(
+            *(each.name, "gfx950", "kernels", "us", each.milliseconds * 1e3),
+            *(role, DIRECT_MATMULS_SOURCE, partial(_matmul_time, each)),
+        )
 
 
 def instruction_points() -> list[Point]:
