@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import pytest
-
 from bankwise.bench.benchmark import RESULTS
 from bankwise.bench.forced_tiles.ranks import Comparison, mean_logarithmic_error
 from bankwise.bench.timing_tiles import (
@@ -46,8 +44,7 @@ def test_the_formula_orders_tiles_as_the_model_does() -> None:
 
 
 def test_tiles_are_taken_where_they_save_more_than_the_formula_may_be_off() -> None:
-    # The margin is said in whole tenths: 20 %.
-    assert mean_logarithmic_error(found()) * 2 == pytest.approx(MODELLED_GAIN, abs=0.015)
+    assert MODELLED_GAIN - 0.015 < mean_logarithmic_error(found()) * 2 <= MODELLED_GAIN
 
 
 def test_the_model_still_predicts_what_the_record_says() -> None:
