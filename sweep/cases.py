@@ -51,12 +51,14 @@ class Case:
 
     Attributes:
         sample: how many workgroups of each dispatch to emulate, from 2.
+        timing: whether the time of the whole grid is predicted.
     """
 
     kernel: SweptKernel
     target: str
     mitigation: str
     sample: int
+    timing: bool = False
 
     @property
     def source_digest(self) -> str:
@@ -71,11 +73,15 @@ def target_flags(target: str) -> tuple[str, str]:
 
 
 def cases(
-    kernels: Sequence[SweptKernel], targets: Sequence[str], mitigations: Sequence[str], sample: int
+    kernels: Sequence[SweptKernel],
+    targets: Sequence[str],
+    mitigations: Sequence[str],
+    sample: int,
+    timing: bool = False,
 ) -> list[Case]:
     """Returns all combinations, in which the mitigations of one kernel follow each other."""
     return [
-        Case(kernel, target, mitigation, sample)
+        Case(kernel, target, mitigation, sample, timing)
         for target in targets
         for kernel in kernels
         for mitigation in mitigations

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from ..emulator.counters import Counters, totals
@@ -51,6 +51,7 @@ def measure(case: Case) -> Row:
         workgroup=_summed([_workgroup(record) for record in records]),
         grid=grid,
         measured=_summed([_measured(record) for record in records]) if grid is None else None,
+        predicted_microseconds=_predicted(records) if case.timing else None,
         seconds=round(time.perf_counter() - started, 3),
     )
 
@@ -67,8 +68,10 @@ class SamplingDevice(EmulatedDevice):
         if _all_agree(record) is False and len(chosen) < total:
             rest = [w for w in spread(grid, MOST_WORKGROUPS) if w not in chosen]
             if rest:
-                each = record.each + self.run(command, rest).each
-                record = replace(record, each=each, counters=Counters.sum(each))
+                # The rest stands for the grid better than its first and its last workgroup.
+                more = self.run(command, rest)
+                each = record.each + more.each
+                record = replace(more, each=each, counters=Counters.sum(each))
         self.records.append(record)
 
 
@@ -94,7 +97,7 @@ def _emulate(case: Case) -> EmulatedRun:
         case.mitigation,
         [value for text in kernel.inputs for value in parse_values(text)],
         function=kernel.function,
-        device=partial(SamplingDevice, sample=case.sample),
+        device=partial(SamplingDevice, sample=case.sample, timing=case.timing),
     )
     if not run.records:
         raise HostProgramError("the function dispatches no kernel")
@@ -126,6 +129,12 @@ def _grid(record: DispatchRecord) -> dict[str, int] | None:
         return _measured(record)
     one = _workgroup(record) if _all_agree(record) else None
     return one and {name: value * record.total for name, value in one.items()}
+
+
+def _predicted(records: Sequence[DispatchRecord]) -> dict[str, float]:
+    """Returns the sums of the dispatches' predicted times, and of their bounds."""
+    times = [asdict(record.timing.microseconds) for record in records if record.timing is not None]
+    return {name: round(float(sum(time[name] for time in times)), 3) for name in times[0]}
 
 
 def _summed(parts: Sequence[Mapping[str, int] | None]) -> dict[str, int] | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A sweep as a picture: conflicts, LDS bytes and instructions of each shape.
+"""A sweep as a picture: conflicts, LDS bytes, instructions and predicted times of each shape.
 
 Figures of whole grids grow with the shape. What is drawn is therefore relative to the reference
 mode's figure of the same shape, so that large shapes hide no small ones.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
@@ -70,6 +71,12 @@ class GroupPlot:
         """Returns the conflict cycles of a row over all LDS cycles of the reference."""
         return self.share(row, Counted.CONFLICTS, Counted.LDS_CYCLES)
 
+    def predicted(self, row: Row) -> float | None:
+        """Returns the predicted time of a row over the reference's; None where one is missing."""
+        base = self.group.rows.get((row.kernel, self.reference))
+        times = [each and each.predicted_microseconds for each in (row, base)]
+        return times[0]["expected"] / times[1]["expected"] if times[0] and times[1] else None
+
     def points(
         self, mode: str, value: Callable[[Row], float | None]
     ) -> tuple[list[float], list[float]]:
@@ -119,7 +126,8 @@ def plotted_page(rows: Sequence[Row]) -> Page:
     references = {each.reference for each in plots}
     page = Page(min(9.5, max(4.8, 0.25 * max(len(group.kernels) for group in drawn))))
     page.head(
-        "LDS bank conflicts and instructions of whole grids, counted on the emulator",
+        "LDS bank conflicts and instructions of whole grids, counted on the emulator"
+        + ("; predicted times" if any(group.timed for group in drawn) else ""),
         {f"{mode} (reference)" if mode in references else mode: marks[mode] for mode in marks},
     )
     decades = _decades(plots)
@@ -135,10 +143,15 @@ def _draw_group(page: Page, drawn: GroupPlot, decades: range) -> None:
     zeros = page.axes(_LANE * len(drawn.group.mitigations), shared=top, above=_BREAK)
     _draw_zeros(zeros, drawn)
     _mark_break(top, zeros)
-    panels = [page.axes(_PANEL, shared=top, above=_GAP) for _ in range(3)]
+    timed = drawn.group.timed
+    panels = [page.axes(_PANEL, shared=top, above=_GAP) for _ in range(4 if timed else 3)]
     _draw_kibibytes(panels[0], drawn)
-    _draw_ratios(panels[1], drawn, Counted.LDS, "LDS")
-    _draw_ratios(panels[2], drawn, Counted.VALU, "VALU")
+    ratios = ((Counted.LDS, "LDS"), (Counted.VALU, "VALU"))
+    for panel, (counter, name) in zip(panels[1:3], ratios, strict=True):
+        share = partial(drawn.share, counter=counter, of=counter)
+        _draw_ratios(panel, drawn, share, f"{name} instructions\nover {drawn.reference}'s")
+    if timed:
+        _draw_ratios(panels[3], drawn, drawn.predicted, f"predicted time\nover {drawn.reference}'s")
     for panel in (top, zeros, *panels):
         _separate(panel, drawn.axis)
         panel.tick_params(axis="x", length=0, labelbottom=False)
@@ -206,20 +219,22 @@ def _draw_kibibytes(axis: Axes, drawn: GroupPlot) -> None:
     axis.set_ylabel("LDS of a\nworkgroup, KiB")
 
 
-def _draw_ratios(axis: Axes, drawn: GroupPlot, counter: str, name: str) -> None:
-    """Draws a counter over the reference's, which is the line at 1; the axis begins at zero."""
+def _draw_ratios(
+    axis: Axes, drawn: GroupPlot, ratio: Callable[[Row], float | None], label: str
+) -> None:
+    """Draws a figure over the reference's, which is the line at 1; the axis begins at zero."""
     axis.axhline(1, color=drawn.marks[drawn.reference].colour, linewidth=1.4, zorder=1)
     most = 1.0
     for mode, mark in drawn.marks.items():
         if mode == drawn.reference:
             continue
-        xs, ys = drawn.points(mode, lambda row: drawn.share(row, counter, counter))
+        xs, ys = drawn.points(mode, ratio)
         axis.plot(xs, ys, clip_on=False, **mark.drawn())
         most = max([most, *ys])
     axis.set_ylim(0, 1.08 * most)
     axis.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}x"))
-    axis.set_ylabel(f"{name} instructions\nover {drawn.reference}'s")
+    axis.set_ylabel(label)
 
 
 def _mark_break(above: Axes, below: Axes) -> None:

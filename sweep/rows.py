@@ -80,6 +80,7 @@ class Row:
     Attributes:
         source: a digest of the module and its call.
         sample: how many workgroups of each dispatch were asked for.
+        timing: whether times were to be predicted.
         work: the floating-point operations; 0 where they are not known.
         workgroups: the number of workgroups of the whole grids.
         emulated: how many of them ran.
@@ -90,6 +91,8 @@ class Row:
         grid: the counters of the whole grids, measured or those of one workgroup times their
             number; None if workgroups differ and not all ran.
         measured: the counters summed over the emulated workgroups, if `grid` is not known.
+        predicted_microseconds: the predicted time of the whole grids, its bounds `low` and `high`
+            and what is `expected`; None where nobody asked for it.
         seconds: the time to compile and emulate.
         error: why there are no figures; empty if there are.
     """
@@ -103,6 +106,7 @@ class Row:
     compiler: str
     bankwise: str
     code: str
+    timing: bool = False
     work: int = 0
     dispatches: int = 0
     workgroups: int = 0
@@ -112,6 +116,7 @@ class Row:
     workgroup: dict[str, int] | None = None
     grid: dict[str, int] | None = None
     measured: dict[str, int] | None = None
+    predicted_microseconds: dict[str, float] | None = None
     seconds: float = 0.0
     error: str = ""
 
@@ -147,7 +152,7 @@ class Row:
         return f"{self.emulated} of {self.workgroups}, differ: not extrapolated"
 
 
-_KEY_FIELDS = 9
+_KEY_FIELDS = 10
 
 
 def empty_row(case: Case, versions: Versions, error: str = "") -> Row:
@@ -159,6 +164,7 @@ def empty_row(case: Case, versions: Versions, error: str = "") -> Row:
         case.source_digest,
         case.sample,
         *asdict(versions).values(),
+        timing=case.timing,
         work=kernel.work,
         error=error,
     )

@@ -19,6 +19,7 @@ class SweepSettings:
         jobs: how many cases are measured at a time; -1 for one per core.
         every: every how many-th kernel is taken.
         workgroups: how many workgroups of each dispatch to emulate.
+        timing: whether the time of each kernel is predicted.
         backend: joblib's name of a backend; None for the active one.
         scheduler: the `host:port` of a Dask scheduler.
         redrawn: the JSON table of a sweep whose files are to be written again, if nothing is to be
@@ -35,6 +36,7 @@ class SweepSettings:
     workgroups: int
     backend: str | None
     scheduler: str | None
+    timing: bool = False
     redrawn: Path | None = None
 
     @property

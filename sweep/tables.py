@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import geometric_mean
 from typing import Any
 
 from ..emulator.counters import Counted
@@ -54,6 +55,16 @@ class Group:
 
         return [k for k in self.kernels if all(known(k, m) for m in self.mitigations)]
 
+    @property
+    def timed(self) -> bool:
+        """Returns whether times were predicted."""
+        return any(row.predicted_microseconds for row in self.rows.values())
+
+    def times(self, mitigation: str) -> list[Mapping[str, float]]:
+        """Returns the predicted times of the complete kernels; none where nobody asked for them."""
+        found = (self.rows[k, mitigation].predicted_microseconds for k in self.complete())
+        return [time for time in found if time]
+
     def grids(self, mitigation: str) -> list[Mapping[str, int]]:
         """Returns the grid totals of the complete kernels."""
         return [self.rows[k, mitigation].grid or {} for k in self.complete()]
@@ -86,6 +97,10 @@ class Summary:
         lds_bytes: the LDS bytes of a workgroup, of the kernel that takes the most.
         ratios: the instructions over the baseline's, by counter; None where the baseline has none.
         cycles_over_floor: the LDS cycles over the fewest that the data take.
+        predicted_microseconds: the sums of the predicted times, and of their bounds; None where no
+            times were predicted.
+        predicted_ratio: the geometric mean of the kernels' predicted times over the baseline's, in
+            which a large kernel counts no more than a small one.
     """
 
     group: Group
@@ -96,6 +111,8 @@ class Summary:
     lds_bytes: int
     ratios: Mapping[str, float | None]
     cycles_over_floor: float | None
+    predicted_microseconds: Mapping[str, float] | None
+    predicted_ratio: float | None
 
 
 INSTRUCTIONS = (Counted.LDS, Counted.VALU, Counted.SALU, Counted.MFMA)
@@ -123,7 +140,25 @@ def _summary(group: Group, mitigation: str) -> Summary:
         lds_bytes=max((group.rows[k, mitigation].lds_bytes for k in kernels), default=0),
         ratios={c: total(c) / total(c, base) if total(c, base) else None for c in INSTRUCTIONS},
         cycles_over_floor=total(Counted.LDS_CYCLES) / floor if floor else None,
+        predicted_microseconds=_summed(group.times(mitigation)),
+        predicted_ratio=_mean_ratio(group.times(mitigation), group.times(group.baseline)),
     )
+
+
+_TIMES = ("low", "expected", "high")
+
+
+def _summed(times: Sequence[Mapping[str, float]]) -> Mapping[str, float] | None:
+    return {name: sum(time[name] for time in times) for name in _TIMES} if times else None
+
+
+def _mean_ratio(
+    times: Sequence[Mapping[str, float]], base: Sequence[Mapping[str, float]]
+) -> float | None:
+    if not times:
+        return None
+    pairs = zip(times, base, strict=True)
+    return geometric_mean(one["expected"] / other["expected"] for one, other in pairs)
 
 
 def csv_table(rows: Sequence[Row]) -> str:
@@ -135,16 +170,18 @@ def csv_table(rows: Sequence[Row]) -> str:
         ["kernel", "dtype", "target", "mitigation", "work", "dispatches", "workgroups", "emulated"]
         + ["first_and_last_agree", "measured", "lds_bytes"]
         + [f"{part}_{counter}" for part, counter in counted]
+        + [f"predicted_microseconds_{name}" for name in _TIMES]
         + ["seconds", "error", "compiler", "bankwise", "code", "source"]
     )
     for row in rows:
         failed = bool(row.error)
         agree = "" if row.agree is None else str(row.agree).lower()
         counters = [(getattr(row, part) or {}).get(counter, "") for part, counter in counted]
+        times = [(row.predicted_microseconds or {}).get(name, "") for name in _TIMES]
         writer.writerow(
             [row.kernel, row.dtype, row.target, row.mitigation, row.work or ""]
             + (["", "", ""] if failed else [row.dispatches, row.workgroups, row.emulated])
-            + [agree, row.extent, "" if failed else row.lds_bytes, *counters]
+            + [agree, row.extent, "" if failed else row.lds_bytes, *counters, *times]
             + [row.seconds, row.error, row.compiler, row.bankwise, row.code, row.source]
         )
     return file.getvalue()
@@ -192,11 +229,12 @@ def markdown_table(rows: Sequence[Row], command: Sequence[str]) -> str:
     """Sums first, then every kernel with its mitigations side by side."""
     found = groups(rows)
     parts = [
-        "# LDS bank conflicts of a sweep, measured on the emulator",
+        f"# LDS bank conflicts of a sweep, measured on the emulator{_and_times(found)}",
         f"`{' '.join(command)}`",
         _of_versions(rows),
         "Sums over the kernels whose grid totals are known under every mitigation; instructions "
         f"are ratios to `{found[0].baseline}`.",
+        _about_times(found),
         summary_table(rows),
     ]
     for group in found:
@@ -213,15 +251,44 @@ _SUMMARY_HEAD = (
 )  # fmt: skip
 
 
+def _and_times(found: Sequence[Group]) -> str:
+    return ", with predicted times" if any(group.timed for group in found) else ""
+
+
+def _about_times(found: Sequence[Group]) -> str:
+    if not any(group.timed for group in found):
+        return ""
+    return (
+        "Times are predicted by a model, none was measured on a GPU: `docs/timing.md` says how far "
+        "they may be off. The predicted time of a mode is the geometric mean over the kernels, as "
+        f"a ratio to `{found[0].baseline}`."
+    )
+
+
+TIMES_HEAD = ("predicted us", "lower bound", "upper bound", "predicted time")
+
+
+def times_cells(summary: Summary) -> list[str]:
+    """Returns the sum of a mode's predicted microseconds, its bounds, and the mean ratio."""
+    time = summary.predicted_microseconds
+    if time is None:
+        return ["-"] * len(TIMES_HEAD)
+    sums = [f"{time[name]:,.0f}" for name in ("expected", "low", "high")]
+    return [*sums, ratio_text(summary.predicted_ratio)]
+
+
 def summary_table(rows: Iterable[Row]) -> str:
     """Returns a line per target, type and mitigation."""
-    lines: list[Sequence[str]] = [_SUMMARY_HEAD]
-    for s in summaries(rows):
+    found = summaries(rows)
+    timed = any(s.predicted_microseconds for s in found)
+    lines: list[Sequence[str]] = [[*_SUMMARY_HEAD, *(TIMES_HEAD if timed else ())]]
+    for s in found:
         name = (s.group.target, s.group.dtype or "-", s.mitigation)
         numbers = (s.kernels, s.conflicts, s.conflicting, s.lds_bytes)
         ratios = [s.ratios[c] for c in (Counted.LDS, Counted.VALU, Counted.SALU)]
         ratios.append(s.cycles_over_floor)
-        lines.append([*name, *(f"{n:,}" for n in numbers), *map(ratio_text, ratios)])
+        cells = [*name, *(f"{n:,}" for n in numbers), *map(ratio_text, ratios)]
+        lines.append([*cells, *(times_cells(s) if timed else ())])
     return markdown_lines(lines, text_columns=3)
 
 
@@ -238,7 +305,9 @@ def _of_versions(rows: Iterable[Row]) -> str:
 def _group_table(group: Group) -> str:
     """Returns a table whose cells hold a value per mitigation, which the head lists."""
     order = " / ".join(group.mitigations)
-    figures = ("conflict cycles", "LDS instructions", "VALU instructions", "LDS bytes")
+    figures = ["conflict cycles", "LDS instructions", "VALU instructions", "LDS bytes"]
+    if group.timed:
+        figures.append("predicted us [low, high]")
     lines = [["kernel", "workgroups emulated", *(f"{figure}: {order}" for figure in figures)]]
     for kernel in group.kernels:
         rows = [group.rows.get((kernel, m)) for m in group.mitigations]
@@ -246,12 +315,21 @@ def _group_table(group: Group) -> str:
         counters = (Counted.CONFLICTS, Counted.LDS, Counted.VALU)
         cells = [[_grid_cell(row, counter) for row in rows] for counter in counters]
         cells.append(["-" if r is None or r.error else f"{r.lds_bytes:,}" for r in rows])
+        if group.timed:
+            cells.append([_time_cell(row) for row in rows])
         lines.append([kernel, " / ".join(extents), *map(" / ".join, cells)])
     return markdown_lines(lines, text_columns=2)
 
 
 def _grid_cell(row: Row | None, counter: str) -> str:
     return "-" if row is None or row.grid is None else f"{row.grid[counter]:,}"
+
+
+def _time_cell(row: Row | None) -> str:
+    if row is None or row.predicted_microseconds is None:
+        return "-"
+    low, expected, high = (f"{row.predicted_microseconds[name]:,.1f}" for name in _TIMES)
+    return f"{expected} [{low}, {high}]"
 
 
 def _failures(rows: Iterable[Row]) -> str:

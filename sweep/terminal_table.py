@@ -9,14 +9,15 @@ from itertools import groupby
 
 from ..emulator.counters import Counted
 from .rows import Row
-from .tables import Summary, ratio_text, summaries, summary_table
+from .tables import TIMES_HEAD, Summary, ratio_text, summaries, summary_table, times_cells
 
 
 def terminal_table(rows: Sequence[Row], width: int) -> str:
     """Returns the first of three forms that fits, and the last one where none does.
 
     A Markdown table, a table per target and type with short heads and a legend, or a block of lines
-    for each mode. No figure and no head is ever cut.
+    for each mode. Predicted times are a table of their own in the second form. No figure and no
+    head is ever cut.
 
     Args:
         width: the columns of the terminal; 0 for as many as are needed.
@@ -38,23 +39,34 @@ _HEAD = ("mode", "conflicts", "in", "LDS", "LDS-i", "VALU", "SALU", "floor")
 
 def _legend(found: Sequence[Summary]) -> str:
     baselines = " or ".join(dict.fromkeys(each.group.baseline for each in found))
+    times = "; predicted time: the geometric mean of the kernels' times over those of " + baselines
     return (
         "conflicts: conflict cycles of all grids; in: kernels with conflicts; LDS: the most LDS "
         f"bytes of a workgroup; LDS-i, VALU, SALU: instructions over those of {baselines}; "
         "floor: LDS cycles over the fewest that the data take"
+        + (times if any(each.predicted_microseconds for each in found) else "")
     )
 
 
 def _tables(found: Iterable[Summary]) -> Iterable[str]:
-    """Yields a table for each target and type, under a line that names them."""
-    for title, summed in groupby(found, key=_title):
-        lines = [_HEAD, *((each.mitigation, *_figures(each)) for each in summed)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    """Yields the tables for each target and type, under a line that names them."""
+    for title, group in groupby(found, key=_title):
+        summed = list(group)
         yield title
-        for first, *others in lines:
-            cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
-            yield "  ".join([first.ljust(widths[0]), *cells])
+        yield from _aligned([_HEAD, *((each.mitigation, *_figures(each)) for each in summed)])
         yield ""
+        if any(each.predicted_microseconds for each in summed):
+            times = ((each.mitigation, *times_cells(each)) for each in summed)
+            yield from _aligned([("mode", *TIMES_HEAD), *times])
+            yield ""
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> Iterable[str]:
+    """Yields lines of cells as columns, all but the first of which end at the same place."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for first, *others in lines:
+        cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
+        yield "  ".join([first.ljust(widths[0]), *cells])
 
 
 def _title(summary: Summary) -> str:
@@ -75,7 +87,9 @@ _LINES = (
 
 
 def _block(summary: Summary) -> str:
-    figures = _figures(summary)
+    names, figures = _LINES, _figures(summary)
+    if summary.predicted_microseconds:
+        names, figures = (*names, *TIMES_HEAD), [*figures, *times_cells(summary)]
     width = max(map(len, figures))
-    lines = (f"  {name:<22} {text:>{width}}" for name, text in zip(_LINES, figures, strict=True))
+    lines = (f"  {name:<22} {text:>{width}}" for name, text in zip(names, figures, strict=True))
     return "\n".join([f"{_title(summary)}, {summary.mitigation}", *lines])

@@ -108,4 +108,5 @@ def _cases(settings: SweepSettings) -> list[Case]:
         kernels = named_kernels(settings.kernels, settings.dtypes, settings.every)
     else:
         kernels = kernels_of_file(Path(settings.kernels), settings.dtypes, settings.every)
-    return cases(kernels, settings.targets, settings.mitigations, settings.workgroups)
+    chosen = settings.targets, settings.mitigations
+    return cases(kernels, *chosen, settings.workgroups, settings.timing)

@@ -41,6 +41,7 @@ def parse_arguments(argv: Sequence[str]) -> SweepSettings:
         workgroups=known.workgroups,
         backend=known.backend,
         scheduler=known.scheduler,
+        timing=known.timing,
         redrawn=redrawn,
     )
     _check(settings)
@@ -119,6 +120,8 @@ examples:
     add("--every", type=int, default=1, metavar="N", help="take every Nth kernel only")
     add("--workgroups", type=int, default=2, metavar="N",
         help="workgroups of each dispatch to emulate, first and last among them (2)")  # fmt: skip
+    add("--timing", action="store_true",
+        help="predict each kernel's microseconds too, as bankwise-run --timing does")  # fmt: skip
     add("--backend", metavar="NAME",
         help="joblib's: loky (processes; the default), threading, dask, ...")  # fmt: skip
     add("--scheduler", metavar="HOST:PORT", help="the Dask scheduler, with --backend=dask")

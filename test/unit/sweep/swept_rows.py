@@ -13,8 +13,10 @@ def case(name: str = "k", mitigation: str = "none", dtype: str = "f16", work: in
     return Case(SweptKernel(name, dtype, "module {}\n", "", (), work), "gfx942", mitigation, 2)
 
 
-def row(of: Case, conflicts: int = 0, valu: int = 100, lds_bytes: int = 1024) -> Row:
-    """Returns 4 workgroups, of which 2 ran and agree."""
+def row(
+    of: Case, conflicts: int = 0, valu: int = 100, lds_bytes: int = 1024, expected: float = 0
+) -> Row:
+    """Returns 4 workgroups, of which 2 ran and agree, with an expected time if there is one."""
     one = dict.fromkeys(swept_counters(), 10)
     one |= {"SQ_LDS_BANK_CONFLICT": conflicts, "SQ_INSTS_VALU": valu}
     return replace(
@@ -26,8 +28,13 @@ def row(of: Case, conflicts: int = 0, valu: int = 100, lds_bytes: int = 1024) ->
         lds_bytes=lds_bytes,
         workgroup=one,
         grid={name: 4 * value for name, value in one.items()},
+        predicted_microseconds=_times(expected) if expected else None,
         seconds=0.5,
     )
+
+
+def _times(expected: float) -> dict[str, float]:
+    return {"low": expected / 2, "expected": expected, "high": expected * 2}
 
 
 def differing_row(of: Case) -> Row:

@@ -4,19 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from joblib import parallel_config, register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
+from bankwise.runtime.dispatch_record import DispatchRecord
+from bankwise.runtime.emulated_device import EmulatedDevice
+from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep import engine as sweep_engine
-from bankwise.sweep.cases import Case, SweptKernel, attention_kernel
+from bankwise.sweep.cases import Case, SweptKernel, attention_kernel, target_flags
 from bankwise.sweep.engine import SweepError, Workers, sweep
 from bankwise.sweep.kernels import Attention
-from bankwise.sweep.measure import measure, spread
+from bankwise.sweep.measure import SamplingDevice, measure, spread
 from bankwise.sweep.rows import Row
 from bankwise.sweep.rows_file import RowsFile
 
@@ -135,6 +140,40 @@ def test_two_workgroups_stand_for_the_grid():
     assert sample.workgroup is not None
     assert sample.grid == {name: 4 * count for name, count in sample.workgroup.items()}
     assert sample.lds_bytes == 24_576
+
+
+def test_the_predicted_time_is_that_of_a_run():
+    kernel = attention_kernel(Attention(1, 128, 64, "f16"))
+    times = measure(replace(one_case(kernel, "auto"), timing=True)).predicted_microseconds
+    inputs = [np.zeros((1, 128, 64), np.float16)] * 3
+    device = partial(EmulatedDevice, sample=2, timing=True)
+    run = run_emulated(kernel.source, target_flags("gfx942"), "auto", inputs, device=device)
+    (record,) = run.records
+    assert record.timing is not None
+    assert times == {
+        name: pytest.approx(time, abs=5e-4)
+        for name, time in asdict(record.timing.microseconds).items()
+    }
+    assert measure(one_case(kernel, "auto")).predicted_microseconds is None
+
+
+def test_workgroups_that_differ_are_predicted_by_those_between(monkeypatch: pytest.MonkeyPatch):
+    """The first and the last workgroup, of which one has less to do, are 2 of 640."""
+    runs: list[DispatchRecord] = []
+    run = SamplingDevice.run
+
+    def kept(self: SamplingDevice, command: Any, chosen: Any) -> DispatchRecord:
+        runs.append(run(self, command, chosen))
+        return runs[-1]
+
+    monkeypatch.setattr(SamplingDevice, "run", kept)
+    kernel = SweptKernel("k", "", SQUARE.format(size=40_900), "", ("40900xf32",))
+    times = measure(replace(one_case(kernel, "none"), timing=True)).predicted_microseconds
+    assert [record.emulated for record in runs] == [2, 30]
+    first, between = (record.timing.microseconds for record in runs if record.timing)
+    assert times is not None
+    assert times["expected"] == pytest.approx(between.expected, abs=5e-4)
+    assert times["expected"] != pytest.approx(first.expected, abs=5e-4)
 
 
 def test_counters_do_not_depend_on_the_data():

@@ -53,6 +53,12 @@ def test_a_half_written_line_is_cut_off(path: Path, cut: int):
     assert path.read_bytes() == contents
 
 
+def test_a_row_without_the_predicted_time_is_none_of_a_sweep_that_wants_it(path: Path):
+    write(path, row(A))
+    with RowsFile(path, Row) as file:
+        assert file.find(key_of(replace(A, timing=True), installed_versions())) is None
+
+
 def test_rows_of_other_versions_stay_but_do_not_count(path: Path):
     for field in ("compiler", "bankwise", "code"):
         write(path, replace(row(A), **{field: "other"}))

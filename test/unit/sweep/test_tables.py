@@ -86,6 +86,40 @@ def test_ratios_are_to_the_first_mitigation_where_none_is_missing():
     assert [s.ratios["SQ_INSTS_VALU"] for s in summaries(rows)] == [1.0, 2.0]
 
 
+@pytest.fixture
+def timed() -> list[Row]:
+    """Returns two kernels, of which `auto` halves the small one and keeps the large one."""
+    return [
+        row(case("small", "none"), expected=8),
+        row(case("small", "auto"), expected=4),
+        row(case("large", "none"), expected=1000),
+        row(case("large", "auto"), expected=1000),
+    ]
+
+
+def test_predicted_times_are_summed_and_their_ratios_averaged_geometrically(timed: list[Row]):
+    none, auto = summaries(timed)
+    assert none.predicted_microseconds == {"low": 504, "expected": 1008, "high": 2016}
+    assert auto.predicted_microseconds == {"low": 502, "expected": 1004, "high": 2008}
+    assert auto.predicted_ratio == pytest.approx(0.5**0.5)
+
+
+def test_tables_have_predicted_times_with_bounds(timed: list[Row]):
+    read = list(csv.DictReader(io.StringIO(csv_table(timed))))
+    names = [f"predicted_microseconds_{name}" for name in ("low", "expected", "high")]
+    assert [float(read[1][name]) for name in names] == [2, 4, 8]
+    assert read_json_table(json_table(timed, [])) == (timed, [])
+    text = markdown_table(timed, [])
+    assert "none was measured on a GPU" in text
+    assert "| 1,004 | 502 | 2,008 | 0.707x |" in text
+    assert "| 8.0 [4.0, 16.0] / 4.0 [2.0, 8.0] |" in text
+
+
+def test_tables_without_predictions_do_not_speak_of_them(rows: list[Row]):
+    assert "predicted" not in markdown_table(rows, [])
+    assert "predicted" not in json.dumps([s.ratios for s in summaries(rows)])
+
+
 def test_a_json_table_is_read_again(rows: list[Row]):
     command = ["bankwise-sweep", "--every=2"]
     assert read_json_table(json_table(rows, command)) == (rows, command)

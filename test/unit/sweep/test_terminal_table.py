@@ -58,6 +58,22 @@ def test_a_narrow_terminal_shows_a_block_per_mode(rows: list[Row]):
     assert sum("13,282,578,432" in line for line in lines) == 1
 
 
+@pytest.mark.parametrize(("width", "is_table"), [(80, True), (60, False)])
+def test_predicted_times_have_bounds_on_every_terminal(width: int, is_table: bool):
+    timed = [
+        row(case("k", "none"), conflicts=2**40, expected=20_000),
+        row(case("k", "auto"), expected=5_000),
+    ]
+    lines = terminal_table(timed, width).splitlines()
+    assert max(map(len, lines)) <= width
+    cells = ["5,000", "2,500", "10,000", "0.250x"]
+    if is_table:
+        assert ["auto", *cells] in [line.split() for line in lines]
+        assert "predicted time: the geometric mean" in " ".join(lines)
+    else:
+        assert [line.split()[-1] for line in lines[-4:]] == cells
+
+
 @pytest.mark.parametrize("width", [0, 200])
 def test_where_there_is_room_the_table_is_that_of_the_file(rows: list[Row], width: int):
     assert terminal_table(rows, width) == summary_table(rows)

@@ -17,6 +17,8 @@ def test_defaults_are_the_public_sweep():
     assert settings.mitigations == ("none", "stock", "auto")
     assert settings.workgroups == 2
     assert settings.backend is None
+    assert not settings.timing
+    assert parse_arguments(["--timing"]).timing
     assert settings.stem == "attention_sweep"
 
 
