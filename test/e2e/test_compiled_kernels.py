@@ -11,11 +11,18 @@ from bankwise.bench import compile_sweep, identity, runs
 from bankwise.bench.kernels import PackedMatmul
 from bankwise.bench.runs import attention_cases
 from bankwise.sweep.kernels import AnyKernel, Attention, Matmul
+from bankwise.test.tool_server import ToolServer
 
 MATMUL = Matmul(512, 512, 512, "f16")
 
 compile_kernel = cache(runs.compile_kernel)
 """Several tests ask for the same compiles, in processes of their own."""
+
+
+@pytest.fixture(autouse=True)
+def _forked_tools(server: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starts our compiler as a fork, because half of a small compile would be imports."""
+    monkeypatch.setattr(runs, "tool_command", server.command)
 
 
 @pytest.mark.sampled
