@@ -25,12 +25,12 @@ def _forked_tools(server: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "tool_command", server.command)
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "case",
     [
-        *[case[:2] for case in identity.stock_cases(every=55)[:4]],
         (PackedMatmul(4, 4, 8, "f16"), "gfx942"),
+        *[case[:2] for case in identity.stock_cases(every=55)[:4]],
         (MATMUL, "gfx942"),
         (MATMUL, "gfx950"),
         (MATMUL, "gfx90a"),
