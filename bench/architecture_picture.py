@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Iterator, Mapping
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -40,8 +41,13 @@ def rooms() -> list[str]:
     return sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
 
 
-def imported(path: Path) -> Iterator[tuple[str, ...]]:
-    """Yields the modules of this package that a file imports, as paths from its root."""
+@cache
+def imported(path: Path) -> tuple[tuple[str, ...], ...]:
+    """Returns the modules of this package that a file imports, as paths from its root."""
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[tuple[str, ...]]:
     package = path.relative_to(ROOT).parent.parts
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level:

@@ -24,6 +24,8 @@ from ..sweep.kernels import AnyKernel, Attention, swept_attentions
 BIN = Path(sys.executable).parent
 
 _LOCAL_MEMORY = re.compile(r"workgroup_local_memory = (\d+)")
+_PHASES = "phases"
+_LAST_PHASE = f"{_PHASES}/*.executable-targets.mlir"
 
 
 def attention_cases(
@@ -85,21 +87,27 @@ def compile_source(
         if mitigation is not None:
             tool = "bankwise-compile"
             its_flags += [*Mode.parse(mitigation).flags(), "--bankwise-decisions=decisions.json"]
+        if family_of(target) is NVIDIA:
+            its_flags.append(f"--dump-compilation-phases-to={_PHASES}")
         run_compiler(directory, tool, text, target, *its_flags, *flags)
         assembly = assembly_in(directory)
         summaries = {each: AssemblySummary.of(directory / each) for each in assembly}
         lds = sum(summary.lds_bytes for summary in summaries.values())
         if family_of(target) is NVIDIA:
             # Shared memory is dynamic there: its size is not in the assembly, but in the module.
-            stop = "--compile-to=executable-targets"
-            run_compiler(directory, tool, text, target, *its_flags, *flags, stop)
-            lds = sum(map(int, _LOCAL_MEMORY.findall((directory / MODULE).read_text())))
+            (module,) = directory.glob(_LAST_PHASE)
+            lds = sum(map(int, _LOCAL_MEMORY.findall(module.read_text())))
         decisions = directory / "decisions.json"
         entries = json.loads(decisions.read_text())["decisions"] if mitigation else []
         return Compiled(assembly, summaries, lds, entries)
 
 
 MODULE = "kernel.vmfb"
+
+
+def tool_command(tool: str) -> list[str]:
+    """Returns the words that start a tool of the environment, to which arguments are added."""
+    return [str(BIN / tool)]
 
 
 def run_compiler(directory: Path, tool: str, text: str, target: str, *flags: str) -> float:
@@ -109,7 +117,7 @@ def run_compiler(directory: Path, tool: str, text: str, target: str, *flags: str
         RuntimeError: the compile fails, or gives an executable back unchanged.
     """
     (directory / "kernel.mlir").write_text(text)
-    command = [str(BIN / tool), "kernel.mlir", *target_flags(target), *flags, "-o", MODULE]
+    command = [*tool_command(tool), "kernel.mlir", *target_flags(target), *flags, "-o", MODULE]
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("BANKWISE_")}
     path = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     started = time.perf_counter()

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import ast
+import dis
 import hashlib
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
+from types import CodeType
 
 from .. import __version__
 from ..emulator.counters import Counted, counter_names
@@ -39,6 +40,7 @@ class Versions:
     code: str
 
 
+_NOP = dis.opmap["NOP"]
 _ROOMS = ("bank_model", "dialect_utils", "emulator", "iree_plugin", "passes", "runtime")
 
 
@@ -51,26 +53,35 @@ def installed_versions() -> Versions:
     digest = hashlib.sha256()
     for path in sorted(p for room in _ROOMS for p in (root / room).rglob("*.py")):
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
-        digest.update(without_prose(path.read_text()).encode())
+        digest.update(without_prose(path.read_bytes()).encode())
     return Versions(VERSION, __version__, digest.hexdigest()[:12])
 
 
-def without_prose(source: str) -> str:
-    """Returns the syntax tree of a module as text, without comments and docstrings.
+def without_prose(source: str | bytes) -> str:
+    """Returns what a module executes as text: its byte code, without lines, docstrings and asserts.
 
-    A string that stands alone as a statement does nothing, whether it documents a module, a class,
-    a function or an attribute.
+    The compiler of Python takes a quarter of the time that walking the syntax tree in Python does.
+    An assert decides no figure, and a row that failed by one is measured again anyway.
     """
+    return _executed(compile(source, "", "exec", dont_inherit=True, optimize=2))
 
-    def executes(statement: ast.stmt) -> bool:
-        value = statement.value if isinstance(statement, ast.Expr) else None
-        return not (isinstance(value, ast.Constant) and isinstance(value.value, str))
 
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            node.body = list(filter(executes, node.body))
-    return ast.dump(tree)
+def _executed(code: CodeType) -> str:
+    """Returns the byte code of a module or function with its names and constants, as text."""
+    steps = code.co_code
+    # A string that stands alone leaves an instruction that does nothing.
+    kept = (steps[i : i + 2] for i in range(0, len(steps), 2) if steps[i] != _NOP)
+    constants = list(map(_constant, code.co_consts))
+    names = (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars)
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    return repr((b"".join(kept), constants, names, counts, code.co_exceptiontable))
+
+
+def _constant(value: object) -> str:
+    """Returns a constant as text, which for a set is the same in every process."""
+    if isinstance(value, CodeType):
+        return _executed(value)
+    return repr(sorted(map(repr, value)) if isinstance(value, frozenset) else value)
 
 
 @dataclass(frozen=True)

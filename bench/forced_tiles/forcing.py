@@ -11,12 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from iree.compiler import ir
+from iree.compiler.api import Session
 
 from ...dialect_utils.diagnostics import PassFailure, Refusal
-from ...iree_plugin.compile import compile
+from ...iree_plugin.compile import compile, open_source, settings_of
 from ...iree_plugin.compile_settings import Mode
 from ...iree_plugin.mitigation import mitigation_edits
 from ...iree_plugin.pipeline_edit import PipelineEdit
+from ...iree_plugin.stepped_compile import SteppedCompile
 from ...passes.base import FunctionPass, PassContext
 from ...passes.tiles.retile import Retile
 from ...passes.tiles.tile_choice import tile_time, tiled_operation
@@ -131,9 +133,20 @@ def compile_tiled(kernel: TiledKernel, tile: Tiling, target: str, mode: str) -> 
 def predicted_microseconds(
     kernel: TiledKernel, tiles: Sequence[Tiling], target: str, mode: str
 ) -> list[float]:
-    """Returns what tiles of a kernel are predicted to take in a mode."""
+    """Returns what tiles of a kernel are predicted to take in a mode.
+
+    Raises:
+        CompileError: the model knows nothing of the kernel, or it does not compile.
+    """
     edit, retile = _edit_of(mode)
     asking = PredictTiles(retile, tuple(tiles))
     edits = [replace(edit, passes=(asking,), optional=False)]
-    compile(kernel.kernel.source(), target_flags(target), "stock", edits=edits)
+    flags, session = target_flags(target), Session()
+    session.set_flags(*flags)
+    try:
+        with SteppedCompile(session, settings_of(flags, "stock"), edits, console=False) as steps:
+            # Of the code that would follow nothing is asked.
+            steps.replay(steps.configured_module(open_source(session, kernel.kernel.source())))
+    finally:
+        session.close()
     return asking.microseconds

@@ -30,7 +30,7 @@ PEELED = PipelineEdit.before(NativeExp2.name, PeelLastStep())
     [
         # Rows are 9 and 11 times 16 bytes long, and rows of the tile in the LDS are longer.
         pytest.param((128, 256, 72, 72), "f16", False, False, marks=pytest.mark.nightly),
-        ((64, 300, 88, 40), "bf16", True, True),
+        pytest.param((64, 300, 88, 40), "bf16", True, True, marks=pytest.mark.nightly),
         # Rows of 80 are rows of the tile; keys end inside a step.
         pytest.param((48, 200, 80, 80), "f16", False, True, marks=pytest.mark.nightly),
         # Rows begin at multiples of 8 and of 2 bytes; all keys are one step, and several.

@@ -157,6 +157,7 @@ def copies(source: str) -> Counter[str]:
     return Counter(re.findall(r"(?:[ls][dt]\.global|cp\.async)[\w.]*", code))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "source",
     [

@@ -6,15 +6,18 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bankwise.bench import matmul_table
 from bankwise.bench.benchmark import RowsDocument
 from bankwise.bench.emulated_rows import Figures, Reason
 from bankwise.bench.emulated_runs import (
     MarkingDevice,
     MitigationRuns,
     at_given_tiles,
+    run_mitigations,
     written,
 )
 from bankwise.bench.kernels import Convolution, Product
@@ -39,9 +42,31 @@ from bankwise.sweep.kernels import F64, Mask, Matmul, random_operands
 MATMUL = Matmul(64, 64, 128, "f16")
 
 
+@dataclass(frozen=True)
+class Measured:
+    """A row, and what ran for it."""
+
+    row: Row
+    runs: MitigationRuns
+
+
 @pytest.fixture(scope="module")
-def row() -> Row:
-    return Row.measure((MATMUL, "gfx942"))
+def measured() -> Measured:
+    runs: list[MitigationRuns] = []
+
+    def kept(*arguments: Any, **options: Any) -> MitigationRuns:
+        runs.append(run_mitigations(*arguments, **options))
+        return runs[-1]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(matmul_table, "run_mitigations", kept)
+        row = Row.measure((MATMUL, "gfx942"))
+    return Measured(row, *runs)
+
+
+@pytest.fixture
+def row(measured: Measured) -> Row:
+    return measured.row
 
 
 def test_a_matmul_passes(row: Row):
@@ -76,7 +101,9 @@ class Misspelt(Matmul):
         return super().source().replace("linalg.matmul", "linalg.matmull")
 
 
-def test_wrong_results_fail_the_row():
+def test_wrong_results_fail_the_row(measured: Measured, monkeypatch: pytest.MonkeyPatch):
+    # The kernel is the same, and its runs need not be made again.
+    monkeypatch.setattr(matmul_table, "run_mitigations", lambda *_, **__: measured.runs)
     row = Row.measure((OneTermMore(64, 64, 128, "f16"), "gfx942"))
     (fault,) = row.faults
     assert fault.startswith("results are wrong")

@@ -33,7 +33,7 @@ def source(
     return odd(rows, keys, head, columns, dtype, mask, batch).program().source
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("arch", "sizes", "dtype", "mask"),
     [

@@ -100,9 +100,10 @@ def test_rows_of_an_even_length_are_copied_past_the_registers(kernel: Matmul, co
     assert found == ({copies} if copies else set())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("shape", "residual"),
-    [((100, 78, 50), "mn"), ((33, 70, 130), "nm"), ((130, 51, 67), "mn"), ((65, 40, 48), "m")],
+    [((33, 70, 130), "nm"), ((100, 78, 50), "mn"), ((65, 40, 48), "m"), ((130, 51, 67), "mn")],
 )
 def test_epilogues_that_read_other_tensors_keep_all_bits(
     shape: tuple[int, int, int], residual: str

@@ -29,7 +29,7 @@ NAME = "new1"
 LDS = "#gpu.address_space<workgroup>"
 
 
-@pytest.fixture(autouse=True, params=["gfx950", "sm_80"])
+@pytest.fixture(params=["gfx950", "sm_80"])
 def like(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Adds a row for a chip that is like another one."""
     row = replace(target(request.param), arch=NAME)
@@ -60,6 +60,7 @@ def function_of(module: ir.Module) -> ir.Operation:
     return module.body.operations[0].operation
 
 
+@pytest.mark.usefixtures("like")
 def test_without_a_row_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {name: row for name, row in targets._TARGETS.items() if name != NAME}
     monkeypatch.setattr(targets, "_TARGETS", rows)
@@ -88,6 +89,7 @@ def test_its_instructions_and_flags_are_those_of_its_row(like: str) -> None:
     assert arch == target_flags(like)[1].replace(like, NAME)
 
 
+@pytest.mark.usefixtures("like")
 def test_passes_and_the_report_count_its_conflicts() -> None:
     module = kernel(target(NAME).wave_size)
     function = function_of(module)

@@ -157,5 +157,13 @@ def test_prose_is_not_code() -> None:
     )
     assert reworded != MODULE
     assert without_prose(reworded) == without_prose(MODULE)
+    assert without_prose(MODULE.replace('"""Bytes."""\n', "")) == without_prose(MODULE)
     for old, new in (("WORD = 4", "WORD = 8"), ("n * n", "n + n"), ("size: int", "size: float")):
         assert without_prose(MODULE.replace(old, new)) != without_prose(MODULE)
+
+
+def test_code_is_the_same_in_every_process() -> None:
+    """Sets list their elements in another order wherever texts have other hashes."""
+    words = [f"'{number}'" for number in range(60)]
+    forward, backward = (f"x in {{{', '.join(each)}}}" for each in (words, words[::-1]))
+    assert without_prose(forward) == without_prose(backward)
