@@ -291,7 +291,8 @@ def _add_emulator_flags(parser: ArgumentParser) -> None:
     add("--timing", action="store_true",
         help="predict the time on an MI300X or MI355X, and what waves wait for")  # fmt: skip
     add("--timeline", metavar="FILE",
-        help="write when waves are predicted to issue what, for Perfetto")  # fmt: skip
+        help="write when waves are predicted to issue what: FILE.svg is a picture, any other FILE "
+        "a trace for Perfetto")  # fmt: skip
     add("--counters-json", metavar="FILE", help="write them as JSON ('-' for stdout)")
     add("--annotate", action="store_true",
         help="print the assembly with executions and conflict cycles beside each line")  # fmt: skip

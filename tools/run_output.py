@@ -53,10 +53,7 @@ def show_records(
 
         print_timing(records)
     if settings.timeline is not None:
-        from ..emulator.timing.timeline import timeline
-
-        timed = [(each.kernel, each.timing) for each in records if each.timing is not None]
-        write_output(settings.timeline, (json.dumps(timeline(timed)) + "\n").encode())
+        write_output(settings.timeline, _timeline(settings.timeline, records).encode())
     if settings.counters_json is not None:
         text = json.dumps(counters_document(records), indent=2) + "\n"
         write_output(settings.counters_json, text.encode())
@@ -68,6 +65,19 @@ def show_records(
             timing = record.timing if settings.timing else None
             text = assembly[record.kernel.name]
             print(annotate(text, record.kernel, record.counters, spent_by_line(timing)))
+
+
+def _timeline(path: str, records: Sequence[DispatchRecord]) -> str:
+    """Returns the timeline of all dispatches: a picture for a path that ends so, else a trace."""
+    timed = [(each.kernel, each.timing) for each in records if each.timing is not None]
+    if path.lower().endswith(".svg"):
+        from ..emulator.timing.timeline_picture import timeline_svg
+        from ..report.html_page import COLOURS
+
+        return timeline_svg(timed, COLOURS)
+    from ..emulator.timing.timeline import timeline
+
+    return json.dumps(timeline(timed)) + "\n"
 
 
 def _print_counters(records: Sequence[DispatchRecord]) -> None:

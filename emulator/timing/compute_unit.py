@@ -80,12 +80,16 @@ class Log(NamedTuple):
         stalls: [instructions, reasons], the cycles that waves have spent at each instruction.
         ends: [workgroups], when each workgroup ended.
         issued: [waves, n], when each wave of the first workgroup issued its instructions.
+        waited: [waves, n], for how many cycles it waited before that, but for barriers.
+        reasons: [waves, n], for what it waited then most of the time.
         fetched: [lines], when each line of the code is there; 0 while nobody has asked for it.
     """
 
     stalls: I64
     ends: I64
     issued: I64
+    waited: I64
+    reasons: I64
     fetched: I64
 
 
@@ -175,7 +179,7 @@ def run(code: Code, tape: Tape, starts: I64, unit: Unit, log: Log) -> None:
 def _play(code: I32, registers: I32, tape: Any, starts: I64, unit: Unit, log: Any) -> None:
     """Does what `run` says."""
     instructions, bounds, events, cycles, bounds_of_lines, lines = tape
-    stalls, ends, issued, fetched = log
+    stalls, ends, _, _, _, fetched = log
     unit.state[:] = _ENDED
     unit.number[:] = -1
     for slot in range(unit.slots):
@@ -196,9 +200,9 @@ def _play(code: I32, registers: I32, tape: Any, starts: I64, unit: Unit, log: An
             unit.time[wave] = time
             unit.spent[reason] += waits
             stalls[index, reason] += waits
+        _note(wave, time, waits, reason, bounds, log, unit)
+        if waits > 0:
             continue
-        if unit.number[wave // unit.waves] == 0:
-            issued[wave % unit.waves, place - bounds[unit.recorded[wave]]] = time
         taken = instructions[place + 1] != index + 1
         its_lines = lines[bounds_of_lines[event] : bounds_of_lines[event + 1]]
         step = _step(wave, row, registers, taken, cycles[event], its_lines, unit)
@@ -206,6 +210,23 @@ def _play(code: I32, registers: I32, tape: Any, starts: I64, unit: Unit, log: An
         stalls[index, Reason.ISSUE] += step
         if row[Column.KIND] == Kind.BARRIER or row[Column.KIND] == Kind.END:
             _stop(wave, row[Column.KIND] == Kind.END, bounds, events, stalls, ends, unit)
+
+
+@_jit
+def _note(wave: int, time: int, waits: int, reason: int, bounds: I64, log: Any, unit: Unit) -> None:
+    """Notes when a wave of the first workgroup issues its next instruction, and for what it waits.
+
+    What is noted last of an instruction is when it was issued; its reason is that of the longest
+    wait.
+    """
+    if unit.number[wave // unit.waves] != 0:
+        return
+    _, _, issued, waited, reasons, _ = log
+    seat = wave % unit.waves, unit.place[wave] - bounds[unit.recorded[wave]]
+    issued[seat] = time
+    waited[seat] += waits
+    if 2 * waits > waited[seat]:
+        reasons[seat] = reason
 
 
 @_jit

@@ -58,6 +58,8 @@ class Prediction:
         stalls: [instructions, reasons], the cycles that the waves of all workgroups spend at each
             instruction.
         issued: [waves, n], when each wave of the first workgroup issued each instruction.
+        waited: [waves, n], for how many cycles it waited before that, but for barriers.
+        reasons: [waves, n], the `Reason` for which it waited then most of the time.
         instructions: the instructions that each wave of the first workgroup executed.
         bounds: from where the bounds of the time are known.
     """
@@ -76,6 +78,8 @@ class Prediction:
     memory: MemoryShare
     stalls: npt.NDArray[np.int64]
     issued: npt.NDArray[np.int64]
+    waited: npt.NDArray[np.int64]
+    reasons: npt.NDArray[np.int64]
     instructions: Sequence[npt.NDArray[np.int32]]
     bounds: ErrorBounds
 
@@ -136,7 +140,7 @@ def _play(code: Code, tape: Tape, placed: Occupancy, unit: Unit, stagger: int) -
     count = min(placed.share, _ROUNDS * slots)
     starts = np.arange(slots, dtype=np.int64) * stagger + int(unit["workgroup"])
     longest = int(np.diff(tape.bounds).max())
-    shapes = (len(code.table), len(Reason)), (count,), (tape.waves, longest)
+    shapes = (len(code.table), len(Reason)), (count,), *[(tape.waves, longest)] * 3
     lines = int(code.table[:, Column.LINE].max()) + 1
     log = Log(*(np.zeros(shape, np.int64) for shape in (*shapes, (lines,))))
     run(code, tape, starts, unit, log)
@@ -200,12 +204,7 @@ def _summary(
     spent = np.sum([run.unit["spent"] for run in runs], axis=0)
     stalls = np.sum([run.log.stalls for run in runs], axis=0)
     busy = float(sum(run.log.ends.max() for run in runs))
-    utilization = {
-        "matrix units": totals[Total.MATRIX_CYCLES] / busy / 4,
-        "vector ALUs": totals[Total.VECTOR_CYCLES] / busy / 4,
-        "LDS": totals[Total.LDS_CYCLES] / busy,
-        "path to the L1 cache": totals[Total.MEMORY_CYCLES] / busy,
-    }
+    utilization = _utilization(totals, busy)
     active = placed.active_units / chip.units.value
     slower = chip.clock_per_matrix.value * utilization["matrix units"] * active
     gigahertz = chip.gigahertz.value * (1 - slower)
@@ -230,9 +229,21 @@ def _summary(
         memory=share,
         stalls=np.rint(stalls * scale).astype(np.int64),
         issued=first.log.issued,
+        waited=first.log.waited,
+        reasons=first.log.reasons,
         instructions=[wave.instructions for wave in traces[0].waves],
         bounds=bounds,
     )
+
+
+def _utilization(totals: npt.NDArray[np.float64], busy: float) -> dict[str, float]:
+    """Returns the part of `busy` cycles for which each part of a unit is busy."""
+    return {
+        "matrix units": totals[Total.MATRIX_CYCLES] / busy / 4,
+        "vector ALUs": totals[Total.VECTOR_CYCLES] / busy / 4,
+        "LDS": totals[Total.LDS_CYCLES] / busy,
+        "path to the L1 cache": totals[Total.MEMORY_CYCLES] / busy,
+    }
 
 
 _QUAD = 4

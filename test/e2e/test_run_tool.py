@@ -169,6 +169,18 @@ def test_times_are_predicted(tool: Tool, attention: Kernel, tmp_path: Path):
     assert all(event["dur"] >= 4 for event in events if event["ph"] == "X")
 
 
+def test_a_timeline_is_a_picture_where_its_file_ends_so(
+    tool: Tool, attention: Kernel, tmp_path: Path
+):
+    flags = ("--timeline=t.SVG", "--output=", "--workgroups=1")
+    result = tool("bankwise-run", "--module=a.mlir", "--device=emulated-gfx942", *QKV, *flags)
+    assert result.returncode == 0, result.stderr
+    picture = (tmp_path / "t.SVG").read_text()
+    assert picture.startswith("<svg ")
+    assert "one workgroup, predicted for MI300X" in picture
+    assert "prefers-color-scheme: dark" in picture
+
+
 def test_auto_says_which_device(tool: Tool, attention: Kernel):
     result = tool("bankwise-run", "a.mlir", *QKV, "--workgroups=1")
     reason = device_answers("hip")
