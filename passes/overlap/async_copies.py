@@ -44,6 +44,8 @@ from ...dialect_utils.memory.memref_types import (
     type_of,
     whole_element_bits,
 )
+from ...dialect_utils.operations import operations_of
+from .early_copies import issue_early
 from .other_iteration import at_iteration
 from .staged_copies import StagedCopy, StagedTile, StagingLoop
 
@@ -109,11 +111,14 @@ class AsyncCopies:
             # Lanes may still read what the loop has staged when it ran before.
             before.like(self.loop.barriers[0], [])
         memrefs = [_with_slots(tile, self.slots) for tile in self.loop.tiles]
+        others = {*operations_of(loop.block)}
         token: ir.Value | None = None
         for iteration in range(self.slots - 1):
             self._issue_first(before, iteration, memrefs)
             token = before.close_group()
         assert token is not None
+        if not self.loop.is_repeated:
+            issue_early([each for each in operations_of(loop.block) if each not in others])
         inside = Builder.at_begin(body_of(loop), loop.location)
         inside.wait(token, self.slots - 2)
         inside.like(self.loop.barriers[0], [])
