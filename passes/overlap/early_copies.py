@@ -11,7 +11,9 @@ An attention brings Q to the registers by way of the LDS before its loop over K 
 first copies of K and V are issued behind that, a workgroup waits for memory twice.
 
 The copies read memory that the kernel does not write, and only the loop uses the LDS that they
-write: they may stand anywhere before the loop where their addresses are known.
+write: they may stand anywhere before the loop where their addresses are known. Those of the first
+iteration alone go there: with those of three, 40x1024x88 in f16 takes three registers more than
+ptxas has for it, and 5 % longer on an H200.
 """
 
 from __future__ import annotations

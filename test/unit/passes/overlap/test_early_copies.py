@@ -93,6 +93,22 @@ def test_first_copies_stay_where_nothing_before_them_waits_for_memory(before: st
     assert _order(before) == [*(["barrier"] if before else []), *_COPIED]
 
 
+def test_narrow_copies_stay_behind_what_is_loaded_before_the_loop() -> None:
+    narrow = _LOOP.replace("COLUMN", "at").replace("TILE", "m").replace("8xf16", "4xf16")
+    parsed = parse(_SOURCE.replace("BEFORE", _QUERIES).replace("LOOP", narrow))
+    run(parsed, OverlapCopies(slots=2), target="sm_80")
+    names = [each.name.rpartition(".")[2] for each in parsed.operations(*_ORDER)]
+    assert names[:4] == [*_LOADED, *_COPIED]
+
+
+def test_the_copies_of_later_iterations_stay_before_the_loop() -> None:
+    loop = _LOOP.replace("COLUMN", "at").replace("TILE", "m")
+    parsed = parse(_SOURCE.replace("BEFORE", _QUERIES).replace("LOOP", loop))
+    run(parsed, OverlapCopies(slots=4), target="sm_80")
+    names = [each.name.rpartition(".")[2] for each in parsed.operations(*_ORDER)]
+    assert names[:8] == [*_COPIED, *_LOADED, *_COPIED, *_COPIED]
+
+
 def test_first_copies_stay_behind_another_loop() -> None:
     other = (
         "  %s = scf.for %j = %c0 to %c64 step %c1 iter_args(%z = %c0) -> index {\n"
