@@ -79,6 +79,11 @@ the first copies where they overlap; and which part of its stores nothing else h
 multiprocessor holds one workgroup. Fitted to 76 kernels of eleven matmuls and convolutions."""
 _MANY_SLOTS, _WAIT_AHEAD = 4, 0.5
 """How much of the wait is left with so many slots, where something computes meanwhile."""
+_SCHEDULERS, _WAIT_FAR = 4, 1.45
+"""How much longer a warp waits that has its scheduler to itself, with fewer slots, for pieces of
+rows that lie far apart in memory. f16 512x4096x4096, 128 x 128 by 4 warps, 128 summed elements a
+step and 2 slots: 65.2 us where the rows of B lie along them, 59.5 us where its columns do; with 64
+and 4 slots both take 61 us."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,8 @@ class TileWork:
         multiply_adds: those of a lane per step that no matrix instruction computes.
         result_bytes: what a workgroup stores behind its steps; 0 where that counts as steps.
         reads_ahead: whether warps multiply while they wait for the next step.
+        row_pieces: whether copies read a short piece of each of many rows, as those of a matmul do
+            both of whose operands lie along the summed elements.
     """
 
     workgroups: int
@@ -117,6 +124,7 @@ class TileWork:
     multiply_adds: float = 0.0
     result_bytes: float = 0.0
     reads_ahead: bool = False
+    row_pieces: bool = False
 
 
 def concurrent_workgroups(work: TileWork, processor: Processor) -> int:
@@ -200,7 +208,10 @@ def _wait(work: TileWork, workgroups: int) -> float:
     if work.slots == 1:
         return _WAIT_ALONE
     others_compute = work.reads_ahead or workgroups > 1
-    return _WAIT_AHEAD if work.slots >= _MANY_SLOTS and others_compute else 1.0
+    if work.slots >= _MANY_SLOTS and others_compute:
+        return _WAIT_AHEAD
+    is_alone = workgroups * work.warps <= _SCHEDULERS
+    return _WAIT_FAR if work.row_pieces and is_alone else 1.0
 
 
 _FEW_SLOTS = 2
@@ -238,6 +249,26 @@ def rotating_slots(
     if wants_more and 2 * (other_bytes + _MANY_SLOTS * copied_bytes) <= limit:
         return _MANY_SLOTS
     return _FEW_SLOTS
+
+
+def slot_counts(work: TileWork, copied_bytes: int, limit: int) -> tuple[int, ...]:
+    """Returns the numbers of slots that are compared for a tile, the usual one first.
+
+    That is the one of `rotating_slots`. Where it is 2, 4 are compared too: with matmuls, and with
+    attentions whose steps are so long that 2 slots give copies the time they need. Of attentions
+    with shorter steps, 16x1024x72 in f16 does not gain: 64 rows and keys by 4 warps take 32.5 us
+    with 2 slots and 32.4 us with 4, though 9 % are predicted to be saved.
+
+    Args:
+        work: what a tile does without overlapped copies.
+        copied_bytes, limit: as for `rotating_slots`.
+    """
+    others = work.lds_bytes - copied_bytes
+    instructions = work.matrix_instructions + work.multiply_adds / MULTIPLY_ADDS
+    usual = rotating_slots(instructions, work.steps, copied_bytes, others, limit)
+    fits = others + _MANY_SLOTS * copied_bytes <= limit and work.steps >= _MANY_SLOTS
+    compared = work.result_bytes > 0 or work.matrix_instructions >= _INSTRUCTIONS_AHEAD
+    return (usual, _MANY_SLOTS) if usual == _FEW_SLOTS and fits and compared else (usual,)
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,15 @@ class TiledKernel:
 def label(tile: Tiling) -> str:
     """Returns a tile as a word that is fit for a file: its sizes, summed elements, and warps.
 
-    `ahead` says that copies are loaded a step ahead, `q` that Q does not lie in the LDS.
+    `s4` says that copies rotate through 4 slots, where that is forced too, `ahead` that they are
+    loaded a step ahead, and `q` that Q does not lie in the LDS.
     """
+    slots = f".s{tile.slots}" * (tile.slots > 1)
     if isinstance(tile, AttentionTile):
         ways = (".ahead" * (tile.stages > 1), ".q" * (not tile.staged_queries))
-        return f"{tile.rows}x{tile.columns}.k{tile.keys}.w{tile.warps}{''.join(ways)}"
-    return f"{tile.rows}x{tile.columns}.k{tile.summed}.w{tile.row_warps}x{tile.column_warps}"
+        return f"{tile.rows}x{tile.columns}.k{tile.keys}.w{tile.warps}{slots}{''.join(ways)}"
+    warps = f"{tile.row_warps}x{tile.column_warps}"
+    return f"{tile.rows}x{tile.columns}.k{tile.summed}.w{warps}{slots}"
 
 
 def _attention(

@@ -44,6 +44,8 @@ from ...dialect_utils.memory.memref_types import (
     type_of,
     whole_element_bits,
 )
+from ...dialect_utils.operations import operations_of
+from .early_copies import issue_early
 from .other_iteration import at_iteration
 from .staged_copies import StagedCopy, StagedTile, StagingLoop
 
@@ -111,8 +113,11 @@ class AsyncCopies:
         memrefs = [_with_slots(tile, self.slots) for tile in self.loop.tiles]
         token: ir.Value | None = None
         for iteration in range(self.slots - 1):
+            others = {*operations_of(loop.block)}
             self._issue_first(before, iteration, memrefs)
             token = before.close_group()
+            if iteration == 0 and self._may_be_early:
+                issue_early([each for each in operations_of(loop.block) if each not in others])
         assert token is not None
         inside = Builder.at_begin(body_of(loop), loop.location)
         inside.wait(token, self.slots - 2)
@@ -128,6 +133,17 @@ class AsyncCopies:
             _redirect(tile, memref, slot)
         for barrier in self.loop.surplus:
             barrier.erase()
+
+    @property
+    def _may_be_early(self) -> bool:
+        """Returns whether the copies of the first iteration go before what waits for memory.
+
+        Narrow copies are many, and what waits would be late: 16x333x100 in f16, whose lanes copy 27
+        times 8 bytes in an iteration, takes 5 % longer so on an H200.
+        """
+        copies = (copy for tile in self.loop.tiles for copy in tile.copies)
+        whole = all(copy.bytes == _WHOLE_CACHE_LINES for copy in copies)
+        return whole and not self.loop.is_repeated
 
     def _issue_first(self, at: Builder, iteration: int, memrefs: Sequence[ir.Value]) -> None:
         """Emits the copies of an iteration before the loop."""

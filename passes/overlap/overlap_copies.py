@@ -16,7 +16,8 @@ iteration is left. The tiles are the same ones in slots that rotate
 (`passes/overlap/async_copies.py`): each slot has the layout that was chosen for the tile, and every
 result keeps its bits.
 
-`bank_model/tile_cost.py` says how many slots there are.
+How many slots there are was noted when the tile was chosen, by the predicted time with each number;
+of other tiles `rotating_slots` says it (`bank_model/tile_cost.py`).
 
 Runs on resolved, flat accesses, for NVIDIA GPUs from sm_80 on, on loops that multiply matrices. A
 loop stays as it is where something is not proven (`passes/overlap/staged_copies.py`), or
@@ -31,6 +32,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...bank_model.tile_cost import MULTIPLY_ADDS, rotating_slots
+from ...dialect_utils.copy_slots import has_noted_slots, noted_slots
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.gpu_target import chip_of, lds_limit, lds_model
@@ -66,12 +68,17 @@ class OverlapCopies(FunctionPass):
         self._expect("slots", self.slots == 0 or self.slots >= 2, "0, or a number of slots from 2")
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has loops, and LDS that `cp.async` may stage tiles in."""
-        return _copies_asynchronously(function, None) and all(_loops_and_tiles(function))
+        """Returns whether `function` has loops, and LDS that `cp.async` may stage tiles in.
+
+        A note of slots is work, too: it has to go.
+        """
+        overlaps = _copies_asynchronously(function, None) and all(_loops_and_tiles(function))
+        return overlaps or has_noted_slots(function)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
         function = function.operation
+        noted = noted_slots(function)
         if not _copies_asynchronously(function, context.test_target):
             return
         loops, allocations = _loops_and_tiles(function)
@@ -85,19 +92,21 @@ class OverlapCopies(FunctionPass):
             bits = IndexBits(function, LaneEvaluator(launch))
             for loop in staging_loops(loops, allocations, bits):
                 try:
-                    self._overlap(function, loop, context)
+                    self._overlap(function, loop, noted, context)
                 except Refusal as refusal:
                     reason = f"copies to the LDS are not overlapped: {refusal.reason}"
                     context.sink.remark(loop.operation.location, reason)
 
-    def _overlap(self, function: ir.Operation, loop: StagingLoop, context: PassContext) -> None:
+    def _overlap(
+        self, function: ir.Operation, loop: StagingLoop, noted: int, context: PassContext
+    ) -> None:
         contractions = _contractions(loop.operation)
         if not contractions:
             raise Refusal("the loop multiplies no matrices")
         if loop.refusals:
             raise loop.refusals[0]
         check_copies(loop)
-        slots = self._slots(function, loop, contractions, context)
+        slots = self._slots(function, loop, contractions, noted, context)
         for tile in loop.tiles:
             kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
             after = slots_bytes(tile, slots)
@@ -119,9 +128,17 @@ class OverlapCopies(FunctionPass):
         AsyncCopies(loop, slots).carry_out()
 
     def _slots(
-        self, function: ir.Operation, loop: StagingLoop, contractions: int, context: PassContext
+        self,
+        function: ir.Operation,
+        loop: StagingLoop,
+        contractions: int,
+        noted: int,
+        context: PassContext,
     ) -> int:
         """Returns how many slots each tile gets of a loop that takes as long as so many `mma.sync`.
+
+        Args:
+            noted: how many were predicted to be the best when the tile was chosen; 0 if none were.
 
         Raises:
             Refusal: not even two fit.
@@ -133,7 +150,9 @@ class OverlapCopies(FunctionPass):
         )
 
         copied = sum(slots_bytes(tile, 1) for tile in loop.tiles)
-        slots = self.slots or rotating_slots(contractions, loop.trip_count, copied, rest, limit)
+        slots = self.slots or noted
+        if not slots or (not self.slots and rest + slots * copied > limit):
+            slots = rotating_slots(contractions, loop.trip_count, copied, rest, limit)
         needed = rest + max(slots, 2) * copied
         if needed > limit:
             raise Refusal(f"{max(slots, 2)} slots take {needed} bytes of LDS, of {limit}")

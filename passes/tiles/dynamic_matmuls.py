@@ -241,7 +241,12 @@ def fastest(tiled: Sequence[Tiled], circumstances: Circumstances | None) -> Tile
     if circumstances is None:
         return tiled[0] if tiled else None
     known = circumstances
-    best = min(tiled, key=lambda each: _cost(each, known), default=None)
+    ways = [
+        replace(each, tile=tile)
+        for each in tiled
+        for tile in known.ways(each.with_typical(max(_TYPICAL_SIZES)), each.tile)
+    ]
+    best = min(ways, key=lambda each: _cost(each, known), default=None)
     return None if best is None or _cost(best, known) == math.inf else best
 
 

@@ -98,4 +98,4 @@ class EnlargeMatmuls(FunctionPass):
 
         others = [matmul.enlarged(tile) for tile in matmul.enlarging_candidates()]
         taken = [each for each in others if each.takes(each.tile)]
-        return min((*reversed(taken), own), key=time)
+        return min(map(known.in_slots, (*reversed(taken), own)), key=time)

@@ -163,7 +163,7 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         stages = self.launch.stages if circumstances.prefetches else 1
         work = matmul_work(shape, tile, circumstances.processor, *of_elements, stages=stages)
         if self.copies_words and not circumstances.prefetches:
-            return work
+            return replace(work, row_pieces=self.sums_along_rows)
         # Registers hold what is copied by single elements, or for the next step, and warps wait for
         # one another.
         return replace(work, result_bytes=0.0, reads_ahead=False)
@@ -173,6 +173,12 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         """Returns whether copies of both operands are of 4 bytes or more, as `cp.async` takes."""
         runs = [_aligned_run(self.operation.operands[each]) for each in self.multiplied]
         return all(run * self.element_bytes % _WORD_BYTES == 0 for run in runs)
+
+    @cached_property
+    def sums_along_rows(self) -> bool:
+        """Returns whether the innermost dimensions of both operands are summed."""
+        maps = loops_of(self.operation)
+        return all(maps[each][-1] == self.loops[2] for each in self.multiplied)
 
     def attributes(self, tile: MatmulTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""

@@ -71,7 +71,7 @@ def ranked_tilings(
     # The deepest instructions are the best, unless more of the head is computed in vain.
     for attention in sorted(found, key=lambda each: each.of_whole_instructions().head):
         tiled = [
-            each
+            each if circumstances is None else circumstances.in_slots(each)
             for tile in _tiles(attention, circumstances)
             if (each := attention.enlarged(tile)).staged_bytes(tile) <= limit
             and each.is_copied_evenly(tile)
@@ -95,9 +95,8 @@ def _tiles(
     columns = sorted({least, *(-(-least // each) * each for each in wider)})
     steps = [*_KEY_STEPS]
     computed = attention.loops.keys in attention.computed
-    if circumstances is not None and not circumstances.ldmatrix and not computed:
-        # Equal steps reach least beyond the end. Their kernels ran on the emulator, which has
-        # AMD's chips alone.
+    if circumstances is not None and not computed:
+        # Equal steps reach least beyond the end.
         counts = range(1, _EQUAL_STEPS + 1)
         steps += [-(-attention.keys // (count * deep)) * deep for count in counts]
     known = (keys for keys in dict.fromkeys(steps) if keys <= max(_KEY_STEPS))

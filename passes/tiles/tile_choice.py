@@ -56,7 +56,7 @@ class TileChoice(Generic[Tile]):
     @property
     def gains(self) -> bool:
         """Returns whether another tile than the operation's is predicted to be faster."""
-        return self.best != self.tiled.tile
+        return replace(self.best, slots=self.tiled.tile.slots) != self.tiled.tile
 
     def configure(self, function: ir.Operation) -> None:
         """Makes the best tile that of the operation in `function`."""
@@ -82,7 +82,10 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
     stock_time = circumstances.time(circumstances.work(tiled, tiled.tile))
     best, best_time = tiled.tile, stock_time
     least = stock_time * tiled.handicap * (1 - LEAST_GAIN)
-    for tile in filter(tiled.takes, tiled.candidates(circumstances)):
+    for candidate in filter(tiled.takes, tiled.candidates(circumstances)):
+        if candidate == tiled.tile:
+            continue
+        tile = circumstances.slotted(tiled, candidate)
         time = circumstances.time(circumstances.work(tiled, tile))
         if time <= least:
             best, best_time, least = tile, time, time

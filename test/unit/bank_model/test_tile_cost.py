@@ -23,6 +23,7 @@ from bankwise.bank_model.tile_cost import (
     predicted_microseconds,
     rotating_slots,
     scalar_work,
+    slot_counts,
 )
 
 
@@ -261,3 +262,64 @@ def test_slots(
     matrix_instructions: int, steps: int | None, copied: int, other: int, slots: int
 ) -> None:
     assert rotating_slots(matrix_instructions, steps, copied, other, 166912) == slots
+
+
+@pytest.mark.parametrize(
+    ("work", "copied", "counts"),
+    [
+        # A matmul, and an attention with long steps.
+        (matmul_work((512, 4096, 4096), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (2, 4)),
+        (
+            attention_work(
+                AttentionShape(64, 2048, 2048, 64, 64), AttentionTile(128, 64, 64, 4), SM80
+            ),
+            16384,
+            (2, 4),
+        ),
+        # 4 slots do not fit, or are the usual number.
+        (matmul_work((512, 4096, 4096), MatmulTile(128, 128, 128, 2, 2), SM80), 65536, (2,)),
+        (matmul_work((512, 4096, 4096), MatmulTile(128, 128, 32, 2, 2), SM80), 16384, (4,)),
+        # There are too few steps.
+        (matmul_work((512, 4096, 192), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (2,)),
+        (matmul_work((512, 4096, 64), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (1,)),
+        # The steps of the attention are short.
+        (
+            attention_work(
+                AttentionShape(16, 1024, 1024, 80, 72), AttentionTile(64, 72, 64, 4), SM80
+            ),
+            19456,
+            (2,),
+        ),
+    ],
+)
+def test_numbers_of_slots_that_are_compared(
+    work: TileWork, copied: int, counts: tuple[int, ...]
+) -> None:
+    assert slot_counts(work, copied, 166912) == counts
+
+
+ROW_PIECES = [
+    # Rows, columns, summed elements, warps that share the rows and the columns, slots; f16
+    # 512x4096x4096, A times B with its columns, and with its rows, along the summed elements.
+    ((128, 128, 128, 2, 2, 2), 59.5, 65.2),
+    ((128, 128, 64, 2, 2, 4), 61.3, 60.7),
+]
+
+
+def test_a_warp_alone_waits_longer_for_pieces_of_rows() -> None:
+    predicted: list[tuple[float, float]] = []
+    for tile, *measured in ROW_PIECES:
+        work = matmul_work((512, 4096, 4096), MatmulTile(*tile), SM80)
+        both = (
+            predicted_microseconds(replace(work, row_pieces=each), SM80) for each in (False, True)
+        )
+        predicted.append((next(both), next(both)))
+        assert predicted[-1] == pytest.approx(tuple(measured), rel=0.1)
+    few, many = predicted
+    assert few[0] < many[0] and few[1] > many[1]
+
+
+def test_two_warps_of_a_scheduler_wait_for_pieces_of_rows_as_for_others() -> None:
+    work = matmul_work((512, 4096, 4096), MatmulTile(128, 128, 64, 2, 4, 2), SM80)
+    pieces = replace(work, row_pieces=True)
+    assert predicted_microseconds(pieces, SM80) == predicted_microseconds(work, SM80)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
 
+from bankwise.dialect_utils.copy_slots import has_noted_slots, note_slots
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator, LaneValues
 from bankwise.dialect_utils.operations import defining_operation, parents_of
@@ -163,6 +164,23 @@ def test_a_copy_beyond_the_last_row_reads_nothing_and_fills_zeros() -> None:
     assert read == [([0], [8]), ([256, 512, 700, 700], [8, 8, 0, 0])]
     sizes = {ir.IntegerAttr(each.attributes["dstElements"]).value for each in copies}
     assert sizes == {8}
+
+
+@pytest.mark.parametrize(("noted", "slots"), [(2, 2), (4, 4), (8, 8), (400, 4)])
+def test_noted_slots_are_taken_where_they_fit_and_forgotten(noted: int, slots: int) -> None:
+    parsed = parse(_loop((0, 64, 1)))
+    note_slots(parsed.function, noted)
+    assert OverlapCopies().has_work(parsed.function)
+    found = run(parsed, OverlapCopies(), target="sm_80")
+    assert f" gets {slots} slots " in found.messages[-1]
+    assert not has_noted_slots(parsed.function)
+
+
+def test_noted_slots_are_forgotten_where_nothing_is_overlapped() -> None:
+    parsed = parse(_loop((0, 64, 1)))
+    note_slots(parsed.function, 4)
+    run(parsed, OverlapCopies(), target="gfx942")
+    assert str(parsed) == str(parse(_loop((0, 64, 1))))
 
 
 @pytest.mark.parametrize("chip", ["sm_75", "gfx942", "gfx950"])

@@ -77,6 +77,24 @@ def test_a_faster_tile_is_named_where_it_is_not_taken(
     assert not found.context.tuned
 
 
+@pytest.mark.parametrize(
+    ("kernel", "slots"),
+    [
+        (MatmulIr(b=1, m=512, n=4096, k=4096, b_map="d0, d2, d3"), "4 : i64"),
+        (MatmulIr(b=1, m=512, n=4096, k=4096), "2 : i64"),
+        (AttentionIr(b=64, m=2048, t=2048, k=64, n=64), "4 : i64"),
+        (AttentionIr(b=1, m=16384, t=16384), "2 : i64"),
+    ],
+)
+def test_the_slots_of_copies_are_noted_with_a_new_tile(
+    kernel: AttentionIr | MatmulIr, slots: str
+) -> None:
+    text, _ = retiled(kernel, Retile(other_order=True, native_exponentials=True))
+    assert f"bankwise.slots = {slots}" in text
+    without, _ = retiled(kernel, Retile(other_order=True, overlap=False))
+    assert "bankwise.slots" not in without
+
+
 def test_on_takes_what_was_not_measured() -> None:
     text, _ = retiled(AttentionIr(arch="sm_89"), Retile(RetileMode.ON))
     assert "128, 0, 0]" in text

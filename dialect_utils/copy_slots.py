@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Noting on a function how many slots the copies of its loop shall rotate through.
+
+What chooses a tile predicts its time with each number of slots (`bank_model/tile_cost.py`);
+`bankwise-overlap-copies` makes them, later, when only the loop is left to be seen.
+"""
+
+from __future__ import annotations
+
+from iree.compiler import ir
+
+_SLOTS = "bankwise.slots"
+
+
+def note_slots(function: ir.Operation, slots: int) -> None:
+    """Notes how many steps' tiles the LDS shall hold."""
+    kind = ir.IntegerType.get_signless(64, function.context)
+    function.attributes[_SLOTS] = ir.IntegerAttr.get(kind, slots)
+
+
+def has_noted_slots(function: ir.Operation) -> bool:
+    """Returns whether a number was noted."""
+    return _SLOTS in function.attributes
+
+
+def noted_slots(function: ir.Operation) -> int:
+    """Returns the number that was noted, or 0; forgets it."""
+    if not has_noted_slots(function):
+        return 0
+    slots = ir.IntegerAttr(function.attributes[_SLOTS]).value
+    del function.attributes[_SLOTS]
+    return slots
