@@ -189,7 +189,9 @@ def _outcome(case: Case, mode: str) -> dict[str, float]:
             decisions=log,
             device=device,
         )
-    assert sum(each.action is Action.SPLIT for each in log) == (bool(case.parts) and not is_stock)
+    splits = sum(each.action is Action.SPLIT for each in log)
+    # Where the prediction decides, it may split the keys on these chips, too.
+    assert splits in ((0,) if is_stock else (1,) if case.parts else (0, 1))
     tiling = {TileByLanes.name, UseMatrixInstructions.name}
     return {
         "error": largest_error(done.outputs[0], case.expected(inputs)),
