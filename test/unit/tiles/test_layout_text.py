@@ -73,16 +73,32 @@ def test_every_notation_of_a_swizzle_is_read_back(
     assert layout_of(str(layout), tile, H100) == layout
 
 
-@settings(max_examples=30, deadline=None)
-@given(
+QUESTIONS = (
     st.sampled_from(("gfx942", "gfx950", "sm_80", "sm_90")),
     st.sampled_from(("64x64xf16", "32x64xf32", "128x64xf8", "64x32xbf16", "8x8x64xf16")),
     st.sampled_from(("rows:128", "rows:64", "rows")),
     st.sampled_from(("columns", "columns:64", "columns:128")),
 )
+
+
+@settings(max_examples=10, deadline=None)
+@given(*QUESTIONS)
 def test_notations_of_an_answer_give_the_same_counts(
     arch: str, tile: str, write: str, read: str
 ) -> None:
+    check_notations(arch, tile, write, read)
+
+
+@pytest.mark.nightly
+@settings(max_examples=60, deadline=None)
+@given(*QUESTIONS)
+def test_notations_of_many_answers_give_the_same_counts(
+    arch: str, tile: str, write: str, read: str
+) -> None:
+    check_notations(arch, tile, write, read)
+
+
+def check_notations(arch: str, tile: str, write: str, read: str) -> None:
     found = bankwise.solve(arch, tile, write=write, read=read)
     best = found.best if isinstance(found.best.layout, SwizzledLayout) else found.swizzled
     wanted = [(str(count.layout), count) for count in found.layouts.values()]

@@ -243,16 +243,32 @@ def test_no_compiler_is_loaded() -> None:
     assert (run.stdout, run.stderr) == ("[]\nFalse\n", "")
 
 
-@settings(max_examples=25, deadline=None)
-@given(
+QUESTIONS = (
     st.sampled_from(("gfx942", "gfx950", "sm_80")),
     st.sampled_from(("16x64xf16", "32x48xf32", "64x32xf8", "24x40xbf16")),
     st.sampled_from(("rows", "columns", "rows:64", "columns:64")),
     st.sampled_from(("rows", "columns", "columns:32")),
 )
+
+
+@settings(max_examples=8, deadline=None)
+@given(*QUESTIONS)
 def test_all_counts_are_those_of_the_definition(
     arch: str, tile: str, write: str, read: str
 ) -> None:
+    check_counts(arch, tile, write, read)
+
+
+@pytest.mark.nightly
+@settings(max_examples=50, deadline=None)
+@given(*QUESTIONS)
+def test_all_counts_of_many_questions_are_those_of_the_definition(
+    arch: str, tile: str, write: str, read: str
+) -> None:
+    check_counts(arch, tile, write, read)
+
+
+def check_counts(arch: str, tile: str, write: str, read: str) -> None:
     found = bankwise.solve(arch, tile, write=write, read=read)
     chip, shape = found.question.target, found.question.named.tile
     for count in found.layouts.values():

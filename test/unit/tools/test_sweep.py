@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,15 @@ from bankwise.sweep.measure import measure
 from bankwise.tools.sweep import main
 
 FILES = {f"k_sweep.{suffix}" for suffix in ("csv", "json", "md", "png", "svg", "rows.jsonl")}
+
+
+measured_once = cache(measure)
+"""Most tests sweep the same two cases."""
+
+
+@pytest.fixture(autouse=True)
+def _rows_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep_engine, "measure", measured_once)
 
 
 @pytest.fixture
