@@ -185,7 +185,7 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
     scalar = warps * work.multiply_adds * processor.fma_cycles
     busy = _norm(processor.busy_norm, matrix, lds, scalar + issue)
     latency = (
-        processor.wait_cycles * _wait(work, workgroups)
+        processor.wait_cycles * _wait(work, processor, workgroups)
         + work.matrix_instructions * processor.matrix_latency
         + instructions * processor.issue_latency
         + work.multiply_adds
@@ -201,7 +201,7 @@ def _norm(exponent: float, *cycles: float) -> float:
     return math.fsum(each**exponent for each in cycles) ** (1 / exponent)
 
 
-def _wait(work: TileWork, workgroups: int) -> float:
+def _wait(work: TileWork, processor: Processor, workgroups: int) -> float:
     """Returns how long a step waits for its copies, of `wait_cycles`."""
     if work.stages > 1:
         return 0.0
@@ -210,8 +210,9 @@ def _wait(work: TileWork, workgroups: int) -> float:
     others_compute = work.reads_ahead or workgroups > 1
     if work.slots >= _MANY_SLOTS and others_compute:
         return _WAIT_AHEAD
-    is_alone = workgroups * work.warps <= _SCHEDULERS
-    return _WAIT_FAR if work.row_pieces and is_alone else 1.0
+    is_alone = work.warps <= _SCHEDULERS and work.workgroups <= processor.multiprocessors
+    is_far = work.row_pieces and work.steps >= _MANY_SLOTS
+    return _WAIT_FAR if is_far and is_alone else 1.0
 
 
 _FEW_SLOTS = 2
