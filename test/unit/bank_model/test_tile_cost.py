@@ -279,8 +279,9 @@ def test_slots(
         # 4 slots do not fit, or are the usual number.
         (matmul_work((512, 4096, 4096), MatmulTile(128, 128, 128, 2, 2), SM80), 65536, (2,)),
         (matmul_work((512, 4096, 4096), MatmulTile(128, 128, 32, 2, 2), SM80), 16384, (4,)),
-        # There are too few steps.
-        (matmul_work((512, 4096, 192), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (2,)),
+        # There are enough steps, too few, and one.
+        (matmul_work((512, 4096, 1024), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (2, 4)),
+        (matmul_work((512, 4096, 960), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (2,)),
         (matmul_work((512, 4096, 64), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (1,)),
         # The steps of the attention are short.
         (
