@@ -185,7 +185,7 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
     scalar = warps * work.multiply_adds * processor.fma_cycles
     busy = _norm(processor.busy_norm, matrix, lds, scalar + issue)
     latency = (
-        processor.wait_cycles * _wait(work, workgroups)
+        processor.wait_cycles * _wait(work, processor, workgroups)
         + work.matrix_instructions * processor.matrix_latency
         + instructions * processor.issue_latency
         + work.multiply_adds
@@ -201,7 +201,7 @@ def _norm(exponent: float, *cycles: float) -> float:
     return math.fsum(each**exponent for each in cycles) ** (1 / exponent)
 
 
-def _wait(work: TileWork, workgroups: int) -> float:
+def _wait(work: TileWork, processor: Processor, workgroups: int) -> float:
     """Returns how long a step waits for its copies, of `wait_cycles`."""
     if work.stages > 1:
         return 0.0
@@ -210,11 +210,14 @@ def _wait(work: TileWork, workgroups: int) -> float:
     others_compute = work.reads_ahead or workgroups > 1
     if work.slots >= _MANY_SLOTS and others_compute:
         return _WAIT_AHEAD
-    is_alone = workgroups * work.warps <= _SCHEDULERS
-    return _WAIT_FAR if work.row_pieces and is_alone else 1.0
+    is_alone = work.warps <= _SCHEDULERS and work.workgroups <= processor.multiprocessors
+    is_far = work.row_pieces and work.steps >= _MANY_SLOTS
+    return _WAIT_FAR if is_far and is_alone else 1.0
 
 
 _FEW_SLOTS = 2
+_MANY_STEPS = 16
+"""The fewest steps of a matmul with which more slots were measured to gain."""
 _INSTRUCTIONS_AHEAD = 128
 """Matrix instructions of a warp that take about as long as a copy from global memory."""
 MULTIPLY_ADDS = 8
@@ -254,10 +257,12 @@ def rotating_slots(
 def slot_counts(work: TileWork, copied_bytes: int, limit: int) -> tuple[int, ...]:
     """Returns the numbers of slots that are compared for a tile, the usual one first.
 
-    That is the one of `rotating_slots`. Where it is 2, 4 are compared too: with matmuls, and with
-    attentions whose steps are so long that 2 slots give copies the time they need. Of attentions
-    with shorter steps, 16x1024x72 in f16 does not gain: 64 rows and keys by 4 warps take 32.5 us
-    with 2 slots and 32.4 us with 4, though 9 % are predicted to be saved.
+    That is the one of `rotating_slots`. Where it is 2, 4 are compared too: with matmuls of many
+    steps, and with attentions whose steps are so long that 2 slots give copies the time they need.
+    Of attentions with shorter steps, 16x1024x72 in f16 does not gain: 64 rows and keys by 4 warps
+    take 32.5 us with 2 slots and 32.4 us with 4, though 9 % are predicted to be saved. With 4 slots
+    a matmul of 16 steps takes 0.95 times as long (f16 1000x1000x1000), and a convolution of 9 steps
+    1.11 times (f16 8x58x58x64, 64 filters of 3x3).
 
     Args:
         work: what a tile does without overlapped copies.
@@ -267,7 +272,10 @@ def slot_counts(work: TileWork, copied_bytes: int, limit: int) -> tuple[int, ...
     instructions = work.matrix_instructions + work.multiply_adds / MULTIPLY_ADDS
     usual = rotating_slots(instructions, work.steps, copied_bytes, others, limit)
     fits = others + _MANY_SLOTS * copied_bytes <= limit and work.steps >= _MANY_SLOTS
-    compared = work.result_bytes > 0 or work.matrix_instructions >= _INSTRUCTIONS_AHEAD
+    if work.result_bytes > 0:
+        compared = work.steps >= _MANY_STEPS
+    else:
+        compared = work.matrix_instructions >= _INSTRUCTIONS_AHEAD
     return (usual, _MANY_SLOTS) if usual == _FEW_SLOTS and fits and compared else (usual,)
 
 

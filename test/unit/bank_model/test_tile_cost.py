@@ -279,8 +279,9 @@ def test_slots(
         # 4 slots do not fit, or are the usual number.
         (matmul_work((512, 4096, 4096), MatmulTile(128, 128, 128, 2, 2), SM80), 65536, (2,)),
         (matmul_work((512, 4096, 4096), MatmulTile(128, 128, 32, 2, 2), SM80), 16384, (4,)),
-        # There are too few steps.
-        (matmul_work((512, 4096, 192), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (2,)),
+        # There are enough steps, too few, and one.
+        (matmul_work((512, 4096, 1024), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (2, 4)),
+        (matmul_work((512, 4096, 960), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (2,)),
         (matmul_work((512, 4096, 64), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (1,)),
         # The steps of the attention are short.
         (
@@ -319,7 +320,18 @@ def test_a_warp_alone_waits_longer_for_pieces_of_rows() -> None:
     assert few[0] < many[0] and few[1] > many[1]
 
 
-def test_two_warps_of_a_scheduler_wait_for_pieces_of_rows_as_for_others() -> None:
-    work = matmul_work((512, 4096, 4096), MatmulTile(128, 128, 64, 2, 4, 2), SM80)
+@pytest.mark.parametrize(
+    ("shape", "warps"),
+    [
+        # Two warps of a scheduler, two workgroups of a multiprocessor, and few steps.
+        ((512, 4096, 4096), (2, 4)),
+        ((1024, 4096, 4096), (2, 2)),
+        ((512, 4096, 128), (2, 2)),
+    ],
+)
+def test_others_wait_for_pieces_of_rows_as_for_whole_ones(
+    shape: tuple[int, int, int], warps: tuple[int, int]
+) -> None:
+    work = matmul_work(shape, MatmulTile(128, 128, 64, *warps, 2), SM80)
     pieces = replace(work, row_pieces=True)
     assert predicted_microseconds(pieces, SM80) == predicted_microseconds(work, SM80)
