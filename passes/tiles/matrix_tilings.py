@@ -107,7 +107,7 @@ def _tiles(
         # Equal steps reach least beyond the end.
         counts = range(1, _EQUAL_STEPS + 1)
         steps += [-(-attention.keys // (count * deep)) * deep for count in counts]
-    if circumstances is not None and not circumstances.ldmatrix:
+    if circumstances is not None and not circumstances.ldmatrix and not computed:
         # So do other warps than powers of two. Their kernels ran on the emulator, which has AMD's
         # chips alone.
         all_warps = [*_ALL_WARPS]
