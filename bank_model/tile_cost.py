@@ -35,6 +35,9 @@ up to a few, other instructions. How long it takes is modelled so:
   with 4 bytes a load. In f16 40x2048x80 on gfx942, tiles of 96 columns have 0.41 times the LDS
   instructions of those with 80, and 0.77 times the LDS cycles.
 
+An operand may also go past the LDS: each warp then loads all of it from global memory, over a path
+of 64 bytes a cycle, and what it would take of the LDS is free.
+
 Registers beyond what a lane has are spilled: stored and loaded in every step, each for a cycle of
 the LDS (its memory is the L1 cache's too), an issue slot, and a wait.
 
@@ -108,6 +111,8 @@ class TileWork:
         reads_ahead: whether warps multiply while they wait for the next step.
         row_pieces: whether copies read a short piece of each of many rows, as those of a matmul do
             both of whose operands lie along the summed elements.
+        memory_cycles: cycles per step of the path from global memory to the registers of a
+            workgroup, for operands that do not go by way of the LDS.
     """
 
     workgroups: int
@@ -125,15 +130,17 @@ class TileWork:
     result_bytes: float = 0.0
     reads_ahead: bool = False
     row_pieces: bool = False
+    memory_cycles: float = 0.0
 
 
 def concurrent_workgroups(work: TileWork, processor: Processor) -> int:
     """Returns how many workgroups a multiprocessor holds at once; 0 if not even one fits."""
     needed = min(work.registers, _lane_registers(work, processor))
-    held = math.ceil(needed / _REGISTER_STEP) * _REGISTER_STEP
-    by_registers = processor.registers // (held * processor.lanes * work.warps)
-    by_lds = processor.lds_bytes // (work.lds_bytes + processor.lds_overhead)
-    return min(by_registers, by_lds, processor.max_warps // work.warps)
+    given = math.ceil(needed / _REGISTER_STEP) * _REGISTER_STEP
+    by_registers = processor.registers // (given * processor.lanes * work.warps)
+    held = min(by_registers, processor.max_warps // work.warps)
+    taken = work.lds_bytes + processor.lds_overhead
+    return min(held, processor.lds_bytes // taken) if taken else held
 
 
 def predicted_microseconds(work: TileWork, processor: Processor) -> float:
@@ -183,7 +190,8 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
     lds = workgroups * work.lds_cycles + warps * 2 * spilled
     issue = warps * instructions / 4 * processor.issue_cycles
     scalar = warps * work.multiply_adds * processor.fma_cycles
-    busy = _norm(processor.busy_norm, matrix, lds, scalar + issue)
+    memory = workgroups * work.memory_cycles
+    busy = _norm(processor.busy_norm, matrix, lds, memory, scalar + issue)
     latency = (
         processor.wait_cycles * _wait(work, processor, workgroups)
         + work.matrix_instructions * processor.matrix_latency
@@ -291,7 +299,8 @@ class AttentionTile:
         slots: how many steps' tiles of K and V the LDS holds.
         stages: how many steps the loop works on at a time: with 2, registers hold what the next
             step copies while a step computes.
-        staged_queries: whether Q goes to registers by way of the LDS, and not from memory.
+        staged_queries, staged_keys, staged_values: whether Q, K and V go to registers by way of the
+            LDS, and not from memory.
     """
 
     rows: int
@@ -301,6 +310,8 @@ class AttentionTile:
     slots: int = 1
     stages: int = 1
     staged_queries: bool = True
+    staged_keys: bool = True
+    staged_values: bool = True
 
     def __str__(self) -> str:
         text = (
@@ -308,7 +319,10 @@ class AttentionTile:
             f"{self.warps} warps"
         )
         text += "" if self.stages == 1 else ", copies are loaded a step ahead"
-        return text + ("" if self.staged_queries else ", Q does not lie in the LDS")
+        staged = {"Q": self.staged_queries, "K": self.staged_keys, "V": self.staged_values}
+        absent = [name for name, is_staged in staged.items() if not is_staged]
+        verb = "does" if len(absent) == 1 else "do"
+        return text + (f", {' and '.join(absent)} {verb} not lie in the LDS" if absent else "")
 
 
 @dataclass(frozen=True)
@@ -343,6 +357,8 @@ _INSTRUCTION = (16, 8, 16)
 """Rows, columns and summed elements of `mma.sync` of 16-bit types."""
 CYCLE_BYTES = 128
 """Bytes that the LDS moves in a cycle."""
+_PATH_BYTES = 64
+"""Bytes that come from global memory to a multiprocessor's registers in a cycle."""
 _RESULT_BYTES = 4
 """The bytes of an element of a matmul's result."""
 _VECTOR_BYTES, _LEAST_BYTES = 16, 4
@@ -380,7 +396,9 @@ def _attention_work(
     rows, size, lanes = tile.rows / tile.warps, shape.element_bytes, processor.lanes
     scores, outputs = rows * tile.keys / lanes, rows * tile.columns / lanes
     query_registers = rows * shape.head * size / (4 * lanes)
-    copied = tile.keys * (shape.head + tile.columns) * size
+    staged = shape.head * tile.staged_keys + tile.columns * tile.staged_values
+    copied = tile.keys * staged * size
+    direct = tile.keys * (shape.head + tile.columns) * size - copied
     queries = tile.rows * shape.head * size
     volume = math.prod(instruction)
     # Each lane gets 16 bytes from a copy.
@@ -413,6 +431,7 @@ def _attention_work(
         lds_bytes=queries * tile.staged_queries + tile.slots * copied,
         slots=tile.slots,
         stages=tile.stages,
+        memory_cycles=tile.warps * direct / _PATH_BYTES,
     )
 
 
@@ -424,7 +443,7 @@ def _loaded_ahead(stages: int, copied: float, threads: int) -> float:
 def _operand_loads(
     shape: AttentionShape, tile: AttentionTile, instruction: tuple[int, int, int]
 ) -> tuple[float, float]:
-    """Returns the loads of all lanes of a warp that bring it K and V, and the bytes that they take.
+    """Returns the loads of all lanes of a warp that bring it K and V, and their bytes of the LDS.
 
     Without `ldmatrix` a lane loads what is its own side by side: elements of K along the head and
     of V along the columns, which belong to consecutive matrix instructions. Of an odd number of
@@ -432,16 +451,16 @@ def _operand_loads(
     """
     size = shape.element_bytes
     loads = volume = 0.0
-    for extent, side_by_side, step in (
-        (shape.head, shape.depth // _DEPTH_LANES, shape.depth),
-        (tile.columns, 1, instruction[1]),
+    for extent, side_by_side, step, staged in (
+        (shape.head, shape.depth // _DEPTH_LANES, shape.depth, tile.staged_keys),
+        (tile.columns, 1, instruction[1], tile.staged_values),
     ):
         width = _VECTOR_BYTES
         if shape.depth:
             width = math.gcd(side_by_side * (extent // step) * size, _VECTOR_BYTES)
         elements = tile.keys * extent * size
         loads += elements / width
-        volume += elements * max(1, _LEAST_BYTES / width)
+        volume += staged * elements * max(1, _LEAST_BYTES / width)
     return loads, volume
 
 

@@ -12,6 +12,10 @@ the LDS instructions and LDS cycles of whole grids for each multiplication that 
 asks for: what a tile computes beyond the end of a tensor counts as nothing. Counts of whole grids
 are extrapolated from both workgroups.
 
+Tiles are IREE's, or those of `bankwise-use-matrix-instructions` where it has only scalar ones.
+IREE has folded the loop over a single row away, so that only a program whose keys are split can
+have matrix instructions for it: such an attention is compiled as `fast` splits it, and runs whole.
+
 A row fails where
 
 * a compile or a run fails, or a result is wrong;
@@ -58,6 +62,9 @@ Case = tuple[Attention, str]
 
 HEADS, ROWS = 64, 128
 """What the head and the columns of a round shape are multiples of, and its rows and keys."""
+_INSTRUCTION = 16
+"""The rows, columns and summed elements of the matrix instructions that compute attentions."""
+_ANY_GRID = 2**31
 MOST = 1.25
 """How many times a round shape's LDS instructions and cycles an attention may have."""
 COUNTERS = (Counted.MFMA, Counted.LDS, Counted.LDS_CYCLES, Counted.CONFLICTS)
@@ -99,6 +106,7 @@ class ShapeRow(BenchRow):
         round: the name of the round shape next to it; empty where it is compared with none.
         fast: what the attention counts; None where that failed.
         neighbour: what the round shape counts.
+        floor: what `least_computed` returns for the attention.
         tolerance: the largest error of a right result.
     """
 
@@ -106,13 +114,15 @@ class ShapeRow(BenchRow):
     round: str = ""
     fast: Counts | None = None
     neighbour: Counts | None = None
+    floor: float = 1.0
     tolerance: float = field(default=0.0, kw_only=True)
 
     @classmethod
     def of_case(cls, case: Case) -> ShapeRow:
         """Returns the row of an attention that has not run."""
         attention, chip = case
-        return cls(attention.name, chip, tolerance=TOLERANCE[attention.dtype])
+        floor = least_computed(attention)
+        return cls(attention.name, chip, floor=floor, tolerance=TOLERANCE[attention.dtype])
 
     def measured(self, case: Case) -> ShapeRow:
         """Runs an attention, and the round shape next to it where stock has it not."""
@@ -181,6 +191,27 @@ def round_shape(attention: Attention) -> Attention:
     return replace(attention, name=name, sizes=sizes)
 
 
+def least_computed(attention: Attention) -> float:
+    """Returns how much matrix instructions compute at least, over what the attention asks for.
+
+    They have 16 rows and columns, and sum over 16 elements, so that sizes count as the next
+    multiples of 16. Heads of Q that share a head of K and V are rows.
+    """
+    rows = _rows(attention)
+    keys, head, columns = (attention.sizes[dim] for dim in ("k2", "k1", "n"))
+    computed = _whole(rows) * _whole(keys) * (_whole(head) + _whole(columns))
+    return computed / (rows * keys * (head + columns))
+
+
+def _rows(attention: Attention) -> int:
+    keys = attention.key.split()
+    return math.prod(attention.sizes[dim] for dim in attention.query.split() if dim not in keys)
+
+
+def _whole(size: int) -> int:
+    return -(-size // _INSTRUCTION) * _INSTRUCTION
+
+
 def _matrix_instructions(attention: Attention, chip: str) -> int:
     """Returns how many matrix instructions the text of stock's kernels has."""
     with compile_for_emulation(attention.program().source, target_flags(chip), STOCK) as module:
@@ -189,17 +220,17 @@ def _matrix_instructions(attention: Attention, chip: str) -> int:
 
 
 def _counts(attention: Attention, chip: str) -> Counts:
-    """Runs the first and the last workgroup of an attention at `fast`."""
-    program, log = attention.program(), DecisionLog()
+    """Runs the first and the last workgroup of an attention at `fast`, or all for a single row."""
+    program, log, is_single = attention.program(), DecisionLog(), _rows(attention) == 1
     inputs = program.draw_inputs()
     devices: list[MarkingDevice] = []
 
     def device(kernels: Any) -> MarkingDevice:
         # A grid of 0 workgroups is the largest that runs whole: of all others two workgroups run.
-        devices.append(MarkingDevice(kernels, whole_grid=0))
+        devices.append(MarkingDevice(kernels, whole_grid=_ANY_GRID if is_single else 0))
         return devices[-1]
 
-    flags, mode = target_flags(chip), at_given_tiles(FAST)
+    flags, mode = target_flags(chip), FAST if is_single else at_given_tiles(FAST)
     run = run_emulated(program.source, flags, mode, inputs, decisions=log, device=device)
     sizes = attention.sizes
     batch = math.prod(size for dim, size in sizes.items() if dim not in ("m", "n", "k1", "k2"))
@@ -268,8 +299,10 @@ def markdown(rows: Sequence[ShapeRow]) -> str:
         "first and the last workgroup ran. LDS instructions and LDS cycles are counts for 1,000 "
         "multiplications that the attention asks for, and the ratios are to those of the round "
         "shape next to it, where stock has no matrix instructions for the attention itself. The "
-        "error is the largest of the elements that were written, against float64, relative to the "
-        "larger of the element's magnitude and their root mean square.",
+        "floor is what matrix instructions compute at least over what the attention asks for: all "
+        "sizes count as multiples of 16, which are their rows, columns and summed elements. The "
+        "error is the largest of the elements that were written, against float64, relative to "
+        "the larger of the element's magnitude and their root mean square.",
         summary(rows),
     ]
     for chip in dict.fromkeys(row.target for row in rows):
@@ -281,7 +314,7 @@ def markdown(rows: Sequence[ShapeRow]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_HEAD = ["attention", "matrix instructions in stock", "round shape", "workgroups",
+_HEAD = ["attention", "matrix instructions in stock", "round shape", "floor", "workgroups",
          "MFMA instructions", "conflict cycles",
          *(head for what in COMPARED.values() for head in (what, "ratio")),
          "error", "tolerance", "beyond the end"]  # fmt: skip
@@ -289,7 +322,7 @@ _HEAD = ["attention", "matrix instructions in stock", "round shape", "workgroups
 
 def _cells(row: ShapeRow) -> list[str]:
     stock = "fails" if row.stock is None else ("yes" if row.stock else "no")
-    cells = [row.label_of_shape, stock, row.round or "-"]
+    cells = [row.label_of_shape, stock, row.round or "-", f"{row.floor:.2f}x"]
     if row.fast is None:
         return [*cells, *["-"] * (len(_HEAD) - len(cells))]
     counts = row.fast.counters

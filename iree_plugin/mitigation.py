@@ -245,6 +245,10 @@ def _reductions(setting: Setting) -> dict[str, Any]:
     return {"reductions": setting.is_fast}
 
 
+def _renaming(setting: Setting) -> dict[str, Any]:
+    return {"without_tiles": setting.is_fast, **_reductions(setting)}
+
+
 def _padding(setting: Setting) -> dict[str, Any]:
     return {"defer_to_padding": setting.mode.mitigation == "auto" and setting.stock_pads}
 
@@ -319,7 +323,7 @@ STEPS: tuple[Step, ...] = (
     Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, since="fast"),
     Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),
     # Register layouts, and the memory layouts of what a pipeline allocates before it prefetches.
-    Step(_VECTOR_ALLOCS, RenameRegisters, _reductions, since="exact", by_mma_sync=False),
+    Step(_VECTOR_ALLOCS, RenameRegisters, _renaming, since="exact", by_mma_sync=False),
     Step(_VECTOR_ALLOCS, DeferLaneSums, since="fast"),
     Step(_VECTOR_ALLOCS, HintVectorAllocs, _padding, by_mma_sync=False),
     Step(_SLICES, FoldTransposes, since="exact", by_mma_sync=True, optional=True),

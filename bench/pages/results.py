@@ -134,6 +134,7 @@ def _shapes(records: Records, chip: str) -> Lines:
     yield [
         chip,
         "round shape",
+        "floor",
         "MFMA",
         "conflict cycles",
         "LDS instructions over the round shape's",
@@ -145,6 +146,7 @@ def _shapes(records: Records, chip: str) -> Lines:
             yield [
                 row.label_of_shape,
                 row.round,
+                times(row.floor),
                 "yes" if row.has_matrix_instructions else "no",
                 f"{row.fast.counters[Counted.CONFLICTS]:,}",
                 *("" if ratio is None else times(ratio) for ratio in found),

@@ -34,6 +34,8 @@ from .dimension_classes import ClassKind, dimension_classes
 from .renamed_transfers import hand_over, rename_transfer
 from .renaming_choice import ClassDecision, RegisterSearch
 
+_CONTRACTION = "iree_codegen.inner_tiled"
+
 
 @dataclass(frozen=True)
 class RenameRegisters(FunctionPass):
@@ -46,13 +48,16 @@ class RenameRegisters(FunctionPass):
 
     reductions: bool = False
     """Also rename dimensions that are summed over, which changes roundings."""
+    without_tiles: bool = False
+    """Also widen what contractions read from global memory, and not from the LDS."""
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Decides on every class of dimensions and rewrites the transfers of those renamed."""
         function = function.operation
         merge_copied_tiles(function, context.sink)
         allocations = list(filter(is_workgroup_alloc, operations_in(function)))
-        if not allocations:
+        without_tiles = self.without_tiles and bool(operations_in(function, _CONTRACTION))
+        if not allocations and not without_tiles:
             return
         try:
             lds, launch = lds_model(function, context.test_target)
@@ -65,6 +70,7 @@ class RenameRegisters(FunctionPass):
             infer_vector_layouts(function),
             dimension_classes(function),
             allocations,
+            without_tiles,
         )
         kinds = frozenset(ClassKind) if self.reductions else frozenset({ClassKind.FREE})
         try:

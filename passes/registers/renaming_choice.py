@@ -15,6 +15,10 @@ unit. So is a block of global memory that a transfer touches, by the coalescing 
 of a compute unit takes 64 bytes in a cycle. Outputs are stored once, after the loop that reads
 tiles, so that a renaming that saves in the loop may well store in more pieces.
 
+Operands of contractions that lanes read from global memory themselves have no tile. Their classes
+are candidates too where the search is asked for it, and their loads count as issue slots beside the
+blocks.
+
 A tile that is written and read by the same lanes costs nothing: it is not needed. Classes meet in
 tiles, the rows and the columns of one: `renaming_search.py` decides on them in turns.
 """
@@ -26,7 +30,7 @@ from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
-from ...bank_model.accesses import LdsTile
+from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.coalescing import WIDEST_BYTES, transactions_of_runs
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layout_digits import RegisterOrder
@@ -114,8 +118,14 @@ class RegisterSearch:
         layouts: VectorLayouts,
         classes: DimensionClasses,
         allocations: Sequence[ir.Operation],
+        without_tiles: bool = False,
     ) -> None:
-        """Reads where the allocations are accessed."""
+        """Reads where the allocations are accessed.
+
+        Args:
+            without_tiles: whether classes are renamed, too, that no allocation has.
+        """
+        self._without_tiles = without_tiles
         self.policy, self.launch, self.layouts, self.classes = policy, launch, layouts, classes
         self._layout_of: dict[ir.Operation, NestedLayout] = {}
         for transfer in classes.transfers:
@@ -214,9 +224,14 @@ class RegisterSearch:
         self, each: DimensionClass, transfers: Sequence[NamedTransfer]
     ) -> list[Renaming]:
         found: list[Renaming] = []
+        no_tiles = self._have_no_tiles(self.classes.transfers_of(each))
         for transfer in transfers:
             dim = _row_dim(transfer)
-            if dim is None or self._tile_of(transfer) is None or transfer.op not in self._layout_of:
+            if dim is None or transfer.op not in self._layout_of:
+                continue
+            if self._tile_of(transfer) is None and not (
+                no_tiles and self._without_tiles and transfer.kind is AccessKind.READ
+            ):
                 continue
             layout = self._layout_of[transfer.op]
             bits = element_bits(transfer.vector.type.element_type)
@@ -264,6 +279,9 @@ class RegisterSearch:
     def _tile_of(self, transfer: NamedTransfer) -> _Tile | None:
         return next((tile for tile in self._tiles if transfer.op in tile.transfers), None)
 
+    def _have_no_tiles(self, transfers: Sequence[NamedTransfer]) -> bool:
+        return not any(map(self._tile_of, transfers))
+
     def _new(self, transfer: NamedTransfer, renaming: Renaming) -> Renamed | None:
         key = (transfer.op, tuple(renaming.get(x, x) for row in transfer.names for x in row))
         if key not in self._renamed:
@@ -278,7 +296,7 @@ class RegisterSearch:
         for tile in tiles:
             total += self._tile_cost(tile, renaming)
         for transfer in transfers:
-            total += self._transfer_cost(transfer, renaming)
+            total += self._transfer_cost(transfer, renaming, counts_loads=not tiles)
         return total
 
     def _handed_over(self, tile: _Tile, renaming: Renaming) -> HandedOver | None:
@@ -334,25 +352,42 @@ class RegisterSearch:
             self._counted[key] = RenamingCost(cost.cycles, cost.instructions, single)
         return self._counted[key]
 
-    def _transfer_cost(self, transfer: NamedTransfer, renaming: Renaming) -> RenamingCost:
+    def _transfer_cost(
+        self, transfer: NamedTransfer, renaming: Renaming, *, counts_loads: bool
+    ) -> RenamingCost:
         layout = self._layout_of.get(transfer.op)
         dim = _row_dim(transfer)
         new = None if layout is None else self._new(transfer, renaming)
         if layout is None or dim is None or new is None:
             return NOTHING
-        key = (transfer.op, new)
+        key = (transfer.op, new, counts_loads)
         if key not in self._counted:
             iterations = executions_of(transfer.op)
             bits = element_bits(transfer.vector.type.element_type) or 0
             moved = moves(new.layout, new.order, dim, bits) * self.launch.waves
             blocks = 0 if self._tile_of(transfer) else self._transactions(transfer, new.layout)
+            loads = 0
+            if counts_loads and transfer.kind is AccessKind.READ:
+                loads = len(self._accesses(transfer, new.layout)) * self.launch.waves
             self._counted[key] = RenamingCost(
-                moves=moved * iterations, transactions=blocks * iterations
+                moves=moved * iterations,
+                transactions=blocks * iterations,
+                global_loads=loads * iterations,
             )
         return self._counted[key]
 
     def _transactions(self, transfer: NamedTransfer, layout: NestedLayout) -> int:
-        """Returns the blocks of global memory that a transfer touches.
+        """Returns the blocks of global memory that a transfer touches."""
+        size = (element_bits(transfer.memory.type.element_type) or 8) // 8
+        return sum(
+            transactions_of_runs(
+                self.policy.lds, each.elements * size, each.count * size, each.active
+            )
+            for each in self._accesses(transfer, layout)
+        )
+
+    def _accesses(self, transfer: NamedTransfer, layout: NestedLayout) -> tuple[LdsAccess, ...]:
+        """Returns the accesses of all waves to global memory by which a vector is transferred.
 
         Where the size of a dimension is not known, it is taken to be that of the vector: a larger
         one moves rows apart, for all renamings alike.
@@ -365,13 +400,7 @@ class RegisterSearch:
         tile = LdsTile(shape, element_bits(kind.element_type) or 8)
         part = TilePart(tile, transfer.memory_dims)
         width = self.launch.subgroup_size
-        found = layout.accesses(part, transfer.kind, threads=self.launch.threads, wave_size=width)
-        count = 0
-        for access in found:
-            size = access.count * tile.element_bits // 8
-            first = access.elements * tile.element_bits // 8
-            count += transactions_of_runs(self.policy.lds, first, size, access.active)
-        return count
+        return layout.accesses(part, transfer.kind, threads=self.launch.threads, wave_size=width)
 
 
 def _row_dim(transfer: NamedTransfer) -> int | None:

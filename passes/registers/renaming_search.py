@@ -32,6 +32,8 @@ class RenamingCost:
     moves: int = 0
     transactions: int = 0
     """Blocks of global memory that are touched."""
+    global_loads: int = 0
+    """Loads of operands that no tile holds."""
 
     def __add__(self, other: RenamingCost) -> RenamingCost:
         return RenamingCost(
@@ -40,16 +42,20 @@ class RenamingCost:
             self.lds_accesses + other.lds_accesses,
             self.moves + other.moves,
             self.transactions + other.transactions,
+            self.global_loads + other.global_loads,
         )
 
     @property
     def rank(self) -> tuple[int, int, int]:
         """Less is better; where all else is equal, one wide access is better than a pair."""
-        cost = self.lds_cycles + self.lds_instructions + self.moves + self.transactions
+        lds = self.lds_cycles + self.lds_instructions
+        cost = lds + self.moves + self.transactions + self.global_loads
         return cost, self.lds_cycles, self.lds_accesses
 
     def becomes(self, after: RenamingCost) -> str:
         """Returns what a renaming changes, in a few words."""
+        if self.global_loads:
+            return f"loads from global memory {self.global_loads} -> {after.global_loads}"
         return (
             f"LDS instructions {self.lds_instructions} -> {after.lds_instructions}, "
             f"LDS cycles {self.lds_cycles} -> {after.lds_cycles}"

@@ -33,7 +33,7 @@ An attention of another form than this is refused with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
@@ -80,6 +80,8 @@ _INSTRUCTIONS_HIGH = (1, 2)
 _KEY_STEPS = (16, 32, 64, 128)
 _LDS_SCORE_BYTES = 4
 """The bytes of an element from which on scores do not stay in registers."""
+_LOADED_BYTES = 16
+"""What a lane loads at once at most."""
 _TYPICAL_SIZE = 2048
 """What a size counts as that the program computes: the best tiles of long sequences change little
 with their lengths."""
@@ -273,6 +275,16 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         """Returns the columns of V and of the output."""
         return prod(self._extents(self.loops.columns))
 
+    def has_whole_rows(self, operand: int) -> bool:
+        """Returns whether a lane can load 16 bytes at any multiple of them in K or V."""
+        size = ir.ShapedType(self.operation.operands[operand].type).shape[-1]
+        return size > 0 and size * self.element_bytes % _LOADED_BYTES == 0
+
+    @property
+    def scores_lie_in_lds(self) -> bool:
+        """Returns whether scores go through the LDS from one contraction to the other."""
+        return self.element_bytes >= _LDS_SCORE_BYTES
+
     @property
     def handicap(self) -> float:
         """Returns what the time of its own tile counts."""
@@ -314,7 +326,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
     def enlarged(self, tile: AttentionTile) -> WarpTiledAttention:
         """Returns the attention with sizes that such tiles and the instructions divide."""
-        multiples = self.loops.row_tiles(self.extents, tile.rows, self._high)
+        multiples = self.loops.row_tiles(self.extents, tile.rows, self.high)
         multiples |= {self.loops.keys: tile.keys}
         if len(self.loops.columns) == 1:
             multiples |= {self.loops.columns[0]: tile.columns}
@@ -326,14 +338,14 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
     def _rows_of(self, tile: AttentionTile) -> LoopShare | None:
         """Returns what a tile has of the loops over rows; None if they do not divide into it."""
-        return LoopShare.of(self._extents(self.loops.rows), tile.rows, tile.warps, self._high)
+        return LoopShare.of(self._extents(self.loops.rows), tile.rows, tile.warps, self.high)
 
     def _columns_of(self, tile: AttentionTile) -> LoopShare | None:
         """Returns what a tile has of the loops over columns, which warps do not share."""
         return LoopShare.of(self._extents(self.loops.columns), tile.columns, 1, self.outputs[1])
 
     @property
-    def _high(self) -> int:
+    def high(self) -> int:
         """Returns the rows that both instructions divide into."""
         return max(self.scores[0], self.outputs[0])
 
@@ -342,7 +354,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         keys = {self.tile.keys, *(_KEY_STEPS if circumstances.other_order else ())}
         for warps, count, step in product(_WARPS, _INSTRUCTIONS_HIGH, sorted(keys)):
             if warps >= circumstances.processor.least_warps:
-                tile = AttentionTile(warps * self._high * count, self.columns, step, warps)
+                tile = AttentionTile(warps * self.high * count, self.columns, step, warps)
                 yield from self._ways(tile, circumstances)
 
     def _ways(self, tile: AttentionTile, circumstances: Circumstances) -> Iterator[AttentionTile]:
@@ -356,13 +368,14 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         if circumstances.ldmatrix:
             yield tile
             return
-        ahead = circumstances.prefetches and self.element_bytes < _LDS_SCORE_BYTES
+        ahead = circumstances.prefetches and not self.scores_lie_in_lds
         for stages in (1, 2) if ahead else (1,):
             yield replace(tile, stages=stages, staged_queries=False)
 
     def copied_bytes(self, tile: AttentionTile) -> int:
         """Returns the bytes of K and V that a step copies."""
-        return tile.keys * (self.head + tile.columns) * self.element_bytes
+        staged = self.head * tile.staged_keys + tile.columns * tile.staged_values
+        return tile.keys * staged * self.element_bytes
 
     def work(self, tile: AttentionTile, circumstances: Circumstances) -> TileWork:
         """Returns how much work a tile is."""
@@ -396,11 +409,12 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             REDUCTION: {loops.keys: tile.keys},
         }
         config, contractions = self._configurations()
-        if tile.staged_queries is not self.tile.staged_queries:
-            queries = (Q,) if tile.staged_queries else ()
-            config = config.with_entries(**promoting((*queries, K, V), context))
-            scores = contractions[SCORES].with_entries(**promoting((*queries, K), context))
-            contractions = {**contractions, SCORES: scores}
+        if (staged := _staged(tile)) != config.numbers(_PROMOTED):
+            config = config.with_entries(**promoting(staged, context))
+            contractions = {
+                name: each.with_entries(**promoting(_promoted(name, staged), context))
+                for name, each in contractions.items()
+            }
         decomposition = {
             name: ir.DictAttr.get(
                 {CONFIG: self._spread(contraction, warps).attribute(context)}, context
@@ -438,8 +452,13 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         return queries + self.copied_bytes(tile)
 
     def is_copied_evenly(self, tile: AttentionTile) -> bool:
-        """Returns whether the lanes of a workgroup can share the copies of Q, K and V evenly."""
-        copied = ((tile.rows, self.head), (tile.keys, self.head), (tile.keys, tile.columns))
+        """Returns whether the lanes of a workgroup can share the copies of operands evenly."""
+        shapes = {
+            Q: (tile.rows, self.head),
+            K: (tile.keys, self.head),
+            V: (tile.keys, tile.columns),
+        }
+        copied = (shapes[each] for each in _staged(tile))
         return share_evenly(copied, tile.warps * self.launch.warp_size)
 
     def _spread(self, contraction: LoweringConfig, warps: Mapping[int, int]) -> LoweringConfig:
@@ -447,6 +466,18 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         context = self.operation.context
         counts = tuple(warps.get(loop, 1) for loop in range(len(counts)))
         return contraction.with_entries(**{BASIS: basis_attribute(counts, order, context)})
+
+
+def _staged(tile: AttentionTile) -> tuple[int, ...]:
+    """Returns which of Q, K and V a tile stages in the LDS."""
+    staged = {Q: tile.staged_queries, K: tile.staged_keys, V: tile.staged_values}
+    return tuple(each for each, is_staged in staged.items() if is_staged)
+
+
+def _promoted(contraction: str, staged: Collection[int]) -> tuple[int, ...]:
+    """Returns which of its operands a contraction stages, where the attention stages these."""
+    operands = {SCORES: {Q: 0, K: 1}, OUTPUTS: {V: 1}}[contraction]
+    return tuple(number for each, number in operands.items() if each in staged)
 
 
 def only_attention(function: ir.Operation) -> ir.Operation | None:
@@ -542,8 +573,7 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
     ):
         raise Refusal("its loops are tiled otherwise than rows, columns and keys")
     contractions = contractions_of(operation)
-    promoted = {**PROMOTED_ALL, SCORES: tuple(each for each in (Q, K) if each in staged)}
-    warps = {_warps(each, promoted[name], loops) for name, each in contractions.items()}
+    warps = {_warps(each, _promoted(name, staged), loops) for name, each in contractions.items()}
     launch = WarpLaunch.of(function)
     if warps != {launch.warps}:
         raise Refusal("its products are not spread over all warps of the workgroup")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from math import lcm
 
@@ -29,10 +30,16 @@ from .attention_tiles import (
 from .tiled_operation import Circumstances
 
 _WARPS = (8, 4, 2, 1)
+_ALL_WARPS = range(8, 0, -1)
 _INSTRUCTIONS_HIGH = (1, 2)
 _KEY_STEPS = (128, 64, 32, 16)
+_FEW_KEYS = 256
+"""The most keys all of which each of several warps loads from memory."""
 _EQUAL_STEPS = 8
 """The most steps for which a step is tried that is that part of the keys."""
+_EQUAL_TIMES = 0.01
+"""By what part predicted times may differ that were not compared with measured ones, and count as
+equal: their error is ten times as large (`bench/results/timing_tiles.md`)."""
 _WIDER_COLUMNS = (16, 32)
 _DEEP = 32
 """The summed elements of the deeper of AMD's instructions with 16 rows and columns."""
@@ -77,7 +84,8 @@ def ranked_tilings(
             and each.is_copied_evenly(tile)
         ]
         if tiled:
-            return attention, sorted(tiled, key=lambda each: _cost(each, circumstances))
+            # Warps that only have rows beyond the end are no use.
+            return attention, _ranked(tiled, circumstances, -(-attention.rows // attention.high))
     raise Refusal("no tile of matrix instructions fits in the LDS and is copied evenly")
 
 
@@ -93,25 +101,85 @@ def _tiles(
     least = attention.of_whole_instructions().columns
     wider = _WIDER_COLUMNS if len(attention.loops.columns) == 1 else ()
     columns = sorted({least, *(-(-least // each) * each for each in wider)})
-    steps = [*_KEY_STEPS]
+    steps, all_warps = [*_KEY_STEPS], [*_WARPS]
     computed = attention.loops.keys in attention.computed
     if circumstances is not None and not computed:
         # Equal steps reach least beyond the end.
         counts = range(1, _EQUAL_STEPS + 1)
         steps += [-(-attention.keys // (count * deep)) * deep for count in counts]
+    if circumstances is not None and not circumstances.ldmatrix and not computed:
+        # So do other warps than powers of two. Their kernels ran on the emulator, which has AMD's
+        # chips alone.
+        all_warps = [*_ALL_WARPS]
     known = (keys for keys in dict.fromkeys(steps) if keys <= max(_KEY_STEPS))
-    for warps, count, keys, width in product(_WARPS, _INSTRUCTIONS_HIGH, known, columns):
+    for warps, count, keys, width in product(all_warps, _INSTRUCTIONS_HIGH, known, columns):
         if keys % deep == 0:
-            yield AttentionTile(warps * count * high, width, keys, warps)
+            tile = AttentionTile(warps * count * high, width, keys, warps)
+            yield _past_the_lds(tile, attention, circumstances)
 
 
-def _cost(attention: WarpTiledAttention, circumstances: Circumstances | None) -> tuple[float, ...]:
+def _past_the_lds(
+    tile: AttentionTile, attention: WarpTiledAttention, circumstances: Circumstances | None
+) -> AttentionTile:
+    """Returns a tile some of whose operands lanes load from memory, and not from the LDS.
+
+    Where lanes load their elements of an operand side by side, they can do so from memory, too. Q
+    is loaded once. With one warp, K and V are loaded once as well, and what they would take of the
+    LDS is saved. With more warps each of them loads all of K, for which the path to memory is too
+    narrow unless there are few keys, whose steps mostly wait for memory. By the model of
+    `emulator/timing/`, in f16 on gfx942: 4 rows of 128 and 4096 keys take 113 us with K and V in
+    the LDS, and 83 without; 64 rows of 64 and 197 keys take 10.5 us with K in the LDS, and 10.2
+    without; 64 rows of 72 and 1024 keys take 32.7 and 40.1 us.
+    """
+    if circumstances is None or circumstances.ldmatrix or attention.scores_lie_in_lds:
+        return tile
+    few_keys = attention.keys <= _FEW_KEYS and attention.loops.keys not in attention.computed
+    loads_keys = (tile.warps == 1 or few_keys) and attention.has_whole_rows(K)
+    loads_values = tile.warps == 1 and attention.has_whole_rows(V)
+    return replace(
+        tile,
+        staged_queries=False,
+        staged_keys=not loads_keys,
+        staged_values=not loads_values,
+    )
+
+
+def _ranked(
+    tiled: list[WarpTiledAttention], circumstances: Circumstances | None, busy_warps: int
+) -> list[WarpTiledAttention]:
+    """Returns an attention with all tiles, the best first.
+
+    It is that of the least predicted time. Where the predictions were not compared with measured
+    times, those of nearly the least time are equal, and the best has the fewest LDS cycles.
+
+    Args:
+        busy_warps: how many warps of a single workgroup would have rows.
+    """
+    costs = {id(each): _cost(each, circumstances, busy_warps) for each in tiled}
+    found = sorted(tiled, key=lambda each: costs[id(each)])
+    if circumstances is None or circumstances.processor.measured:
+        return found
+    most = costs[id(found[0])][0] * (1 + _EQUAL_TIMES)
+    near = [each for each in found if costs[id(each)][0] <= most]
+    near.sort(key=lambda each: _lds_cycles(each, circumstances))
+    return [*near, *found[len(near) :]]
+
+
+def _lds_cycles(attention: WarpTiledAttention, circumstances: Circumstances) -> float:
+    """Returns the LDS cycles of all workgroups."""
+    work = circumstances.work(attention, attention.tile)
+    return work.workgroups * work.steps * work.lds_cycles
+
+
+def _cost(
+    attention: WarpTiledAttention, circumstances: Circumstances | None, busy_warps: int
+) -> tuple[float, ...]:
     """Returns what is least of the best tile: the predicted time, and what is computed in vain."""
     tile = attention.tile
     time = 0.0
     if circumstances is not None:
         time = circumstances.time(circumstances.work(attention, tile))
-        if tile.warps < circumstances.processor.least_warps:
+        if tile.warps < min(circumstances.processor.least_warps, busy_warps):
             time = math.inf
     return time, attention.rows * attention.keys * tile.columns, -tile.warps, -tile.keys
 

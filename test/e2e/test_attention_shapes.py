@@ -8,8 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bankwise.bench.attention_shapes import Counts, ShapeRow, cases, round_shape
-from bankwise.bench.gpu.timed_sets import attentions_of_models, model_attention
+from bankwise.bench.attention_shapes import (
+    Counts,
+    ShapeRow,
+    cases,
+    least_computed,
+    round_shape,
+)
+from bankwise.bench.gpu.timed_sets import ModelAttention, attentions_of_models, model_attention
 from bankwise.bench.reference_attention import attention_rows
 from bankwise.emulator.counters import Counted
 
@@ -60,6 +66,20 @@ def test_sizes_of_round_shapes_are_the_next_multiples() -> None:
     assert near.sizes == {"b": 1, "h": 2, "g": 3, "m": 128, "n": 64, "k1": 128, "k2": 256}
     assert near.name == "128x128, 256 keys, 64 columns"
     assert round_shape(near).sizes == near.sizes
+
+
+@pytest.mark.parametrize(
+    ("attention", "floor"),
+    [
+        (model_attention(2, 64, 80), 1.0),
+        (model_attention(2, 77, 64), (80 / 77) ** 2),
+        (model_attention(2, 1, 128, keys=4096), 16.0),
+        # 3 heads of Q are rows of one head of K, and 75 columns are 80.
+        (model_attention(6, 2, 64, keys=32, columns=75, group=3), 16 / 6 * (64 + 80) / (64 + 75)),
+    ],
+)
+def test_the_floor_is_of_whole_instructions(attention: ModelAttention, floor: float) -> None:
+    assert least_computed(attention) == pytest.approx(floor)
 
 
 def test_counts_are_of_the_whole_grid_for_each_multiplication() -> None:

@@ -10,6 +10,7 @@ from bankwise.bench.program_families.attention import Attention
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.registers.rename_registers import RenameRegisters
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from bankwise.sweep.cases import target_flags
 
@@ -62,6 +63,37 @@ def test_odd_sizes_use_matrix_instructions(
     arch: str, sizes: tuple[int, int, int, int], dtype: str, mask: bool
 ) -> None:
     run_program(odd(*sizes, dtype, mask).program(), arch).assert_tiled(PASS)
+
+
+@pytest.mark.parametrize(
+    ("arch", "sizes", "dtype"),
+    [
+        ("gfx942", (4, 96, 64, 128), "f16"),
+        ("gfx942", (2, 70, 40, 72), "bf16"),
+        ("gfx950", (3, 129, 96, 64), "bf16"),
+    ],
+)
+def test_few_rows_are_one_warp_s_that_needs_no_lds(
+    arch: str, sizes: tuple[int, int, int, int], dtype: str
+) -> None:
+    """K is read as it lies in memory, and columns of V are renamed so that they are neighbours."""
+    ran = run_program(odd(*sizes, dtype, mask=False).program(), arch)
+    ran.assert_tiled(PASS)
+    assert ran.run.counters[Counted.LDS_CYCLES] == 0
+    assert ran.actions_of(RenameRegisters.name) == [Action.RENAME]
+    assert "1 warps, Q and K and V do not lie in the LDS" in str([*ran.log])
+
+
+def test_values_whose_rows_are_not_whole_vectors_go_by_way_of_the_lds() -> None:
+    ran = run_program(odd(4, 64, 64, 20, "f16", mask=False).program())
+    ran.assert_tiled(PASS)
+    assert "1 warps, Q and K do not lie in the LDS" in str([*ran.log])
+
+
+def test_warps_load_few_keys_themselves() -> None:
+    ran = run_program(odd(77, 77, 64, 64, "f16", mask=True).program())
+    ran.assert_tiled(PASS)
+    assert "80 keys a step, 4 warps, Q and K do not lie in the LDS" in str([*ran.log])
 
 
 def test_rows_of_one_element_keep_scalar_instructions() -> None:

@@ -45,7 +45,7 @@ func.func @sizes_of_no_tile() attributes {hal.executable.target = #hal.executabl
   %em = tensor.empty() : tensor<16x77xf32>
   %o = linalg.fill ins(%zero : f32) outs(%eo : tensor<16x77x72xf32>) -> tensor<16x77x72xf32>
   %m = linalg.fill ins(%zero : f32) outs(%em : tensor<16x77xf32>) -> tensor<16x77xf32>
-  // expected-remark @+1 {{tile of a workgroup: 32 rows x 72 columns, 32 keys a step, 2 warps, by matrix instructions in the place of scalar ones}}
+  // expected-remark @+1 {{tile of a workgroup: 32 rows x 72 columns, 48 keys a step, 2 warps, by matrix instructions in the place of scalar ones}}
   %r:3 = iree_linalg_ext.online_attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>]> {lowering_config = #iree_gpu.lowering_config<{partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 32]}>} ins(%q, %k, %v, %scale : tensor<16x77x72xf16>, tensor<16x70x72xf16>, tensor<16x70x72xf16>, f16) outs(%o, %m, %m : tensor<16x77x72xf32>, tensor<16x77xf32>, tensor<16x77xf32>) {
   ^bb0(%score: f32):
     iree_linalg_ext.yield %score : f32

@@ -208,6 +208,30 @@ def test_lanes_of_amd_load_a_head_of_instructions_that_pair_up(
     assert gathered.lds_cycles == whole.lds_cycles
 
 
+def test_operands_that_warps_load_themselves_take_no_lds() -> None:
+    """K is 64 x 128 elements of 16 bits, and V 64 x 80."""
+    shape = AttentionShape(8, 16, 1024, 128, 80, depth=16)
+    cut = AttentionTile(16, 80, 64, 1, staged_queries=False)
+
+    def work(**ways: bool) -> TileWork:
+        return attention_work(shape, replace(cut, **ways), CDNA3, (16, 16, 16))
+
+    staged, values = work(), work(staged_keys=False)
+    neither = work(staged_keys=False, staged_values=False)
+    keys_bytes, values_bytes = 64 * 128 * 2, 64 * 80 * 2
+    assert staged.lds_bytes == keys_bytes + values_bytes
+    assert (values.lds_bytes, neither.lds_bytes, neither.lds_cycles) == (values_bytes, 0, 0)
+    assert values.lds_cycles == staged.lds_cycles - 2 * keys_bytes / 128
+    assert (staged.memory_cycles, values.memory_cycles) == (0, keys_bytes / 64)
+    assert neither.memory_cycles == (keys_bytes + values_bytes) / 64
+    assert work(staged_keys=False).matrix_instructions == staged.matrix_instructions
+    assert math.isfinite(predicted_microseconds(neither, _known("gfx942")))
+    four = attention_work(
+        shape, replace(cut, rows=64, warps=4, staged_keys=False), CDNA3, (16, 16, 16)
+    )
+    assert four.memory_cycles == 4 * values.memory_cycles
+
+
 def test_what_does_not_fit_takes_forever() -> None:
     cut = AttentionTile(128, 256, 128, 8, slots=2)
     work = attention_work(AttentionShape(4, 2048, 2048, 256, 256), cut, SM80)
@@ -235,9 +259,13 @@ def test_chips() -> None:
         registers=st.floats(16, 400),
         lds_bytes=st.integers(0, 100_000),
         slots=st.sampled_from([1, 2]),
+        memory_cycles=st.floats(0, 5000),
     ),
     st.sampled_from(
-        ["workgroups", "steps", "matrix_instructions", "lds_cycles", "instructions", "copies"]
+        [
+            *("workgroups", "steps", "matrix_instructions", "lds_cycles", "instructions"),
+            *("copies", "memory_cycles"),
+        ]
     ),
 )
 def test_more_work_takes_no_less_time(work: TileWork, what: str) -> None:

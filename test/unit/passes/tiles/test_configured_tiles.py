@@ -87,6 +87,34 @@ def test_an_attention_s_tile_is_what_was_written(
         assert str(parsed) == before
 
 
+@pytest.mark.parametrize(
+    ("ways", "promoted", "scores", "outputs"),
+    [
+        ({"staged_keys": False}, "[0, 2]", "[0]", "[1]"),
+        ({"staged_queries": False, "staged_keys": False}, "[2]", "[]", "[1]"),
+        (
+            {"staged_queries": False, "staged_keys": False, "staged_values": False},
+            *("[]", "[]", "[]"),
+        ),
+    ],
+)
+def test_operands_need_not_be_staged(
+    ways: dict[str, bool], promoted: str, scores: str, outputs: str
+) -> None:
+    parsed = parse(AttentionIr().text())
+    attention = attention_in(parsed.function)
+    tile = AttentionTile(64, 64, 64, 4, **ways)
+    written = attention.attributes(tile)
+    assert f"promote_operands = {promoted}," in str(written["lowering_config"])
+    for name, expected in (("qk_attrs", scores), ("pv_attrs", outputs)):
+        contraction = str(written["decomposition_config"][name])
+        assert f"promote_operands = {expected}," in contraction
+    sizes = [64 * attention.head, 64 * attention.head, 64 * 64]
+    kept = [f"staged_{each}" not in ways for each in ("queries", "keys", "values")]
+    staged = sum(size for size, is_kept in zip(sizes, kept, strict=True) if is_kept)
+    assert attention.staged_bytes(tile) == 2 * staged
+
+
 @given(WARPS, WARPS, st.sampled_from((1, 2)), st.sampled_from((1, 4)), st.sampled_from((16, 64)))
 def test_a_matmul_s_tile_is_what_was_written(down: int, across: int, m: int, n: int, step: int):
     parsed = parse(MatmulIr().text())
