@@ -39,6 +39,7 @@ from ...dialect_utils.memory.memref_types import (
     whole_element_bits,
 )
 from ...dialect_utils.operations import operands_with, redirect
+from ...dialect_utils.swizzle_hint import ARRANGED
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from ..swizzles.hint_emission import emit_hints
@@ -101,6 +102,7 @@ class ArrangeOperands(FunctionPass):
         if tile.columns > tile.width:
             allocation, memory = _in_blocks(allocation, tile, uses)
         emit_hints(memory, [tile.swizzle])
+        allocation.attributes[ARRANGED] = ir.UnitAttr.get(function.context)
         mark_hints(function)
         reason = f"a descriptor of wgmma has its rows in the {tile.mode}"
         blocks = tile.columns // tile.width

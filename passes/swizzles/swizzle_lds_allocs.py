@@ -75,7 +75,7 @@ from ...dialect_utils.memory.lds_ops import (
 )
 from ...dialect_utils.memory.memref_types import check_flat, type_of
 from ...dialect_utils.operations import defining_operation
-from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, Chain, is_hint
+from ...dialect_utils.swizzle_hint import ARRANGED, STOWED_SWIZZLE, Chain, is_hint
 from ..base import PassContext
 from ..decisions import LayoutRound
 from ..layout_policy import KnownTile, LayoutPolicy
@@ -247,6 +247,9 @@ class _Planner:
             if reason is not None:
                 raise Refusal(f"{_HINTED}: {reason}")
             accesses = behind_swizzles(standing, tile, accesses)
+        if ARRANGED in group.allocations[0].attributes:
+            left = layout_conflicts(self.policy.lds, tile, PlainLayout(), accesses)
+            return SwizzlePlan.kept(_ARRANGED, lds_bytes, left)
         try:
             known_tile = KnownTile(
                 tile,
@@ -309,6 +312,7 @@ def _with_shared_addresses(
 
 
 _HINTED = "it has a swizzle hint already"
+_ARRANGED = "it has the layout of descriptors"
 
 
 def _standing_chain(allocation: ir.Operation) -> Chain:

@@ -18,6 +18,7 @@ from bankwise.dialect_utils.operations import operations_in
 from bankwise.dialect_utils.swizzle_hint import is_hint
 from bankwise.passes.fragments.arrange_operands import ArrangeOperands
 from bankwise.passes.fragments.described_operands import element_of
+from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 
 from ...functions import (
     HERE,
@@ -94,6 +95,23 @@ def test_accesses_follow_their_elements(text: str) -> None:
     for name in ("vector.store", "nvgpu.ldmatrix"):
         moved = arranged.swizzle.apply(elements(after, name))
         assert (moved == arranged.place(elements(before, name))).all()
+
+
+def test_no_other_swizzle_comes_on_top() -> None:
+    """Stores to columns in blocks of 64 bytes conflict, and the layout stays all the same."""
+    text = edited(
+        K_MAJOR,
+        ("(t floordiv 16)", "(t floordiv 12)"),
+        ("(t mod 16 * 8)", "(t mod 12 * 8)"),
+        ("* 8 + 64)", "* 8 + 32)"),
+    ).replace("64x128xf16", "64x96xf16")
+    parsed = parse(text)
+    run(parsed, ArrangeOperands(), target=TARGET)
+    arranged = str(parsed)
+    assert "xor_shuffle<32, 8, 64, 1>" in arranged
+    said = run(parsed, SwizzleLdsAllocs(), target=TARGET).said
+    assert any("it has the layout of descriptors" in str(each) for each in said)
+    assert str(parsed) == arranged
 
 
 @pytest.mark.parametrize(
