@@ -15,7 +15,7 @@ Each of them is proven from the final addresses, whatever has laid out the tile.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -117,14 +117,18 @@ class DescriptorProver:
             raise Refusal(f"not all warps may take part: {refusal.reason}") from refusal
         self._together.add(operation.block)
 
-    def check_written_before_barrier(self, matrices: Matrices) -> None:
-        """Makes sure that all warps meet at a barrier between a write to the tile and these reads.
+    def check_written_before_barrier(self, loads: Iterable[ir.Operation]) -> None:
+        """Makes sure that all warps meet at a barrier between a write to a tile and reads of it.
+
+        Args:
+            loads: reads of one segment in which nothing writes, in their order. So the last one of
+                each tile stands for all.
 
         Raises:
             Refusal: they may not.
         """
-        for load in dict.fromkeys(matrix.load for matrix in matrices):
-            allocation = lds_allocation_of(load.operands[0])
+        last = {lds_allocation_of(load.operands[0]): load for load in loads}
+        for allocation, load in last.items():
             if allocation is None:
                 raise Refusal("what it reads may be one of several allocations")
             between = [inner for each in _behind_barriers(load) for inner in operations_in(each)]

@@ -150,9 +150,12 @@ class GroupPlanner:
         self._check_registers(contractions, len(factors) - len(stored))
         self.prover.check_together(contractions[0])
         found: list[WgmmaGroup] = []
+        matrices = {each: self._matrices(each, inside) for each in contractions}
+        loads = {matrix.load for each in matrices.values() for matrix in each}
+        self.prover.check_written_before_barrier(each for each in order.segment if each in loads)
         for members in by_factor.values():
             element = _element_of(members[0])
-            operands = [self._matrices(each, inside) for each in members]
+            operands = [matrices[each] for each in members]
             for run in self.prover.runs(operands):
                 contracted = tuple(members[tile] for tile in run.tiles)
                 loop = loops[members[0].operands[_A]]
@@ -182,7 +185,7 @@ class GroupPlanner:
         """Returns the matrices of B.
 
         Raises:
-            Refusal: there are none, or the LDS may be written before the contraction.
+            Refusal: there are none, or something may be written between them and the contraction.
         """
         matrices = self.operands.of(contraction.operands[_B])
         if matrices is None:
@@ -190,7 +193,6 @@ class GroupPlanner:
         if any(each.load not in inside for each in matrices):
             raise Refusal("a store, a barrier or a branch may come between the reads and them")
         self.prover.check_buffer(matrices[0].load.operands[0])
-        self.prover.check_written_before_barrier(matrices)
         return matrices
 
 
