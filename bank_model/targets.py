@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from types import MappingProxyType
@@ -114,6 +114,8 @@ class Processor:
         max_warps: the most warps on a multiprocessor.
         matrix_cycles: the cycles that a matrix instruction takes of a multiprocessor's matrix
             units.
+        described_cycles: the same where descriptors give the operands, as for `wgmma`; 0 where
+            there are no descriptors.
         least_warps: the fewest warps of a workgroup that are proposed.
         issue_cycles: the cycles that another instruction takes of one of the 4 schedulers.
         fma_cycles: the cycles of a multiprocessor that a warp's f32 multiply-add takes; 0 where
@@ -156,6 +158,7 @@ class Processor:
     latency_norm: float = 2.0
     clock_per_matrix: float = 0.0
     operand_registers: float = 0.0
+    described_cycles: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -598,7 +601,8 @@ def _all_targets() -> Mapping[str, Target]:
         _nvidia(86, 99, _nvidia_processor(84, 100, 48, 696)),
         _nvidia(87, 163),
         _nvidia(89, 99, _nvidia_processor(142, 100, 48, 864)),
-        *(_nvidia(90, 227, h200, variant=each, iree_knows=False) for each in ("", "a")),
+        _nvidia(90, 227, h200, iree_knows=False),
+        _nvidia(90, 227, replace(h200, described_cycles=1.0), variant="a", iree_knows=False),
         *(_nvidia(capability, 99) for capability in (120, 121)),
     )
     return MappingProxyType({t.arch: t for t in targets})

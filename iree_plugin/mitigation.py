@@ -23,7 +23,9 @@ from ..passes.base import FunctionPass
 from ..passes.contractions.rename_contractions import RenameContractions
 from ..passes.contractions.transpose_bytes import TransposeBytes
 from ..passes.contractions.unroll_private_loops import UnrollPrivateLoops
+from ..passes.fragments.arrange_operands import ArrangeOperands
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
+from ..passes.fragments.form_wgmma import FormWgmma
 from ..passes.fragments.multiply_integers import MultiplyIntegers
 from ..passes.fragments.order_contractions import OrderContractions
 from ..passes.fragments.order_fragments import OrderFragments
@@ -31,10 +33,12 @@ from ..passes.fragments.order_scaled_operands import OrderScaledOperands
 from ..passes.fragments.reload_operands import ReloadOperands
 from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
+from ..passes.overlap.hold_workgroups import HoldWorkgroups
 from ..passes.overlap.load_ahead import LoadAhead
 from ..passes.overlap.load_operands_ahead import LoadOperandsAhead
 from ..passes.overlap.mix_exponentials import MixExponentials
 from ..passes.overlap.overlap_copies import OverlapCopies
+from ..passes.overlap.share_lds import ShareLds
 from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from ..passes.registers.defer_lane_sums import DeferLaneSums
@@ -276,6 +280,7 @@ def _swizzled(place: Place, options: Options = _padding, **when: Any) -> tuple[S
 
 
 _BY_LANES = {"by_lanes": True}
+_CHOSEN = {"chosen_only": True}
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
 _START = Place(_BEFORE, TILING)
 _DISTRIBUTED_START = Place(_BEFORE, TILING, _VECTOR_DISTRIBUTE)
@@ -349,6 +354,8 @@ STEPS: tuple[Step, ...] = (
     Step(_STOCK_PAD, None, since="exact", by_mma_sync=True),
     # Operands of `mma.sync` are read by `ldmatrix`, which gives each lane what it needs.
     Step(_FLAT, FormLdmatrix, since="exact", by_mma_sync=True),
+    # The matrix units of Hopper read some tiles themselves, in layouts of their own.
+    Step(_FLAT, ArrangeOperands, _CHOSEN, since="exact", by_mma_sync=True),
     *_swizzled(_FLAT, since="exact", by_mma_sync=True),
     Step(_FLAT, PadUnhintedAllocs, {}, _AUTO, since="exact", by_mma_sync=True, stock_pads=True),
     Step(_FLAT, WarnUnhintedAllocs, {}, _SWIZZLE, since="exact", by_mma_sync=True),
@@ -370,6 +377,9 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, AlignLdsAccesses, mitigations=_SWIZZLING | _PAD),
     Step(_RESOLVED, OverlapCopies, since="exact"),
     Step(_RESOLVED, LoadAhead, since="exact", by_mma_sync=True),
+    Step(_RESOLVED, FormWgmma, _CHOSEN, since="exact", by_mma_sync=True),
+    Step(_RESOLVED, ShareLds, since="exact", by_mma_sync=True),
+    Step(_RESOLVED, HoldWorkgroups, since="exact", by_mma_sync=True),
     Step(_RESOLVED, LoadOperandsAhead, since="exact", by_mma_sync=True),
     Step(_RESOLVED, ReloadOperands, since="exact"),
     Step(_RESOLVED, OrderContractions, since="exact"),

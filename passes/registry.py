@@ -23,6 +23,7 @@ from .fragments.order_scaled_operands import OrderScaledOperands
 from .fragments.reload_operands import ReloadOperands
 from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
+from .overlap.hold_workgroups import HoldWorkgroups
 from .overlap.load_ahead import LoadAhead
 from .overlap.load_operands_ahead import LoadOperandsAhead
 from .overlap.mix_exponentials import MixExponentials
@@ -101,6 +102,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     LoadAhead,
     FormWgmma,
     ShareLds,
+    HoldWorkgroups,
     LoadOperandsAhead,
     ReloadOperands,
     OrderContractions,

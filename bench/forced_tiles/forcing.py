@@ -13,7 +13,9 @@ from typing import ClassVar
 from iree.compiler import ir
 from iree.compiler.api import Session
 
+from ...dialect_utils.described_tiles import note_described_tile
 from ...dialect_utils.diagnostics import PassFailure, Refusal
+from ...dialect_utils.gpu_target import chip_of
 from ...iree_plugin.compile import compile, open_source, settings_of
 from ...iree_plugin.compile_settings import Mode
 from ...iree_plugin.mitigation import mitigation_edits
@@ -48,6 +50,9 @@ class ForceTile(FunctionPass):
         """Configures `function`, or notes why not."""
         try:
             _force(function.operation, self.tile)
+            chip = chip_of(function.operation, context.test_target)
+            if chip is not None and chip.descriptor_tiles:
+                note_described_tile(function.operation)
         except Refusal as refusal:
             self.refusals.append(refusal.reason)
 

@@ -52,19 +52,25 @@ _MOVED = frozenset({"vector.load", "vector.store", "memref.load", "memref.store"
 
 @dataclass(frozen=True)
 class ArrangeOperands(FunctionPass):
-    """Gives tiles that `wgmma` can read the layout of its descriptors."""
+    """Gives tiles that `wgmma` can read the layout of its descriptors.
+
+    Attributes:
+        chosen_only: leave functions alone whose tile was not chosen for `wgmma`.
+    """
 
     name: ClassVar[str] = "bankwise-arrange-operands"
     summary: ClassVar[str] = "lay out tiles as the descriptors of wgmma have them"
 
+    chosen_only: bool = False
+
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` multiplies matrices on a GPU whose units read tiles."""
-        return may_form_groups(function, None)
+        return may_form_groups(function, None, chosen_only=self.chosen_only)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Arranges the tiles for which it is proven; never fails."""
         function = function.operation
-        if not may_form_groups(function, context.test_target):
+        if not may_form_groups(function, context.test_target, chosen_only=self.chosen_only):
             return
         with function.context:
             tiles = {

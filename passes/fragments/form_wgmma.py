@@ -35,6 +35,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.described_tiles import forget_described_tile, has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_cloner import THREAD_ID
 from ...dialect_utils.loops import IF, YIELD
@@ -56,19 +57,31 @@ _PROXY_FENCE = "fence.proxy.async.shared::cta;"
 
 @dataclass(frozen=True)
 class FormWgmma(FunctionPass):
-    """Replaces groups of `nvgpu.mma.sync` by `wgmma.mma_async`."""
+    """Replaces groups of `nvgpu.mma.sync` by `wgmma.mma_async`.
+
+    Attributes:
+        chosen_only: leave functions alone whose tile was not chosen for `wgmma`.
+    """
 
     name: ClassVar[str] = "bankwise-form-wgmma"
     summary: ClassVar[str] = "multiply by wgmma, which reads swizzled tiles from the LDS itself"
 
+    chosen_only: bool = False
+
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` multiplies matrices on a GPU whose units read tiles."""
-        return may_form_groups(function, None)
+        """Returns whether `function` multiplies matrices on a GPU whose units read tiles.
+
+        A note on its tile is forgotten, too.
+        """
+        may_form = may_form_groups(function, None, chosen_only=self.chosen_only)
+        return may_form or has_described_tile(function)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the contractions for which it is proven; never fails."""
         function = function.operation
-        if not may_form_groups(function, context.test_target):
+        may_form = may_form_groups(function, context.test_target, chosen_only=self.chosen_only)
+        forget_described_tile(function)
+        if not may_form:
             return
         with function.context:
             try:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 
 from ...bank_model.descriptor_tiles import ArrangedTile
+from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of, lds_limit, lds_model
 from ...dialect_utils.index.index_bits import IndexBits
@@ -213,7 +214,17 @@ def _element_of(contraction: ir.Operation) -> str:
     return a
 
 
-def may_form_groups(function: ir.Operation, test_target: str | None) -> bool:
-    """Returns whether a function multiplies matrices on a GPU whose units read tiles."""
+def may_form_groups(function: ir.Operation, test_target: str | None, *, chosen_only: bool) -> bool:
+    """Returns whether a function multiplies matrices on a GPU whose units read tiles.
+
+    Args:
+        chosen_only: whether its tile must have been chosen for that.
+    """
     chip = chip_of(function, test_target)
-    return chip is not None and chip.descriptor_tiles and bool(operations_in(function, MMA))
+    if (
+        chip is None
+        or not chip.descriptor_tiles
+        or (chosen_only and not has_described_tile(function))
+    ):
+        return False
+    return bool(operations_in(function, MMA))

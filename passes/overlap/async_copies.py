@@ -98,10 +98,12 @@ class AsyncCopies:
 
     Attributes:
         slots: how many iterations' tiles the LDS holds, at least 2.
+        early: whether the first copies may be issued before what stands in front of the loop.
     """
 
     loop: StagingLoop
     slots: int
+    early: bool = True
 
     def carry_out(self) -> None:
         """Makes the copies asynchronous."""
@@ -143,7 +145,7 @@ class AsyncCopies:
         """
         copies = (copy for tile in self.loop.tiles for copy in tile.copies)
         whole = all(copy.bytes == _WHOLE_CACHE_LINES for copy in copies)
-        return whole and not self.loop.is_repeated
+        return self.early and whole and not self.loop.is_repeated
 
     def _issue_first(self, at: Builder, iteration: int, memrefs: Sequence[ir.Value]) -> None:
         """Emits the copies of an iteration before the loop."""

@@ -33,6 +33,7 @@ from iree.compiler import ir
 
 from ...bank_model.tile_cost import MULTIPLY_ADDS, rotating_slots
 from ...dialect_utils.copy_slots import has_noted_slots, noted_slots
+from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.gpu_target import chip_of, lds_limit, lds_model
@@ -125,7 +126,8 @@ class OverlapCopies(FunctionPass):
             )
             text = f"{shown_type(kind)} gets {slots} slots ({before} -> {after} bytes): {reason}"
             context.sink.remark(tile.allocation.location, text)
-        AsyncCopies(loop, slots).carry_out()
+        # What is read before a loop of `wgmma` shall lie where the copies go (`share_lds.py`).
+        AsyncCopies(loop, slots, early=not has_described_tile(function)).carry_out()
 
     def _slots(
         self,

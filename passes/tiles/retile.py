@@ -37,6 +37,7 @@ from iree.compiler import ir
 
 from ...bank_model.tile_cost import AttentionTile
 from ...dialect_utils import carried_integers
+from ...dialect_utils.described_tiles import note_described_tile
 from ...dialect_utils.diagnostics import PassFailure, Refusal, SourceLocation
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
 from ...dialect_utils.memory.barrier_order import check_barriers
@@ -133,6 +134,8 @@ class Retile(FunctionPass):
             objection = f"{doubt}; {_FLAG} takes it anyway"
         elif choice.gains:
             objection = context.users_configuration()
+        if choice.described and not objection:
+            note_described_tile(function)
         if choice.gains:
             self._replace(function, choice, objection, context)
         else:

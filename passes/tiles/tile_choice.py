@@ -45,6 +45,7 @@ class TileChoice(Generic[Tile]):
         best: the tile that takes the least time; the operation's own if no other saves enough.
         stock_time, best_time: in microseconds; infinite for a tile that does not fit the GPU.
         limit: what the time of `best` depends on the most.
+        described: whether descriptors give the operands of `best` to the matrix units.
     """
 
     tiled: TiledOperation[Tile]
@@ -52,6 +53,7 @@ class TileChoice(Generic[Tile]):
     stock_time: float
     best_time: float
     limit: str
+    described: bool = False
 
     @property
     def gains(self) -> bool:
@@ -89,8 +91,9 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
         time = circumstances.time(circumstances.work(tiled, tile))
         if time <= least:
             best, best_time, least = tile, time, time
-    limit = _limit(circumstances.work(tiled, best), circumstances)
-    return TileChoice(tiled, best, stock_time, best_time, limit)
+    work = circumstances.work(tiled, best)
+    limit = _limit(work, circumstances)
+    return TileChoice(tiled, best, stock_time, best_time, limit, work.described)
 
 
 def tile_time(

@@ -24,6 +24,8 @@ from ...bank_model.tile_cost import (
     MatmulTile,
     ScalarTile,
     TileWork,
+    concurrent_workgroups,
+    described_slots,
     predicted_microseconds,
     slot_counts,
 )
@@ -126,7 +128,11 @@ class Circumstances:
         """Returns a tile with each number of slots that is compared, the usual one first."""
         if not self.overlap or tile.slots > 1:
             return [tile]
-        counts = slot_counts(tiled.work(tile, self), tiled.copied_bytes(tile), self.lds_bytes)
+        work, copied = tiled.work(tile, self), tiled.copied_bytes(tile)
+        counts = slot_counts(work, copied, self.lds_bytes)
+        if counts[0] > 1 and work.described and work.result_bytes:
+            held = concurrent_workgroups(replace(work, lds_bytes=0), self.processor)
+            counts = (described_slots(work.steps, copied, held, self.processor),)
         return [replace(tile, slots=slots) for slots in counts]
 
     def work(self, tiled: TiledOperation[Tile], tile: Tile) -> TileWork:

@@ -52,13 +52,52 @@ def without_target(code: str) -> str:
 @pytest.mark.parametrize("mode", ["stock", "auto/layout", "auto/exact", "auto/fast"])
 def test_the_code_is_that_for_sm_80_but_for_its_target(source: str, mode: str) -> None:
     old = ptx(source, "sm_80", mode, PTX_OF_SM_90)
-    for name, arch in (("sm_90", "sm_90"), ("h200", "sm_90a")):
+    targets = {"sm_90": "sm_90", "h200": "sm_90a"}
+    if mode in ("auto/exact", "auto/fast"):
+        # It may multiply by `wgmma` in other tiles.
+        del targets["h200"]
+    for name, arch in targets.items():
         new = ptx(source, name, mode)
         assert re.findall(r"(?m)^\.(version .*|target .*)$", new) == [
             "version 8.4",
             f"target {arch}",
         ]
         assert without_target(new) == without_target(old)
+
+
+@pytest.mark.parametrize(
+    ("source", "mode"),
+    [
+        (Attention(8, 1024, 64, "f16").source(), "auto/fast"),
+        (Matmul(1024, 1024, 1024, "f16").source(), "auto/exact"),
+    ],
+    ids=["attention", "matmul"],
+)
+def test_only_code_for_sm_90a_multiplies_by_wgmma(source: str, mode: str) -> None:
+    described = {name: ptx(source, name, mode) for name in ("sm_80", "sm_90", "sm_90a")}
+    for name, code in described.items():
+        assert ("wgmma.mma_async" in code) is (name == "sm_90a")
+        assert ("mma.sync" in code) is (name != "sm_90a")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        Matmul(1024, 1024, 1024, "i8", transposed=True).source(),
+        # Its tiles are enlarged, of which no time with `wgmma` is known to be shorter.
+        Matmul(1000, 1000, 1000, "f16").source(),
+    ],
+    ids=["integers", "enlarged"],
+)
+def test_other_products_stay_mma_sync(source: str) -> None:
+    code = ptx(source, "sm_90a", "auto/exact")
+    assert "wgmma" not in code and "mma.sync" in code
+
+
+def test_wgmma_needs_a_chosen_tile() -> None:
+    source = Matmul(1024, 1024, 1024, "f16").source()
+    code = ptx(source, "sm_90a", "auto/exact/off")
+    assert "wgmma" not in code and "mma.sync" in code
 
 
 def test_maxima_keep_nans() -> None:

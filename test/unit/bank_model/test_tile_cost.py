@@ -19,6 +19,7 @@ from bankwise.bank_model.tile_cost import (
     TileWork,
     attention_work,
     concurrent_workgroups,
+    described_slots,
     matmul_work,
     predicted_microseconds,
     rotating_slots,
@@ -33,7 +34,7 @@ def _known(arch: str) -> Processor:
     return processor
 
 
-SM80, CDNA3 = _known("sm_80"), _known("gfx942")
+SM80, SM90A, CDNA3 = _known("sm_80"), _known("sm_90a"), _known("gfx942")
 
 ATTENTIONS = [
     # Shape, rows, keys per step, warps; microseconds on an H200 by ncu.
@@ -121,6 +122,91 @@ def test_matmuls_take_as_long_as_measured(
 ) -> None:
     work = matmul_work(shape, MatmulTile(*tile), SM80)
     assert predicted_microseconds(work, SM80) == pytest.approx(measured, rel=0.16)
+
+
+DESCRIBED_ATTENTIONS = [
+    # Shape, rows, keys per step, warps, slots; code for sm_90a.
+    ((16, 4096, 4096, 128, 128), (64, 64, 4, 2), 352.3),
+    ((16, 4096, 4096, 128, 128), (128, 64, 8, 2), 328.6),
+    ((16, 4096, 4096, 128, 128), (128, 128, 8, 2), 364.8),
+    ((64, 2048, 2048, 64, 64), (64, 128, 4, 2), 207.4),
+    ((4, 2048, 2048, 256, 256), (64, 64, 4, 2), 57.7),
+    ((1, 16384, 16384, 128, 128), (64, 64, 4, 2), 334.6),
+    ((32, 1024, 1024, 128, 128), (64, 64, 4, 2), 57.8),
+]
+DESCRIBED_MATMULS = [
+    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 2), 344.3),
+    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 3), 315.2),
+    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 4), 377.7),
+    ((4096, 4096, 4096), (128, 256, 64, 8, 1, 4), 312.7),
+    ((4096, 4096, 4096), (64, 256, 64, 4, 1, 2), 336.5),
+    ((2048, 2048, 2048), (128, 128, 64, 4, 1, 2), 46.9),
+    ((4096, 11008, 4096), (128, 256, 64, 8, 1, 2), 1029.8),
+]
+
+
+@pytest.mark.parametrize(("shape", "tile", "measured"), DESCRIBED_ATTENTIONS)
+def test_attentions_whose_operands_are_described_take_as_long_as_measured(
+    shape: tuple[int, int, int, int, int], tile: tuple[int, int, int, int], measured: float
+) -> None:
+    cut = AttentionTile(tile[0], shape[4], *tile[1:])
+    work = attention_work(AttentionShape(*shape), cut, SM90A)
+    assert work.described
+    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+
+
+@pytest.mark.parametrize(("shape", "tile", "measured"), DESCRIBED_MATMULS)
+def test_matmuls_whose_operands_are_described_take_as_long_as_measured(
+    shape: tuple[int, int, int], tile: tuple[int, int, int, int, int, int], measured: float
+) -> None:
+    work = matmul_work(shape, MatmulTile(*tile), SM90A)
+    assert work.described
+    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+
+
+def test_what_a_warpgroup_reads_of_an_attention() -> None:
+    shape, cut = AttentionShape(16, 4096, 4096, 128, 128), AttentionTile(128, 128, 64, 8, slots=2)
+    copied, queries = 64 * (128 + 128) * 2, 128 * 128 * 2
+    work = attention_work(shape, cut, SM90A)
+    # Each of two warpgroups reads K and V once, and its own half of Q; copies write K and V.
+    assert work.lds_cycles == (2 * copied + queries + copied) / 128
+    loaded = attention_work(shape, cut, SM80)
+    assert loaded.lds_cycles == (8 * copied + copied) / 128
+    assert loaded.instructions - work.instructions == copied / 16 / 32
+
+
+@pytest.mark.parametrize(
+    ("changed", "cut"),
+    [
+        ({}, AttentionTile(32, 128, 64, 2)),
+        ({}, AttentionTile(64, 128, 64, 4, slots=7)),
+        ({"element_bytes": 1}, AttentionTile(64, 128, 64, 4)),
+        ({"head": 72}, AttentionTile(64, 128, 64, 4)),
+    ],
+    ids=["two warps", "no room for Q", "bytes", "half an instruction"],
+)
+def test_warps_load_what_no_descriptor_gives(changed: dict[str, int], cut: AttentionTile) -> None:
+    shape = replace(AttentionShape(16, 4096, 4096, 128, 128), **changed)
+    assert attention_work(shape, cut, SM90A) == attention_work(shape, cut, SM80)
+
+
+def test_descriptors_give_b_where_all_warps_stand_below_each_other() -> None:
+    shape = (4096, 4096, 4096)
+    work = matmul_work(shape, MatmulTile(128, 256, 64, 8, 1), SM90A)
+    a, b = 128 * 64 * 2, 256 * 64 * 2
+    assert work.lds_cycles == (a + 2 * b + a + b) / 128
+    for tile in (MatmulTile(128, 256, 64, 4, 2), MatmulTile(128, 256, 64, 2, 2)):
+        assert matmul_work(shape, tile, SM90A) == matmul_work(shape, tile, SM80)
+
+
+@pytest.mark.parametrize(
+    ("steps", "copied_kib", "held", "slots"),
+    [(64, 32, 2, 3), (64, 48, 1, 4), (2, 32, 2, 2), (None, 16, 1, 4), (64, 96, 2, 2)],
+)
+def test_slots_of_matmuls_with_descriptors(
+    steps: int | None, copied_kib: int, held: int, slots: int
+) -> None:
+    assert described_slots(steps, copied_kib << 10, held, SM90A) == slots
 
 
 BATCHED = [
@@ -241,7 +327,9 @@ def test_what_does_not_fit_takes_forever() -> None:
 
 def test_chips() -> None:
     assert target("gfx90a").processor is None
-    assert SM80 == _known("sm_90") == _known("sm_90a") and SM80.measured
+    assert _known("sm_90") == SM80 and SM80.measured
+    # Only code for sm_90a can have `wgmma`.
+    assert replace(SM80, described_cycles=1.0) == SM90A
     for arch in ("sm_86", "sm_89", "gfx942", "gfx950"):
         assert not _known(arch).measured
 

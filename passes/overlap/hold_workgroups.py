@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-hold-workgroups`: ptxas gives lanes few enough registers for several workgroups.
+
+    func.func @attention(...)      ->      func.func @attention(...) attributes {
+                                               nvvm.minctasm = 2 : i32}
+
+Where operands are read by descriptors, few registers hold operands, and one workgroup's matrix
+instructions run while another one waits or computes exponentials. How many a multiprocessor holds
+may then hang on a few registers, which ptxas takes although it can do without them. f16 attention
+16x4096x128, 128 rows, 64 keys, 8 warps on an H200: with 153 registers one workgroup fits, and the
+kernel takes 386 us; with 128 two fit, 10 registers are spilled, and it takes 329 us.
+
+As many workgroups are asked for as the LDS holds, if the values of the loop fit the registers then,
+but for a few. Only loops with exponentials are looked at: a matmul of 128 x 128 with 4 warps
+takes 220 registers where such a count gives 145. With more values than that, ptxas spills what
+`wgmma` adds to and lets each of them wait: 64x2048x64 with 128 keys a step took 347 us then, and
+207 us without.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...bank_model.tile_cost import SAVED_REGISTERS
+from ...dialect_utils.gpu_target import chip_of, launch_of
+from ...dialect_utils.loops import FOR
+from ...dialect_utils.memory.flow import lds_allocations
+from ...dialect_utils.memory.lds_ops import ADDRESS
+from ...dialect_utils.memory.memref_types import lds_bytes, type_of
+from ...dialect_utils.operations import operations_in
+from ..base import FunctionPass, PassContext
+from ..fragments.live_registers import LoopRegisters, lane_registers
+
+_EXP2 = "math.exp2"
+WORKGROUPS = "nvvm.minctasm"
+"""The attribute of a function that becomes `.minnctapersm` of PTX."""
+
+
+@dataclass(frozen=True)
+class HoldWorkgroups(FunctionPass):
+    """Asks for as many workgroups on a multiprocessor as its LDS and registers can hold."""
+
+    name: ClassVar[str] = "bankwise-hold-workgroups"
+    summary: ClassVar[str] = "let registers hold as many workgroups as the LDS does"
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether operands of `function` are read by descriptors."""
+        return bool(operations_in(function, ADDRESS))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Writes the number into the attributes of `function`, if it is more than one."""
+        function = function.operation
+        chip, launch = chip_of(function, context.test_target), launch_of(function)
+        if chip is None or not chip.descriptor_tiles or chip.processor is None or launch is None:
+            return
+        if WORKGROUPS in function.attributes or not self.has_work(function):
+            return
+        loops = [each for each in operations_in(function, FOR) if operations_in(each, _EXP2)]
+        counts = [LoopRegisters(loop).count() for loop in loops]
+        if not counts:
+            return
+        needed = max(counts) - SAVED_REGISTERS
+        total = sum(lds_bytes(type_of(each)) or 0 for each in lds_allocations(function))
+        most = chip.processor.lds_bytes // (total + chip.processor.lds_overhead)
+        by_registers = (
+            n for n in range(2, most + 1) if needed <= lane_registers(n * launch.threads)
+        )
+        held = max(by_registers, default=1)
+        if held > 1:
+            number = ir.IntegerType.get_signless(32, function.context)
+            function.attributes[WORKGROUPS] = ir.IntegerAttr.get(number, held)
+            text = f"a multiprocessor is to hold {held} workgroups, as its LDS does"
+            context.sink.remark(function.location, text)

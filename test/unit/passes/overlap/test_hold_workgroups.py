@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-hold-workgroups` asks for what the LDS holds, where registers can hold it too."""
+
+from __future__ import annotations
+
+import pytest
+from iree.compiler import ir
+
+from bankwise.passes.overlap.hold_workgroups import WORKGROUPS, HoldWorkgroups
+
+from ...functions import HERE, launched, lds, parse, run
+
+
+def kernel(
+    threads: int = 256, lds_kib: int = 96, registers: int = 100, operation: str = "math.exp2"
+) -> str:
+    """Returns a loop that carries registers in a workgroup whose LDS descriptors name."""
+    tile, values = lds(f"{lds_kib * 512}xf16"), f"vector<{registers}xf32>"
+    return f"""
+func.func @f(%v: {values}, %n: index) -> {values}
+    attributes {{{launched(f"{threads}, 1, 1", 32)}}} {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %m = memref.alloc() : {tile} {HERE}
+  %p = memref.extract_aligned_pointer_as_index %m : {tile} -> index {{bankwise.described}}
+  %r = scf.for %i = %zero to %n step %one iter_args(%a = %v) -> {values} {{
+    %e = {operation} %a : {values}
+    scf.yield %e : {values}
+  }}
+  return %r : {values}
+}}
+"""
+
+
+def held(text: str, target: str) -> int:
+    """Returns how many workgroups the pass asks for; 0 for a function that it leaves alone."""
+    parsed = parse(text)
+    run(parsed, HoldWorkgroups(), target=target)
+    attributes = parsed.function.attributes
+    return ir.IntegerAttr(attributes[WORKGROUPS]).value if WORKGROUPS in attributes else 0
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (kernel(), 2),
+        (kernel(lds_kib=48), 2),
+        (kernel(lds_kib=128), 0),
+        (kernel(registers=136), 2),
+        (kernel(registers=137), 0),
+        (kernel(threads=128, lds_kib=48), 4),
+        (kernel(operation="math.absf"), 0),
+    ],
+    ids=["both", "LDS for four", "LDS for one", "a few too many", "too many", "threads", "no exp2"],
+)
+def test_as_many_are_held_as_lds_and_registers_allow(text: str, number: int) -> None:
+    assert held(text, "sm_90a") == number
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+def test_other_code_keeps_its_registers(target: str) -> None:
+    assert held(kernel(), target) == 0
