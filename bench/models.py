@@ -4,6 +4,7 @@
     python -m bankwise.bench.models export DIR                # where the extra `models` is
     python -m bankwise.bench.models compile DIR               # where the compiler is
     python -m bench.models measure DIR -o models.json         # where the GPU is
+    python -m bench.models torch DIR -o models.json           # the same, where PyTorch is
     python -m bankwise.bench.models table models.json         # where the compiler is
     python -m bankwise.bench.models plot models.json -o models.svg
 
@@ -12,6 +13,9 @@ JAX in float32. Weights are random and drawn where the model runs, so that DIR s
 `measure` runs in the root of the repository. It needs Python's standard library, NumPy, Nsight
 Compute's `ncu` in PATH, and the wheel of `iree-base-runtime`. An unpacked wheel whose programs are
 executable will do, with its folder in PYTHONPATH. The same command goes on where it was stopped.
+`torch` adds to the record how long PyTorch takes for the models, with the same inputs and weights:
+as they are, and by `torch.compile`. It needs PyTorch, transformers and diffusers there, whichever
+versions; the outputs are compared with those of the export too.
 
 The time of a call is the median of 15 means of 4 calls, each from its begin until its output is
 there. Times of kernels are those that `ncu` reads in one call; by default it holds the GPU's clocks
@@ -27,9 +31,11 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from .gpu.profiler import CLOCKS
-from .gpu.steps import COMPILE_ARGUMENTS, Step, modules, only, output, record, take_step
+from .gpu.steps import COMPILE_ARGUMENTS, Step, jobs, modules, only, output, record, take_step
 
 # What needs the compiler, a framework or NumPy is imported by the steps that use it.
+
+_FRAMEWORKS = ("torch", "transformers", "diffusers")
 
 
 def _add_tiny(parser: ArgumentParser) -> None:
@@ -40,6 +46,16 @@ def _add_tiny(parser: ArgumentParser) -> None:
 def _add_clocks(parser: ArgumentParser) -> None:
     about = "; ".join(f"{name}: {text}" for name, text in CLOCKS.items())
     parser.add_argument("--clocks", choices=CLOCKS, default="base", help=about)
+
+
+def _add_calls_only(parser: ArgumentParser) -> None:
+    about = "leave out the times of kernels; the same command without this adds them"
+    parser.add_argument("--calls-only", action="store_true", help=about)
+
+
+def _add_seconds(parser: ArgumentParser) -> None:
+    about = "how long a model may take to compile, and again to be timed"
+    parser.add_argument("--seconds", type=float, default=120, help=about)
 
 
 def _export(arguments: Namespace) -> bool:
@@ -62,7 +78,16 @@ def _measure(arguments: Namespace) -> bool:
     from .whole_models.measuring import measure_models
 
     a = arguments
-    return measure_models(a.directory, a.output, a.only, a.clocks)
+    return measure_models(a.directory, a.output, a.only, a.clocks, a.jobs, a.calls_only)
+
+
+def _torch(arguments: Namespace) -> bool:
+    if any(importlib.util.find_spec(each) is None for each in _FRAMEWORKS):
+        raise RuntimeError(f"one of {', '.join(_FRAMEWORKS)} is not installed")
+    from .whole_models.torch_times import measure_torch
+
+    a = arguments
+    return measure_torch(a.directory, a.output, a.only, a.jobs, a.seconds)
 
 
 def _print_table(arguments: Namespace) -> None:
@@ -93,6 +118,19 @@ STEPS = {
             modules,
             only("measure the models in whose names it is found"),
             _add_clocks,
+            _add_calls_only,
+            jobs(1, "models that are not timed yet"),
+            output("models.json"),
+        ),
+    ),
+    "torch": Step(
+        "time them in PyTorch on the GPU of this machine",
+        _torch,
+        (
+            modules,
+            only("time the models in whose names it is found"),
+            _add_seconds,
+            jobs(1, "models that are compiled"),
             output("models.json"),
         ),
     ),

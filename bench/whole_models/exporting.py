@@ -11,7 +11,7 @@ import importlib.metadata
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,10 @@ import torch
 from iree.compiler.passmanager import PassManager
 
 from . import jax_models
-from .architectures import ARCHITECTURES, DTYPES, TINY, TINY_DTYPES, Build, Built
+from .architectures import ARCHITECTURES, DTYPES, TINY, TINY_DTYPES, Build
 from .exported import SCOPE, ExportedModel, ExportedModels, ModelInput
+from .torch_models import TorchModel, tensor_of, weights_of
 
-_DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 _KEPT, _KEPT_OF_TINY = 1024, 192
 """About how many elements of an output are kept as the reference."""
 _KNOWN = torch.export.default_decompositions()
@@ -36,30 +36,10 @@ _DECOMPOSED = {
 _PACKAGES = ("torch", "transformers", "diffusers", "iree-turbine", "iree-base-compiler", "jax")
 
 
-class _Model(torch.nn.Module):
-    """A model as a function of its float inputs, in one order, that returns one tensor."""
-
-    def __init__(self, built: Built) -> None:
-        super().__init__()
-        self.module = built.module
-        self._built = built
-
-    def forward(self, *inputs: Any) -> Any:
-        """Returns the first output."""
-        return self.called(inputs, {})
-
-    def called(self, inputs: Sequence[Any], weights: Mapping[str, Any]) -> Any:
-        """Returns the first output with other weights in place of some of the model's own."""
-        named = dict(zip(self._built.inputs, inputs, strict=True))
-        arguments = {**named, **self._built.others}
-        output = torch.func.functional_call(self.module, dict(weights), (), arguments)
-        return output if isinstance(output, torch.Tensor) else output[0]
-
-
 class _OfWeights(torch.nn.Module):
     """A model as a function of its inputs and of its weights."""
 
-    def __init__(self, model: _Model, weights: Sequence[str]) -> None:
+    def __init__(self, model: TorchModel, weights: Sequence[str]) -> None:
         super().__init__()
         # As a submodule the model would have its own weights captured.
         self._model = (model,)
@@ -118,14 +98,14 @@ def _exported(
         return
     torch.manual_seed(0)
     built = build()
-    model = _Model(built).eval()
-    own = _weights(built.module)
+    model = TorchModel(built).eval()
+    own = weights_of(built.module)
     for dtype in dtypes:
         inputs = [ModelInput(each, _operand(shape, dtype)) for each, shape in built.inputs.items()]
         weights = [_weight(each, tuple(tensor.shape), dtype) for each, tensor in own.items()]
         for weight in weights:
-            own[weight.name].data = _tensor(weight)
-        operands = [_tensor(each) for each in inputs]
+            own[weight.name].data = tensor_of(weight)
+        operands = [tensor_of(each) for each in inputs]
         if tiny:
             text, weights = _with_weights_as_inputs(model, operands, weights)
             inputs, weights = [*inputs, *weights], []
@@ -152,7 +132,7 @@ def _exported_from_jax(directory: Path, only: str) -> Iterator[ExportedModel]:
             ModelInput("x", _operand(shape, dtype)) if each == "x" else _weight(each, shape, dtype)
             for each, shape in jax_models.SHAPES.items()
         ]
-        text, output = jax_models.exported([_tensor(each) for each in inputs])
+        text, output = jax_models.exported([tensor_of(each) for each in inputs])
         model_of = partial(ExportedModel, name, "stablehlo", tuple(inputs), ())
         yield _written(directory, text, model_of(*_reference(output, dtype, _KEPT)))
 
@@ -178,13 +158,13 @@ def _written(directory: Path, text: str, model: ExportedModel) -> ExportedModel:
 
 
 def _with_weights_as_inputs(
-    model: _Model, operands: Sequence[Any], weights: Sequence[ModelInput]
+    model: TorchModel, operands: Sequence[Any], weights: Sequence[ModelInput]
 ) -> tuple[str, list[ModelInput]]:
     """Returns MLIR whose function takes the weights that an output depends on, and these."""
     used = list(weights)
     while True:
         exportable = _OfWeights(model, [each.name for each in used])
-        text = _mlir(exportable, [*operands, *map(_tensor, used)])
+        text = _mlir(exportable, [*operands, *map(tensor_of, used)])
         named = Counter(re.findall(r"%arg\d+\b", text))
         places = range(len(operands), len(operands) + len(used))
         # A name that stands in the list of arguments alone is that of an embedding, say.
@@ -195,24 +175,14 @@ def _with_weights_as_inputs(
 
 
 def _with_parameters(
-    model: _Model, operands: Sequence[Any], weights: Sequence[ModelInput]
+    model: TorchModel, operands: Sequence[Any], weights: Sequence[ModelInput]
 ) -> tuple[str, list[ModelInput]]:
     """Returns MLIR that reads its weights from a file of parameters, and those that it reads."""
-    tensors = _weights(model.module)
+    tensors = weights_of(model.module)
     for each in weights:
         aot.ExternalTensorTrait(SCOPE, each.name).set(tensors[each.name])
     text = _mlir(model, operands)
     return text, [each for each in weights if f'"{SCOPE}"::"{each.name}"' in text]
-
-
-def _weights(module: Any) -> dict[str, Any]:
-    """Returns the parameters of a module, and the statistics of its normalizations, by name."""
-    statistics = (
-        (name, buffer)
-        for name, buffer in module.named_buffers()
-        if name.endswith(("running_mean", "running_var"))
-    )
-    return dict([*module.named_parameters(), *statistics])
 
 
 def _operand(shape: Sequence[int], dtype: str) -> str:
@@ -226,13 +196,6 @@ def _weight(name: str, shape: tuple[int, ...], dtype: str) -> ModelInput:
         return ModelInput(name, operand, 1 / math.sqrt(math.prod(shape[1:])))
     is_gain = len(shape) == 1 and name.endswith(("weight", "running_var"))
     return ModelInput(name, operand, 0.1, 1.0 if is_gain else 0.0)
-
-
-def _tensor(drawn: ModelInput) -> Any:
-    """Returns an input as a tensor."""
-    *shape, dtype = drawn.operand.split("x")
-    data = torch.frombuffer(bytearray(drawn.data()), dtype=_DTYPES[dtype])
-    return data.reshape(tuple(map(int, shape)))
 
 
 def _mlir(module: torch.nn.Module, tensors: Sequence[Any]) -> str:

@@ -10,6 +10,8 @@ import re
 import subprocess
 import tempfile
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,10 +26,8 @@ from ..gpu.ratios import Finding
 from ..gpu.runtime_programs import module_command, output_of, runtime_programs
 from .exported import SCOPE, ExportedModel, ExportedModels
 from .parameters import write_parameters
-from .record import ModelRecord, ModelRow
+from .record import CALLS, REPETITIONS, ModelRecord, ModelRow
 
-_REPETITIONS, _CALLS = 15, 4
-"""How many times the mean time of so many calls is taken; the median counts."""
 _MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
@@ -62,8 +62,8 @@ class Prepared:
             options.append(f"--parameters={SCOPE}={weights}")
         return Prepared(programs, scratch, model, kernel, tuple(inputs), tuple(options))
 
-    def measured(self, vmfb: Path, mode: str, module: str, clocks: str) -> ModelRow:
-        """Returns the row of a mode.
+    def checked(self, vmfb: Path, mode: str, module: str) -> ModelRow:
+        """Returns the row of a mode without its times, which other runs would disturb.
 
         Raises:
             RuntimeError: a run fails; the message is the program's.
@@ -80,8 +80,8 @@ class Prepared:
             module,
             digest(output),
             output == again,
-            self._call_milliseconds(vmfb),
-            self._kernels(vmfb, clocks),
+            math.nan,
+            {},
             errors_of(found - expected),
             math.sqrt(np.mean(expected**2)),
         )
@@ -92,16 +92,16 @@ class Prepared:
 
     def _run(self, vmfb: Path) -> bytes:
         """Returns the output of one call."""
-        path = self.scratch / "output.bin"
+        path = self.scratch / f"{vmfb.stem}.bin"
         path.unlink(missing_ok=True)
         output_of(self._command("iree-run-module", vmfb, f"--output=@{path}"))
         return path.read_bytes()
 
-    def _call_milliseconds(self, vmfb: Path) -> float:
+    def call_milliseconds(self, vmfb: Path) -> float:
         """Returns the median time of a call."""
         options = (
-            f"--benchmark_repetitions={_REPETITIONS}",
-            f"--benchmark_min_time={_CALLS}x",
+            f"--benchmark_repetitions={REPETITIONS}",
+            f"--benchmark_min_time={CALLS}x",
             "--benchmark_report_aggregates_only=true",
             "--benchmark_format=json",
         )
@@ -110,7 +110,7 @@ class Prepared:
         (median,) = (each for each in entries if each["aggregate_name"] == "median")
         return median["real_time"] * _MILLISECONDS[median["time_unit"]]
 
-    def _kernels(self, vmfb: Path, clocks: str) -> dict[str, float]:
+    def kernels(self, vmfb: Path, clocks: str) -> dict[str, float]:
         """Returns the milliseconds of each kernel of one call, without those of initializers."""
         command = ncu_command([TIME], clocks, "--kernel-name=regex:dispatch")
         command += self._command("iree-run-module", vmfb, "--output=")
@@ -128,7 +128,40 @@ class Prepared:
         return dict(times)
 
 
-def measure_models(directory: Path, output: Path, only: str = "", clocks: str = "base") -> bool:
+@dataclass(frozen=True)
+class _Wanted:
+    """What is measured.
+
+    Attributes:
+        directory: what was exported and compiled into.
+        modules: the digests of the modules, by kernel and mode.
+        output: the file of the record.
+        calls_only: whether the times of kernels are left out.
+    """
+
+    directory: Path
+    modules: Mapping[tuple[str, str], str]
+    output: Path
+    calls_only: bool
+
+    def left(self, kernel: TimedKernel, record: ModelRecord) -> list[str]:
+        """Returns the modes in which a kernel has no row yet, or one that lacks a time."""
+        rows = [record.row(kernel.name, mode) for mode in kernel.modes]
+        return [
+            mode
+            for mode, row in zip(kernel.modes, rows, strict=True)
+            if row is None or not (self.calls_only or row.kernels)
+        ]
+
+
+def measure_models(
+    directory: Path,
+    output: Path,
+    only: str = "",
+    clocks: str = "base",
+    jobs: int = 1,
+    calls_only: bool = False,
+) -> bool:
     """Measures models in their modes, and writes the record whenever a row is added.
 
     Rows of an older record whose modules are still the same are kept.
@@ -138,6 +171,8 @@ def measure_models(directory: Path, output: Path, only: str = "", clocks: str = 
         output: the file of the record.
         only: a regular expression that is searched in the names of models.
         clocks: what happens to the clocks under `ncu`, a key of `profiler.CLOCKS`.
+        jobs: how many models are prepared and checked at a time; one is timed at a time.
+        calls_only: whether the times of kernels are left out, which a later call adds.
 
     Returns:
         Whether everything is as it must be.
@@ -149,70 +184,115 @@ def measure_models(directory: Path, output: Path, only: str = "", clocks: str = 
     exported = ExportedModels.of_directory(directory)
     compiled = CompiledKernels.of_directory(directory)
     found, versions = conditions(compiled.target, "", clocks)
-    modules = module_digests(directory, compiled.kernels)
-    rows = _kept_rows(output, (found.device, found.target, clocks), modules)
-    record = ModelRecord(
+    wanted = _Wanted(directory, module_digests(directory, compiled.kernels), output, calls_only)
+    new = ModelRecord(
         found.device,
         found.target,
         clocks,
         datetime.date.today().isoformat(),
         {**exported.versions, **compiled.versions, **versions, "NumPy": np.__version__},
-        tuple(rows.values()),
+        (),
     )
+    record = _with_kept_rows(new, wanted)
     models = {each.name: each for each in exported.models}
-    programs = runtime_programs()
-    for kernel in compiled.kernels:
-        missing = [mode for mode in kernel.modes if (kernel.name, mode) not in rows]
-        if not missing or not re.search(only, kernel.name):
-            continue
+    chosen = [each for each in compiled.kernels if re.search(only, each.name)]
+    left = [(models[each.name], each) for each in chosen if wanted.left(each, record)]
+    for start in range(0, len(left), jobs):
         with tempfile.TemporaryDirectory(prefix="bankwise-models-") as scratch:
-            prepared = Prepared.of(models[kernel.name], kernel, programs, Path(scratch))
-            for mode in missing:
-                record = _with_row(record, prepared, directory, mode, modules)
-                record.write(output)
+            record = _with_batch(record, left[start : start + jobs], wanted, Path(scratch))
     findings = record.findings()
     for finding in findings:
         print(f"{finding.kernel} {finding.mode}: {finding.what}", flush=True)
     return not findings
 
 
-def _kept_rows(
-    output: Path, measured: tuple[str, str, str], modules: dict[tuple[str, str], str]
-) -> dict[tuple[str, str], ModelRow]:
-    """Returns the rows of an older record, by kernel and mode, whose modules are still the same.
+def _with_kept_rows(new: ModelRecord, wanted: _Wanted) -> ModelRecord:
+    """Returns a record with the rows of an older one whose modules are still the same.
 
     Raises:
-        RuntimeError: the record was measured under other conditions.
+        RuntimeError: the older record was measured under other conditions.
     """
-    if not output.exists():
-        return {}
-    old = ModelRecord.read(output)
-    if (old.device, old.target, old.clocks) != measured:
-        raise RuntimeError(f"{output} was measured under other conditions")
-    same = (row for row in old.rows if modules.get((row.kernel, row.mode)) == row.module)
-    return {(row.kernel, row.mode): row for row in same}
+    if not wanted.output.exists():
+        return new
+    old = ModelRecord.read(wanted.output)
+    if (old.device, old.target, old.clocks) != (new.device, new.target, new.clocks):
+        raise RuntimeError(f"{wanted.output} was measured under other conditions")
+    same = (row for row in old.rows if wanted.modules.get((row.kernel, row.mode)) == row.module)
+    return replace(
+        new, versions={**old.versions, **new.versions}, rows=tuple(same), torch=old.torch
+    )
+
+
+def _with_batch(
+    record: ModelRecord,
+    batch: Sequence[tuple[ExportedModel, TimedKernel]],
+    wanted: _Wanted,
+    scratch: Path,
+) -> ModelRecord:
+    """Returns a record with the rows of some models, which are all prepared at once."""
+    programs = runtime_programs()
+
+    def prepared(each: tuple[ExportedModel, TimedKernel]) -> Prepared:
+        own = scratch / each[0].name
+        own.mkdir()
+        return Prepared.of(*each, programs, own)
+
+    def outcome(case: tuple[Prepared, str]) -> ModelRow | RuntimeError:
+        model, mode = case
+        vmfb = model.kernel.module(wanted.directory, mode)
+        try:
+            return model.checked(vmfb, mode, wanted.modules[model.kernel.name, mode])
+        except RuntimeError as error:
+            return error
+
+    with ThreadPoolExecutor(len(batch)) as pool:
+        ready = list(pool.map(prepared, batch))
+        cases = [(each, mode) for each in ready for mode in wanted.left(each.kernel, record)]
+        new = [(e, mode) for e, mode in cases if record.row(e.kernel.name, mode) is None]
+        outcomes = {
+            (e.kernel.name, mode): found
+            for (e, mode), found in zip(new, pool.map(outcome, new), strict=True)
+        }
+    for model, mode in cases:
+        known = record.row(model.kernel.name, mode) or outcomes[model.kernel.name, mode]
+        record = _with_row(record, model, mode, known, wanted)
+        record.write(wanted.output)
+    return record
 
 
 def _with_row(
     record: ModelRecord,
     prepared: Prepared,
-    directory: Path,
     mode: str,
-    modules: dict[tuple[str, str], str],
+    row: ModelRow | RuntimeError,
+    wanted: _Wanted,
 ) -> ModelRecord:
-    """Returns a record with the row of one more mode, or with why that could not be measured."""
+    """Returns a record with the times of one more row, or with why it could not be measured."""
     name = prepared.kernel.name
-    module = modules[name, mode]
-    # Modules that are equal byte by byte are measured once.
-    for row in record.rows:
-        if (row.kernel, row.module) == (name, module):
-            return replace(record, rows=(*record.rows, replace(row, mode=mode)))
+    vmfb = prepared.kernel.module(wanted.directory, mode)
     try:
-        vmfb = prepared.kernel.module(directory, mode)
-        row = prepared.measured(vmfb, mode, module, record.clocks)
+        if isinstance(row, RuntimeError):
+            raise row
+        row = _timed(record, prepared, vmfb, row, wanted.calls_only)
     except RuntimeError as error:
         print(f"{name} {mode} failed: {error}", flush=True)
         return replace(record, failures=(*record.failures, Finding(name, mode, str(error))))
     kernels = f"kernels {row.kernel_milliseconds:.4f} ms"
     print(f"{name} {mode}: {row.milliseconds:.4f} ms, {kernels}", flush=True)
-    return replace(record, rows=(*record.rows, row))
+    others = (each for each in record.rows if (each.kernel, each.mode) != (name, mode))
+    return replace(record, rows=(*others, row))
+
+
+def _timed(
+    record: ModelRecord, prepared: Prepared, vmfb: Path, row: ModelRow, calls_only: bool
+) -> ModelRow:
+    """Returns a row with the times that it lacks."""
+    # Modules that are equal byte by byte are measured once.
+    for each in record.rows:
+        if (each.kernel, each.module) == (row.kernel, row.module) and each.mode != row.mode:
+            return replace(each, mode=row.mode)
+    if math.isnan(row.milliseconds):
+        row = replace(row, milliseconds=prepared.call_milliseconds(vmfb))
+    if not (calls_only or row.kernels):
+        row = replace(row, kernels=prepared.kernels(vmfb, record.clocks))
+    return row

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..documents import Document
@@ -16,6 +16,12 @@ MOST_ERROR = 1.25
 """How many times stock's an error of `fast` may be, whose roundings differ in every layer."""
 MOST_STOCK_ERROR = 0.25
 """How many times the magnitude of the reference the error of stock may be."""
+
+REPETITIONS, CALLS = 15, 4
+"""How many times the mean time of so many calls is taken; the median counts."""
+TORCH_SERIES = {"eager": "PyTorch", "compiled": "torch.compile"}
+"""How PyTorch runs a model, by the names that the records have for it."""
+EAGER, COMPILED = TORCH_SERIES
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,24 @@ class ModelRow:
         return math.fsum(self.kernels.values())
 
 
+@dataclass(frozen=True)
+class TorchRow:
+    """One model as PyTorch runs it on the same GPU, with the same inputs and weights.
+
+    Attributes:
+        series: how it runs, a key of `TORCH_SERIES`.
+        milliseconds: the median time of a call; None where it does not run, or is wrong.
+        errors: as those of a `ModelRow`; None where it does not run.
+        note: why it has no time.
+    """
+
+    kernel: str
+    series: str
+    milliseconds: float | None
+    errors: Errors | None
+    note: str = ""
+
+
 Figure = Callable[[ModelRow], float]
 """A time or an error of a row."""
 
@@ -62,6 +86,7 @@ class ModelRecord(Document):
         clocks: what happens to the clocks, a key of `profiler.CLOCKS`.
         versions: those of what exported, compiled and measured.
         failures: what could not be measured.
+        torch: the times of PyTorch.
     """
 
     device: str
@@ -71,6 +96,7 @@ class ModelRecord(Document):
     versions: dict[str, str]
     rows: tuple[ModelRow, ...]
     failures: tuple[Finding, ...] = ()
+    torch: tuple[TorchRow, ...] = ()
 
     def models(self) -> list[str]:
         """Returns the names of the models that have rows."""
@@ -83,12 +109,25 @@ class ModelRecord(Document):
     def ratio(self, model: str, mode: str, figure: Figure) -> float | None:
         """Returns a figure of a mode over that of stock, where both are known."""
         row, stock = self.row(model, mode), self.row(model, STOCK)
-        return figure(row) / figure(stock) if row and stock and figure(stock) else None
+        if not (row and stock and figure(row) and figure(stock)):
+            return None
+        return figure(row) / figure(stock)
 
     def mean(self, mode: str, figure: Figure) -> float | None:
         """Returns the geometric mean of the known ratios over all models."""
-        known = [ratio for model in self.models() if (ratio := self.ratio(model, mode, figure))]
-        return math.exp(math.fsum(map(math.log, known)) / len(known)) if known else None
+        return _geometric_mean(self.ratio(model, mode, figure) for model in self.models())
+
+    def torch_ratio(self, model: str, mode: str, series: str) -> float | None:
+        """Returns the time of a call in a mode over that of PyTorch, where both are known."""
+        row = self.row(model, mode)
+        (known,) = [r for r in self.torch if (r.kernel, r.series) == (model, series)] or [None]
+        if not (row and known and known.milliseconds):
+            return None
+        return row.milliseconds / known.milliseconds
+
+    def torch_mean(self, mode: str, series: str) -> float | None:
+        """Returns the geometric mean of the known ratios to PyTorch's times."""
+        return _geometric_mean(self.torch_ratio(model, mode, series) for model in self.models())
 
     def findings(self) -> list[Finding]:
         """Returns what is not as it must be."""
@@ -116,6 +155,11 @@ class ModelRecord(Document):
         if row.milliseconds > NOISE * stock.milliseconds:
             found.append(f"slower than {STOCK}: {row.milliseconds / stock.milliseconds:.3f}x")
         return found
+
+
+def _geometric_mean(ratios: Iterable[float | None]) -> float | None:
+    known = [ratio for ratio in ratios if ratio]
+    return math.exp(math.fsum(map(math.log, known)) / len(known)) if known else None
 
 
 def _is_wrong(row: ModelRow) -> bool:

@@ -6,12 +6,13 @@ from __future__ import annotations
 from ...sweep.tables import markdown_lines
 from ..gpu.modes import EXACT, FAST, STOCK
 from ..gpu.table import findings_table
-from .record import Figure, ModelRecord
+from .record import TORCH_SERIES, Figure, ModelRecord
 
 _TIMES: dict[str, Figure] = {
     "call": lambda row: row.milliseconds,
     "kernels": lambda row: row.kernel_milliseconds,
 }
+_TORCH_MODES = {"stock": STOCK, "exact": EXACT, "fast": FAST}
 _SLOWEST = 2
 """How many kernels of `fast` are named."""
 
@@ -23,6 +24,7 @@ def markdown(record: ModelRecord) -> str:
         f"{record.device}, {record.target} code, {record.date}, clocks of kernel times: "
         f"{record.clocks}. {versions}",
         "## Times over stock's\n\n" + _ratios(record),
+        "## Times over PyTorch's on the same GPU\n\n" + _of_torch(record),
         "## The longest kernels of fast\n\n" + _slowest(record),
         "## Rows that fail\n\n" + findings_table(record.findings()),
     ]
@@ -40,6 +42,29 @@ def _ratios(record: ModelRecord) -> str:
         lines.append([model, cells[0], *ratios, cells[1], _cell(error)])
     means = [_cell(record.mean(m, f)) for f in _TIMES.values() for m in (EXACT, FAST)]
     return markdown_lines([*lines, ["geometric mean", "", *means, "", ""]], text_columns=1)
+
+
+def _of_torch(record: ModelRecord) -> str:
+    """Returns the ratios of calls to those of PyTorch, and why there are none."""
+    heads = [f"{m} over {shown}" for shown in TORCH_SERIES.values() for m in _TORCH_MODES]
+    lines = [["model", *TORCH_SERIES.values(), *heads, "note"]]
+    for model in record.models():
+        rows = {row.series: row for row in record.torch if row.kernel == model}
+        known = [rows[series].milliseconds if series in rows else None for series in TORCH_SERIES]
+        ratios = [
+            _cell(record.torch_ratio(model, mode, series))
+            for series in TORCH_SERIES
+            for mode in _TORCH_MODES.values()
+        ]
+        cells = ["" if each is None else f"{each:.3f} ms" for each in known]
+        note = "; ".join(dict.fromkeys(row.note for row in rows.values() if row.note))
+        lines.append([model, *cells, *ratios, note])
+    means = [
+        _cell(record.torch_mean(mode, series))
+        for series in TORCH_SERIES
+        for mode in _TORCH_MODES.values()
+    ]
+    return markdown_lines([*lines, ["geometric mean", "", "", *means, ""]], text_columns=1)
 
 
 def _cell(ratio: float | None) -> str:

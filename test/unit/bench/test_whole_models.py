@@ -18,7 +18,7 @@ from bankwise.bench.whole_models.compiling import scalar_contractions, timed
 from bankwise.bench.whole_models.exported import ExportedModel, ExportedModels, ModelInput
 from bankwise.bench.whole_models.parameters import write_parameters
 from bankwise.bench.whole_models.plot import svg
-from bankwise.bench.whole_models.record import ModelRecord, ModelRow
+from bankwise.bench.whole_models.record import ModelRecord, ModelRow, TorchRow
 from bankwise.bench.whole_models.table import markdown
 
 WEIGHTS = (
@@ -33,6 +33,12 @@ ROW = ModelRow(
 
 def record(*rows: ModelRow) -> ModelRecord:
     return ModelRecord("GPU", "sm_80", "base", "2026-11-23", {"compiler": "3.13"}, rows)
+
+
+TORCH = (
+    TorchRow("vit_f16", "eager", 1.0, Errors(0.01, 0.1)),
+    TorchRow("vit_f16", "compiled", None, None, "no such operation"),
+)
 
 
 def test_weights_are_written_as_safetensors(tmp_path: Path):
@@ -79,6 +85,19 @@ def test_right_rows_are_well():
         markdown(found).replace("\n", " \n").split()
     )
     assert svg(found) == svg(found) and b"vit f16" in svg(found)
+
+
+def test_times_stand_beside_those_of_torch():
+    fast = replace(ROW, mode="auto/fast", milliseconds=0.5)
+    found = replace(record(ROW, fast), torch=TORCH)
+    assert found.torch_ratio("vit_f16", "stock", "eager") == 2
+    assert found.torch_ratio("vit_f16", "auto/exact", "eager") is None
+    assert found.torch_mean("auto/fast", "eager") == pytest.approx(0.5)
+    assert found.torch_mean("auto/fast", "compiled") is None
+    line = next(each for each in markdown(found).splitlines() if "no such operation" in each)
+    assert line.split("|")[2:-1] == [
+        " 1.000 ms ", "  ", " 2.00x ", "  ", " 0.50x ", "  ", "  ", "  ", " no such operation "
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
