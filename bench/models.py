@@ -18,10 +18,10 @@ as they are, and by `torch.compile`. It needs PyTorch, transformers and diffuser
 versions; the outputs are compared with those of the export too.
 
 The time of a call is the median of 15 means of 4 calls, each from its begin until its output is
-there. Times of kernels are those that `ncu` reads in one call; by default it holds the GPU's clocks
-at their base frequency and flushes the caches before each launch. A row fails where the output of
-`exact` is not bitwise equal to stock's, where an error is too large, where two calls give different
-bits, or where a mode is slower than stock.
+there. Times of kernels are those that `ncu` reads in one call behind others; by default it holds
+the GPU's clocks at their base frequency and flushes the caches before each launch. A row fails
+where the output of `exact` is not bitwise equal to stock's, where an error is too large, where two
+calls give different bits, or where a mode is slower than stock.
 """
 
 from __future__ import annotations

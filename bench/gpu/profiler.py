@@ -109,17 +109,22 @@ def _value(metric: str, cell: Cell) -> float:
 def calls_of(launches: Sequence[Launch]) -> list[Launch]:
     """Returns each call of a module that launches several kernels as one launch.
 
-    The first call is left out, since it warms the others up. Which launches are a call is told from
-    the names of the kernels, which repeat. Metrics are summed, but registers and occupancy are, as
-    workgroups, those of the kernel that takes longest.
+    The first call is left out, since it warms the others up. Metrics are summed, but registers and
+    occupancy are, as workgroups, those of the kernel that takes longest.
     """
-    names = [launch.kernel for launch in launches]
-    kernels = next(
-        (n for n in range(1, len(names)) if names[n:] == names[:-n]),
-        len(names) or 1,
-    )
+    kernels = launches_of_a_call(launches)
     starts = range(kernels, len(launches) - kernels + 1, kernels)
     return [_joined(launches[start : start + kernels]) for start in starts]
+
+
+def launches_of_a_call(launches: Sequence[Launch]) -> int:
+    """Returns how many launches a call has, told from the names of the kernels, which repeat.
+
+    Where they do not, all are of one call; the least is 1.
+    """
+    names = [launch.kernel for launch in launches]
+    periods = (n for n in range(1, len(names)) if names[n:] == names[:-n])
+    return next(periods, len(names) or 1)
 
 
 def _joined(launches: Sequence[Launch]) -> Launch:
