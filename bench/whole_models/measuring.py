@@ -298,7 +298,8 @@ def _timed(
     """Returns a row with the times that it lacks."""
     # Modules that are equal byte by byte are measured once.
     for each in record.rows:
-        if (each.kernel, each.module) == (row.kernel, row.module) and each.mode != row.mode:
+        same = (each.kernel, each.module) == (row.kernel, row.module) and each.mode != row.mode
+        if same and (calls_only or each.kernels):
             return replace(each, mode=row.mode)
     if math.isnan(row.milliseconds):
         row = replace(row, milliseconds=prepared.call_milliseconds(vmfb))

@@ -97,12 +97,15 @@ def test_times_of_kernels_are_added_later(directory: Path):
     assert runs == {"ncu": 3} and record.ratio("a_f16", "auto/fast", kernel_time) == 1
 
 
-def test_modules_that_are_equal_are_timed_once(directory: Path):
+@pytest.mark.parametrize("calls_only", [False, True])
+def test_modules_that_are_equal_are_timed_once(directory: Path, calls_only: bool):
     write_modules(directory, "a_f16")
     for path in directory.glob("a_f16.auto_*.vmfb"):
         path.write_bytes(ONES)
-    _, record, runs = measured(directory)
-    assert runs["iree-benchmark-module"] == 2 and len(record.rows) == 3
+    runs = measured(directory, calls_only=calls_only)[2] + measured(directory)[2]
+    record = ModelRecord.read(directory / "record.json")
+    assert (runs["iree-benchmark-module"], runs["ncu"], len(record.rows)) == (2, 2, 3)
+    assert all(row.kernels for row in record.rows)
 
 
 def test_changed_modules_are_measured_again_and_others_are_kept(directory: Path):
