@@ -12,7 +12,9 @@ memory:
 This pass gives a workgroup a tile of the result, which stages its operands in the LDS and of which
 each lane multiplies a part (`passes/tiles/lane_matmuls.py`), with the sizes that are predicted to
 take the least time. Sizes are rounded up to whole tiles (`passes/shapes/enlarged_shapes.py`). Where
-they are known, and IREE's tile divides them, `bankwise-retile` does the same, and the bits stay.
+they are known, and a tile of `bankwise-retile` divides them, that pass does the same, and the bits
+stay. IREE's own tile may be the only one that does, as 8 x 32 is for 1576 rows: then lanes get a
+tile here if it is predicted to be faster.
 
 Sums are made in another order than without the pass: outputs are right to rounding.
 
@@ -21,6 +23,7 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,7 +43,8 @@ from .dynamic_matmuls import (
 )
 from .lane_matmuls import LaneTiledMatmul
 from .scalar_contractions import scalar_root
-from .scalar_matmul_tiles import divided_by_tile
+from .scalar_matmul_tiles import divided_by_tile, thread_tiled_matmul
+from .tile_choice import LEAST_GAIN, tile_choice, tile_time
 from .tiled_operation import Circumstances
 from .tiling_pass import TilingPass
 
@@ -112,8 +116,12 @@ def lane_matmul(
         raise Refusal("there is no prediction for the GPU")
     loops = ScalarLoops.of(function, root)
     by_threads = scalar_root(function, element) is not None
-    if not loops.computed and not everywhere and (not by_threads or divided_by_tile(root)):
-        return None
+    stock_time = math.inf
+    if not loops.computed and not everywhere:
+        if not by_threads:
+            return None
+        if divided_by_tile(root) and circumstances is not None:
+            stock_time = _stock_time(function, circumstances)
     none = ScalarTile(1, 1, 1, 1, 1)
     launch = WarpLaunch.as_row(function)
     matmul = LaneTiledMatmul(
@@ -123,7 +131,24 @@ def lane_matmul(
     best = fastest([each for each in enlarged if each.takes(each.tile)], circumstances)
     if best is None:
         raise Refusal("no tile of lanes fits in the LDS")
+    if circumstances is not None and stock_time < math.inf:
+        least = stock_time * (1 - LEAST_GAIN)
+        if tile_time(best, best.tile, circumstances) > least:
+            return None
     return best, rounded_shapes(best, best.loops)
+
+
+def _stock_time(function: ir.Operation, circumstances: Circumstances) -> float:
+    """Returns how long the matmul of a function takes with IREE's tile, as predicted.
+
+    It is 0 where another tile divides the sizes, which keeps the bits, or where that is not known.
+    """
+    try:
+        tiled = thread_tiled_matmul(function)
+        choice = None if tiled is None else tile_choice(tiled, circumstances)
+    except Refusal:
+        return 0
+    return 0 if choice is None or choice.gains else choice.stock_time * choice.tiled.handicap
 
 
 def _has_instruction(function: ir.Operation, root: ir.Operation, test_target: str | None) -> bool:

@@ -68,8 +68,39 @@ func.func @ragged() attributes {hal.executable.target = #hal.executable.target<"
 // -----
 
 #target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
 
-// The tile of IREE divides these sizes: `bankwise-retile` finds one that keeps the bits.
+// IREE's tile of 8 x 32 divides 1576 rows, and no tile does that stages its operands in the LDS.
+
+// CHECK-LABEL: func.func @only_stock_divides
+// CHECK:         binding(0) {{.*}}bankwise.shape = array<i64: 1576, 768>} : memref<{{[0-9]+}}x768xf32>
+// CHECK:         promote_operands = [0, 1]
+func.func @only_stock_divides() attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [64, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %a = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<1576x768xf32>
+  %b = hal.interface.binding.subspan layout(#layout) binding(1) offset(%c0) : memref<512x768xf32>
+  %c = hal.interface.binding.subspan layout(#layout) binding(2) offset(%c0) : memref<1576x512xf32>
+  %x = iree_codegen.load_from_buffer %a : memref<1576x768xf32> -> tensor<1576x768xf32>
+  %y = iree_codegen.load_from_buffer %b : memref<512x768xf32> -> tensor<512x768xf32>
+  %e = tensor.empty() : tensor<1576x512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1576x512xf32>) -> tensor<1576x512xf32>
+  // expected-remark @+1 {{tile of a workgroup: }}
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<1576x768xf32>, tensor<512x768xf32>) outs(%f : tensor<1576x512xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 32], thread = [1, 4, 0], workgroup = [8, 32, 1]}>} {
+  ^bb0(%p: f32, %q: f32, %t: f32):
+    %pq = arith.mulf %p, %q : f32
+    %s = arith.addf %t, %pq : f32
+    linalg.yield %s : f32
+  } -> tensor<1576x512xf32>
+  iree_codegen.store_to_buffer %r, %c : tensor<1576x512xf32> into memref<1576x512xf32>
+  return
+}
+
+// -----
+
+#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
+
+// Other tiles divide these sizes too: `bankwise-retile` finds one that keeps the bits.
 
 // CHECK-LABEL: func.func @divided
 // CHECK:         thread = [1, 16, 0]
