@@ -16,7 +16,7 @@ from ..gpu.ratios import LIBRARY, Ratios, failing, is_scalar_in_stock
 from ..gpu.record import Figures
 from ..gpu.references import CUBLAS, FLASH
 from ..matmul_table import Row as ProductRow
-from ..whole_models.record import ModelRecord
+from ..whole_models.record import COMPILED, ModelRecord
 from .ladder import kernels
 from .records import MissingRowError, Records
 
@@ -59,6 +59,14 @@ def call_mean(models: ModelRecord, mode: str) -> float:
     found = models.mean(mode, lambda row: row.milliseconds)
     if found is None:
         raise MissingRowError(f"models.json has no times of {mode}")
+    return found
+
+
+def torch_mean(models: ModelRecord, mode: str, series: str) -> float:
+    """Returns the geometric mean of the times of models' calls over those of PyTorch."""
+    found = models.torch_mean(mode, series)
+    if found is None:
+        raise MissingRowError(f"models.json has no times of {mode} and of PyTorch's {series}")
     return found
 
 
@@ -210,6 +218,14 @@ def _of_models(records: Records, where: str) -> Iterator[list[str]]:
         "`python -m bankwise.bench.models`",
         times(1),
         f"{times(exact)} `exact`, **{times(fast)}** `fast`",
+    ]
+    timed = [each for each in models.models() if models.torch_ratio(each, FAST, COMPILED)]
+    yield [
+        f"the same over `torch.compile`'s, mean of {len(timed)} models",
+        where,
+        "`python -m bankwise.bench.models`",
+        times(torch_mean(models, STOCK, COMPILED)),
+        f"**{times(torch_mean(models, FAST, COMPILED))}** `fast`",
     ]
 
 

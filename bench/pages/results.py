@@ -15,8 +15,9 @@ from ..gpu.modes import EXACT, FAST, LAYOUT, STOCK
 from ..gpu.ratios import LIBRARY, is_scalar_in_stock
 from ..gpu.references import CUBLAS, FLASH, SERIES
 from ..register_layouts import COMPILED_ONLY, LOADS, RegisterRow
+from ..whole_models.record import TORCH_SERIES
 from .ladder import OF_SM_90, kernels
-from .readme import LARGE, SMALL, call_mean, mean, times
+from .readme import LARGE, SMALL, call_mean, mean, times, torch_mean
 from .records import Records
 
 _EFFICIENT, _CUDNN = "efficient", OF_SM_90[0]
@@ -117,16 +118,20 @@ def _model_attentions(records: Records) -> Lines:
 def _models(records: Records) -> Lines:
     """Yields times of whole models over those of stock."""
     record = records.models
-    yield ["model", "stock IREE", "`exact`", "`fast`", "rms error of `fast` over stock's"]
+    heads = [f"`fast` over {library}" for library in TORCH_SERIES.values()]
+    yield ["model", "stock IREE", "`exact`", "`fast`", "rms error of `fast` over stock's", *heads]
     for model in record.models():
         stock = record.row(model, STOCK)
         if stock is None:
             continue
         ratios = [record.ratio(model, mode, lambda row: row.milliseconds) for mode in (EXACT, FAST)]
         ratios.append(record.ratio(model, FAST, lambda row: row.errors.rms))
+        ratios += [record.torch_ratio(model, FAST, series) for series in TORCH_SERIES]
         cells = ("" if ratio is None else times(ratio) for ratio in ratios)
         yield [model.replace("_", " "), f"{stock.milliseconds:.3f} ms", *cells]
-    yield ["geometric mean", "", *(times(call_mean(record, each)) for each in (EXACT, FAST)), ""]
+    means = [times(call_mean(record, mode)) for mode in (EXACT, FAST)]
+    torch_means = [times(torch_mean(record, FAST, series)) for series in TORCH_SERIES]
+    yield ["geometric mean", "", *means, "", *torch_means]
 
 
 def _shapes(records: Records, chip: str) -> Lines:
