@@ -12,6 +12,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -24,6 +25,8 @@ _CRASHES = frozenset(
     if hasattr(signal, name)
 )
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+_TOLD_ALREADY = 0.1
+"""Seconds in which a child ends that has heard the signal itself."""
 
 
 def supervised(program: str, work: Callable[[], int], explain: Callable[[str], str]) -> int:
@@ -73,6 +76,9 @@ def _pass_signals_on(child: int) -> dict[int, Any]:
     """
 
     def pass_on(number: int, _frame: object) -> None:
+        # A child that a terminal has told must not hear it twice: LLVM, which removes its files
+        # when a signal comes, has no handler for a second one until that is done.
+        time.sleep(_TOLD_ALREADY)
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, number)
 
