@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .accesses import LdsAccess, LdsTile
-from .layouts import AccessCost, Layout, PaddedLayout, PlainLayout, access_costs, machine_accesses
+from .layouts import AccessCost, Layout, PaddedLayout, PlainLayout, access_costs, machine_batches
 from .targets import Target
 
 STOCK_PADDING_BITS = 64
@@ -54,8 +54,7 @@ def instruction_names(
     """
     found: Counter[str] = Counter()
     widths: dict[str, int] = {}
-    for access in accesses:
-        for machine in machine_accesses(target, tile, layout, access):
-            found[machine.instruction.name] += 1
-            widths[machine.instruction.name] = machine.instruction.width_bytes
+    for machine, owners in machine_batches(target, tile, layout, accesses):
+        found[machine.instruction.name] += len(owners)
+        widths[machine.instruction.name] = machine.instruction.width_bytes
     return tuple(sorted(found.items(), key=lambda item: (-widths[item[0]], item[0])))
