@@ -163,19 +163,25 @@ CASES = {
 }
 
 
-def ask(arguments: tuple[str, ...]) -> dict[str, Any]:
-    """Returns the JSON of `bankwise-tile`, which takes at most 1 s of CPU."""
-    program = "from bankwise.tools.commands import tile_command; tile_command()"
+def cpu_seconds(program: str, *arguments: str) -> tuple[float, str]:
+    """Returns the CPU time of a Python program, and what it prints."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = subprocess.run(
-        [sys.executable, "-c", program, *arguments, "--format=json"],
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-c", program, *arguments]
+    run = subprocess.run(command, capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert (run.returncode, run.stderr) == (0, "")
-    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime <= 1.0
-    return json.loads(run.stdout)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, run.stdout
+
+
+def ask(arguments: tuple[str, ...]) -> dict[str, Any]:
+    """Returns the JSON of `bankwise-tile`, which takes at most 1 s of CPU.
+
+    That is on a machine on which NumPy is imported in 0.14 s; it may be longer on a slower one.
+    """
+    program = "from bankwise.tools.commands import tile_command; tile_command()"
+    seconds, printed = cpu_seconds(program, *arguments, "--format=json")
+    assert seconds <= 1.0 or seconds <= 7 * cpu_seconds("import numpy")[0]
+    return json.loads(printed)
 
 
 @pytest.mark.parametrize("name", CASES)
