@@ -13,12 +13,12 @@ _DESCRIBED = "bankwise.described_tile"
 
 
 def note_described_tile(function: ir.Operation) -> None:
-    """Notes that the tile was chosen so."""
+    """Notes that the tile of `function` was chosen for operands that descriptors give."""
     function.attributes[_DESCRIBED] = ir.UnitAttr.get(function.context)
 
 
 def has_described_tile(function: ir.Operation) -> bool:
-    """Returns whether that was noted."""
+    """Returns whether `note_described_tile` has marked `function`."""
     return _DESCRIBED in function.attributes
 
 

@@ -68,7 +68,7 @@ def show_records(
 
 
 def _timeline(path: str, records: Sequence[DispatchRecord]) -> str:
-    """Returns the timeline of all dispatches: a picture for a path that ends so, else a trace."""
+    """Returns the timeline of all dispatches: an SVG if `path` ends in .svg, else a trace."""
     timed = [(each.kernel, each.timing) for each in records if each.timing is not None]
     if path.lower().endswith(".svg"):
         from ..emulator.timing.timeline_picture import timeline_svg
