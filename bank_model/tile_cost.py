@@ -366,6 +366,10 @@ class AttentionTile:
     staged_keys: bool = True
     staged_values: bool = True
 
+    def copied_elements(self, head: int) -> int:
+        """Returns the elements of K and V that a step copies to the LDS."""
+        return self.keys * (head * self.staged_keys + self.columns * self.staged_values)
+
     def __str__(self) -> str:
         text = (
             f"{self.rows} rows x {self.columns} columns, {self.keys} keys a step, "
@@ -456,10 +460,8 @@ def _attention_work(
     rows, size, lanes = tile.rows / tile.warps, shape.element_bytes, processor.lanes
     scores, outputs = rows * tile.keys / lanes, rows * tile.columns / lanes
     query_registers = rows * shape.head * size / (4 * lanes)
-    staged = shape.head * tile.staged_keys + tile.columns * tile.staged_values
-    copied = tile.keys * staged * size
+    queries, copied = _queries_and_copies(shape, tile)
     direct = tile.keys * (shape.head + tile.columns) * size - copied
-    queries = tile.rows * shape.head * size
     volume = math.prod(instruction)
     # Each lane gets 16 bytes from a copy.
     copies = copied / (_VECTOR_BYTES * lanes * tile.warps)
@@ -520,9 +522,9 @@ def _may_describe(
 
 
 def _queries_and_copies(shape: AttentionShape, tile: AttentionTile) -> tuple[int, int]:
-    """Returns the bytes of Q of a workgroup, and those of K and V that a step copies."""
+    """Returns the bytes of Q of a workgroup, and those of K and V that a step copies to the LDS."""
     queries = tile.rows * shape.head * shape.element_bytes
-    return queries, tile.keys * (shape.head + tile.columns) * shape.element_bytes
+    return queries, tile.copied_elements(shape.head) * shape.element_bytes
 
 
 def _described_attention(

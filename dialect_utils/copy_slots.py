@@ -23,7 +23,7 @@ def has_noted_slots(function: ir.Operation) -> bool:
     return _SLOTS in function.attributes
 
 
-def noted_slots(function: ir.Operation) -> int:
+def take_noted_slots(function: ir.Operation) -> int:
     """Returns the number that was noted, or 0; forgets it."""
     if not has_noted_slots(function):
         return 0

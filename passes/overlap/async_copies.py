@@ -115,10 +115,11 @@ class AsyncCopies:
         memrefs = [_with_slots(tile, self.slots) for tile in self.loop.tiles]
         token: ir.Value | None = None
         for iteration in range(self.slots - 1):
-            others = {*operations_of(loop.block)}
+            is_early = iteration == 0 and self._may_be_early
+            others = {*operations_of(loop.block)} if is_early else set()
             self._issue_first(before, iteration, memrefs)
             token = before.close_group()
-            if iteration == 0 and self._may_be_early:
+            if is_early:
                 issue_early([each for each in operations_of(loop.block) if each not in others])
         assert token is not None
         inside = Builder.at_begin(body_of(loop), loop.location)

@@ -32,7 +32,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...bank_model.tile_cost import MULTIPLY_ADDS, rotating_slots
-from ...dialect_utils.copy_slots import has_noted_slots, noted_slots
+from ...dialect_utils.copy_slots import has_noted_slots, take_noted_slots
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import element_count
@@ -79,7 +79,7 @@ class OverlapCopies(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
         function = function.operation
-        noted = noted_slots(function)
+        noted = take_noted_slots(function)
         if not _copies_asynchronously(function, context.test_target):
             return
         loops, allocations = _loops_and_tiles(function)

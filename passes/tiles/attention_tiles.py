@@ -374,8 +374,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
     def copied_bytes(self, tile: AttentionTile) -> int:
         """Returns the bytes of K and V that a step copies."""
-        staged = self.head * tile.staged_keys + tile.columns * tile.staged_values
-        return tile.keys * staged * self.element_bytes
+        return tile.copied_elements(self.head) * self.element_bytes
 
     def work(self, tile: AttentionTile, circumstances: Circumstances) -> TileWork:
         """Returns how much work a tile is."""
