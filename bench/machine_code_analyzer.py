@@ -22,6 +22,7 @@ from shutil import which
 
 from ..emulator.assembly import Kernel
 from ..emulator.chips import CDNA3
+from ..emulator.counters import instruction_class
 from ..emulator.instruction_text import Instruction
 from ..emulator.timing.constants import CHIPS
 from ..runtime.emulated_module import compile_for_emulation
@@ -64,7 +65,7 @@ class Piece:
 
 
 def _is_matrix(instruction: Instruction) -> bool:
-    return instruction.mnemonic.startswith("v_mfma_")
+    return instruction_class(instruction) == "MFMA"
 
 
 def _is_vector(instruction: Instruction) -> bool:

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 from .assembly import Kernel
 from .chips import CDNA4
+from .counters import instruction_class
 from .instruction_text import Instruction, Name, Register
 
 _PACKED = frozenset({"v_pk_add_f32", "v_pk_mul_f32", "v_pk_fma_f32", "v_pk_mov_b32"})
@@ -75,7 +76,7 @@ def suspect_reads(kernel: Kernel) -> list[SuspectRead]:
 
 
 def _is_matrix(instruction: Instruction) -> bool:
-    return instruction.mnemonic.startswith(("v_mfma", "v_smfma"))
+    return instruction_class(instruction) == "MFMA"
 
 
 def _share(one: Instruction, other: Instruction) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..assembly import Kernel
+from ..counters import instruction_class
 
 SHORT_MICROSECONDS = 100.0
 """Kernels below this predicted time are compared with less certainty: their measured times hold
@@ -51,7 +52,6 @@ NOT_VALIDATED = ErrorBounds(
 
 def bounds_of(kernel: Kernel, microseconds: float) -> ErrorBounds:
     """Returns the bounds for a kernel that is expected to take so long."""
-    names = (instruction.mnemonic for instruction in kernel.instructions)
-    if not any(name.startswith(("v_mfma_", "v_smfmac_")) for name in names):
+    if not any(instruction_class(each) == "MFMA" for each in kernel.instructions):
         return NOT_VALIDATED
     return SHORT if microseconds < SHORT_MICROSECONDS else LONG

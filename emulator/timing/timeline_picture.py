@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..assembly import Kernel
+from ..counters import instruction_class
 from .prediction import Prediction
 from .reasons import LABELS, Reason
 from .wave_spans import Span, wave_spans
@@ -106,8 +107,8 @@ class _Waves:
 
     def doing(self, span: Span) -> Doing:
         """Returns what a wave does in a span."""
-        name = self.kernel.instructions[span.index].mnemonic
-        if span.reason is Reason.ISSUE and name.startswith(("v_mfma_", "v_smfmac_")):
+        instruction = self.kernel.instructions[span.index]
+        if span.reason is Reason.ISSUE and instruction_class(instruction) == "MFMA":
             return Doing.MATRIX
         return _OF_REASON.get(span.reason, Doing.OTHER)
 
