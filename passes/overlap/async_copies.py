@@ -17,6 +17,10 @@ iteration t - 1. With N = 2 the copies of the next iteration run while this one 
 closed in the last iterations too, where it is empty, so that the number of groups on their way
 stays what it is.
 
+The last N - 1 iterations have nothing to copy. Either a branch asks for that, or their copies read
+no byte and fill with zeros a slot that no iteration reads any more. Without the branch an iteration
+is one block, in which the compiler spreads the copies among the contractions.
+
 `cp.async` moves 4, 8 or 16 bytes per lane from global memory to the LDS, past the registers (PTX
 ISA, "cp.async"); both addresses are multiples of the size. It needs sm_80.
 """
@@ -44,7 +48,7 @@ from ...dialect_utils.memory.memref_types import (
     type_of,
     whole_element_bits,
 )
-from ...dialect_utils.operations import operations_of
+from ...dialect_utils.operations import operations_in, operations_of
 from .early_copies import issue_early
 from .other_iteration import at_iteration
 from .staged_copies import StagedCopy, StagedTile, StagingLoop
@@ -52,6 +56,7 @@ from .staged_copies import StagedCopy, StagedTile, StagingLoop
 COPY_BYTES = (4, 8, 16)
 _WHOLE_CACHE_LINES = 16
 """`cp.async` of 16 bytes may pass by the L1 cache."""
+_EXPONENTIALS = ("math.exp", "math.exp2")
 _SLOT_BYTES = 128
 """Slots begin at the first bank, so that each has the layout of the tile."""
 
@@ -130,7 +135,13 @@ class AsyncCopies:
         here = self._slots(inside, iteration, 0, memrefs)
         there = self._slots(inside, iteration, self.slots - 1, memrefs)
         later = _plus(inside, induction, (self.slots - 1) * self.loop.step)
-        self._issue_if_there(inside, later, there)
+        if self._is_one_block:
+            _, upper, _ = bounds_of(loop)
+            self._issue(inside, later, there, inside.cmpi("slt", later, upper))
+            # Whoever writes to this memory next must not meet zeros that are on their way.
+            Builder.after(loop).wait(token, 0)
+        else:
+            self._issue_if_there(inside, later, there)
         inside.close_group()
         for tile, memref, slot in zip(self.loop.tiles, memrefs, here, strict=True):
             _redirect(tile, memref, slot)
@@ -147,6 +158,16 @@ class AsyncCopies:
         copies = (copy for tile in self.loop.tiles for copy in tile.copies)
         whole = all(copy.bytes == _WHOLE_CACHE_LINES for copy in copies)
         return self.early and whole and not self.loop.is_repeated
+
+    @property
+    def _is_one_block(self) -> bool:
+        """Returns whether the copies of the loop are issued without a branch.
+
+        512x4096x4096 in f16 takes 60.6 us on an H200 with a branch and 56.6 without; of attentions,
+        32x1000x128 takes 77.4 and 80.9. A loop that begins again would have to wait for the zeros.
+        """
+        loop = self.loop.operation
+        return not self.loop.is_repeated and not operations_in(loop, *_EXPONENTIALS)
 
     def _issue_first(self, at: Builder, iteration: int, memrefs: Sequence[ir.Value]) -> None:
         """Emits the copies of an iteration before the loop."""
@@ -181,15 +202,25 @@ class AsyncCopies:
             for tile, memref in zip(self.loop.tiles, memrefs, strict=True)
         ]
 
-    def _issue(self, at: Builder, induction: ir.Value, slots: Sequence[ir.Value]) -> None:
-        """Emits the copies of an iteration to a slot of each tile."""
+    def _issue(
+        self,
+        at: Builder,
+        induction: ir.Value,
+        slots: Sequence[ir.Value],
+        exists: ir.Value | None = None,
+    ) -> None:
+        """Emits the copies of an iteration to a slot of each tile.
+
+        Args:
+            exists: whether the loop has the iteration; None if it is known to.
+        """
         iteration = at_iteration(self.loop.operation, induction, at)
         for tile, slot in zip(self.loop.tiles, slots, strict=True):
             guarded: dict[tuple[ir.Operation, ...], list[StagedCopy]] = {}
             for copy in tile.copies:
                 guarded.setdefault(copy.guards, []).append(copy)
             for guards, copies in guarded.items():
-                _copy_under(guards, copies, iteration, slot)
+                _copy_under(guards, copies, iteration, slot, exists)
 
 
 def _copy_under(
@@ -197,17 +228,24 @@ def _copy_under(
     copies: Iterable[StagedCopy],
     iteration: IndexCloner,
     slot: ir.Value,
+    exists: ir.Value | None,
 ) -> None:
-    """Emits copies in an iteration, where the guards let them happen."""
+    """Emits copies in an iteration, where the guards let them happen.
+
+    An iteration that does not exist reads no byte: its addresses may be anywhere.
+    """
     at = iteration.builder
     operands: list[tuple[StagedCopy, list[ir.Value], list[ir.Value], ir.Value | None]] = []
     for copy in copies:
         there = [iteration.clone(index) for index in list(copy.store.operands)[2:]]
         source = [iteration.clone(operand) for operand in copy.load.operands]
-        count: ir.Value | None = None
+        reading = [] if exists is None else [exists]
         if copy.choice is not None:
+            reading.append(iteration.clone(copy.choice.operands[0]))
+        count: ir.Value | None = None
+        if reading:
             # The hardware fills with zeros what it does not read.
-            chosen = iteration.clone(copy.choice.operands[0])
+            chosen = reduce(at.andi, reading)
             count = at.select(chosen, at.index(_elements_of(copy)), at.index(0))
         operands.append((copy, source, [slot, *there], count))
     conditions = [iteration.clone(guard.operands[0]) for guard in guards]

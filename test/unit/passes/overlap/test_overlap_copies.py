@@ -87,6 +87,11 @@ def _slots_by_iteration(slot: ir.Value, iterations: int) -> list[int]:
     return values if len(values) == iterations else values * iterations
 
 
+def _left(wait: ir.Operation) -> int:
+    """Returns how many groups may be on their way behind a wait."""
+    return ir.IntegerAttr(wait.attributes["numGroups"]).value
+
+
 def _loop(numbers: tuple[int, int, int]) -> str:
     """Returns a loop with these bounds and this step."""
     source = _SOURCE.replace("INFO", launched("32, 1, 1", 32))
@@ -122,26 +127,42 @@ def test_each_iteration_reads_what_was_copied_for_it(
     assert written[:iterations] == reads
     # What iteration t fills was read last in iteration t - 1, and a barrier came since.
     assert all(filled != slot for filled, slot in zip(in_loop, reads, strict=True))
-    (group_wait,) = parsed.operations("nvgpu.device_async_wait")
-    assert ir.IntegerAttr(group_wait.attributes["numGroups"]).value == slots - 2
+    # The last iterations copy for none: they read nothing.
+    counts = _by_iteration(later.operands[-1])
+    exists = [8] * (iterations - ahead) + [0] * ahead
+    assert (counts if len(counts) == iterations else counts * iterations) == exists[-iterations:]
+    waits = parsed.operations("nvgpu.device_async_wait")
+    assert [_left(each) for each in waits] == [slots - 2, 0]
     assert len(parsed.operations("nvgpu.device_async_create_group")) == slots
 
 
-def test_the_first_copies_of_a_loop_of_unknown_length_ask_whether_it_runs() -> None:
+def test_the_copies_of_a_loop_of_unknown_length_ask_whether_it_runs() -> None:
     unknown = ("%c: vector<2x2xf32>)", "%c: vector<2x2xf32>, %n: index)"), ("to %upper", "to %n")
     parsed = parse(edited(_loop((0, 1, 1)), *unknown))
     run(parsed, OverlapCopies(slots=2), target="sm_80")
+    first, later = parsed.operations("nvgpu.device_async_copy")
+    guard, elements = first.parent, defining_operation(later.operands[-1])
+    assert guard is not None
+    assert elements is not None
+    assert (guard.name, elements.name) == ("scf.if", "arith.select")
     below: list[ir.Value] = []
-    for copy in parsed.operations("nvgpu.device_async_copy"):
-        guard = copy.parent
-        assert guard is not None
-        assert guard.name == "scf.if"
-        condition = defining_operation(guard.operands[0])
+    for asked in (guard, elements):
+        condition = defining_operation(asked.operands[0])
         assert condition is not None
         assert re.search("= arith.cmpi slt, .+, %arg2 : index", str(condition))
         below.append(condition.operands[0])
-    first, _ = below
-    assert _by_iteration(first) == [0]
+    assert _by_iteration(below[0]) == [0]
+
+
+def test_copies_stay_behind_a_branch_in_loops_with_exponentials() -> None:
+    exponentials = (_LAST, f"    %e = math.exp2 %y : vector<2x2xf32>\n{_LAST.replace('%y', '%e')}")
+    parsed = parse(edited(_loop((0, 1024, 256)), exponentials))
+    run(parsed, OverlapCopies(slots=2), target="sm_80")
+    _, later = parsed.operations("nvgpu.device_async_copy")
+    assert later.parent is not None
+    assert later.parent.name == "scf.if"
+    (wait,) = parsed.operations("nvgpu.device_async_wait")
+    assert _left(wait) == 0
 
 
 def test_a_copy_beyond_the_last_row_reads_nothing_and_fills_zeros() -> None:
