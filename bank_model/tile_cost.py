@@ -92,7 +92,7 @@ times on an H200. Of these the tile of the least predicted time is at most 7 % s
 one measured. Of tiles of less than 64 keys up to 1.24 times the measured time is predicted."""
 _MANY_SLOTS, _WAIT_AHEAD = 4, 0.5
 """How much of the wait is left with so many slots, where something computes meanwhile."""
-_SCHEDULERS, _WAIT_FAR = 4, 1.45
+SCHEDULERS, _WAIT_FAR = 4, 1.45
 """How much longer a warp waits that has its scheduler to itself, with fewer slots, for pieces of
 rows that lie far apart in memory. f16 512x4096x4096, 128 x 128 by 4 warps, 128 summed elements a
 step and 2 slots: 65.2 us where the rows of B lie along them, 59.5 us where its columns do; with 64
@@ -255,7 +255,7 @@ def _wait(work: TileWork, processor: Processor, workgroups: int) -> float:
     others_compute = work.reads_ahead or workgroups > 1
     if work.slots >= _MANY_SLOTS and others_compute:
         return _WAIT_AHEAD
-    is_alone = work.warps <= _SCHEDULERS and work.workgroups <= processor.multiprocessors
+    is_alone = work.warps <= SCHEDULERS and work.workgroups <= processor.multiprocessors
     is_far = work.row_pieces and work.steps >= _MANY_SLOTS
     return _WAIT_FAR if is_far and is_alone else 1.0
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from iree.compiler import ir
 
 from bankwise.dialect_utils.copy_slots import has_noted_slots, note_slots
+from bankwise.dialect_utils.described_tiles import note_described_tile
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator, LaneValues
 from bankwise.dialect_utils.operations import defining_operation, parents_of
@@ -100,19 +101,27 @@ def _loop(numbers: tuple[int, int, int]) -> str:
     return source
 
 
-def _overlapped(numbers: tuple[int, int, int], slots: int, chip: str) -> tuple[Parsed, PassRun]:
-    """Runs the pass over a loop with these bounds and this step."""
+def _overlapped(
+    numbers: tuple[int, int, int], slots: int, chip: str, described: bool = False
+) -> tuple[Parsed, PassRun]:
+    """Runs the pass over a loop with these bounds and this step.
+
+    Args:
+        described: whether its operands are to be read by descriptors, in loops without branches.
+    """
     parsed = parse(_loop(numbers))
+    if described:
+        note_described_tile(parsed.function)
     return parsed, run(parsed, OverlapCopies(slots=slots), target=chip)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 9), st.integers(1, 70), st.integers(2, 9), st.integers(2, 5))
+@given(st.integers(0, 9), st.integers(1, 70), st.integers(2, 9), st.integers(2, 5), st.booleans())
 def test_each_iteration_reads_what_was_copied_for_it(
-    lower: int, step: int, iterations: int, slots: int
+    lower: int, step: int, iterations: int, slots: int, one_block: bool
 ) -> None:
     numbers = (lower, lower + step * (iterations - 1) + 1, step)
-    parsed, _ = _overlapped(numbers, slots, "sm_80")
+    parsed, _ = _overlapped(numbers, slots, "sm_80", one_block)
 
     copies = parsed.operations("nvgpu.device_async_copy")
     ahead = slots - 1
@@ -127,42 +136,62 @@ def test_each_iteration_reads_what_was_copied_for_it(
     assert written[:iterations] == reads
     # What iteration t fills was read last in iteration t - 1, and a barrier came since.
     assert all(filled != slot for filled, slot in zip(in_loop, reads, strict=True))
-    # The last iterations copy for none: they read nothing.
-    counts = _by_iteration(later.operands[-1])
-    exists = [8] * (iterations - ahead) + [0] * ahead
-    assert (counts if len(counts) == iterations else counts * iterations) == exists[-iterations:]
     waits = parsed.operations("nvgpu.device_async_wait")
-    assert [_left(each) for each in waits] == [slots - 2, 0]
+    assert [_left(each) for each in waits] == [slots - 2, 0][: 1 + one_block]
+    if one_block:
+        # The last iterations copy for none: they read nothing.
+        counts = _by_iteration(later.operands[-1])
+        exists = [8] * (iterations - ahead) + [0] * ahead
+        assert (counts * iterations)[:iterations] == exists[-iterations:]
     assert len(parsed.operations("nvgpu.device_async_create_group")) == slots
 
 
-def test_the_copies_of_a_loop_of_unknown_length_ask_whether_it_runs() -> None:
+def test_the_first_copies_of_a_loop_of_unknown_length_ask_whether_it_runs() -> None:
     unknown = ("%c: vector<2x2xf32>)", "%c: vector<2x2xf32>, %n: index)"), ("to %upper", "to %n")
     parsed = parse(edited(_loop((0, 1, 1)), *unknown))
     run(parsed, OverlapCopies(slots=2), target="sm_80")
-    first, later = parsed.operations("nvgpu.device_async_copy")
-    guard, elements = first.parent, defining_operation(later.operands[-1])
-    assert guard is not None
-    assert elements is not None
-    assert (guard.name, elements.name) == ("scf.if", "arith.select")
     below: list[ir.Value] = []
-    for asked in (guard, elements):
-        condition = defining_operation(asked.operands[0])
+    for copy in parsed.operations("nvgpu.device_async_copy"):
+        guard = copy.parent
+        assert guard is not None
+        assert guard.name == "scf.if"
+        condition = defining_operation(guard.operands[0])
         assert condition is not None
         assert re.search("= arith.cmpi slt, .+, %arg2 : index", str(condition))
         below.append(condition.operands[0])
-    assert _by_iteration(below[0]) == [0]
+    first, _ = below
+    assert _by_iteration(first) == [0]
 
 
-def test_copies_stay_behind_a_branch_in_loops_with_exponentials() -> None:
-    exponentials = (_LAST, f"    %e = math.exp2 %y : vector<2x2xf32>\n{_LAST.replace('%y', '%e')}")
-    parsed = parse(edited(_loop((0, 1024, 256)), exponentials))
-    run(parsed, OverlapCopies(slots=2), target="sm_80")
-    _, later = parsed.operations("nvgpu.device_async_copy")
+_EXPONENTIALS = (_LAST, f"    %e = math.exp2 %y : vector<2x2xf32>\n{_LAST.replace('%y', '%e')}")
+_TWO_WARPS_A_SCHEDULER = ("workgroup_size = [32, 1, 1]", "workgroup_size = [160, 1, 1]")
+
+
+@pytest.mark.parametrize(
+    ("rows", "slots", "edits", "branches"),
+    [
+        # Two workgroups with 230 slots of 512 bytes do not fit a multiprocessor of 228 KiB.
+        (4600, 230, [], False),
+        (4600, 230, [_EXPONENTIALS], True),
+        (4600, 230, [_TWO_WARPS_A_SCHEDULER], True),
+        # Two workgroups fit.
+        (4600, 220, [], True),
+        # More than every twentieth iteration would copy nothing.
+        (4579, 230, [], True),
+    ],
+)
+def test_a_branch_around_copies_goes_where_a_scheduler_has_one_warp(
+    rows: int, slots: int, edits: list[Edit], branches: bool
+) -> None:
+    parsed = parse(edited(_loop((0, rows, 1)), *edits))
+    run(parsed, OverlapCopies(slots=slots), target="sm_80")
+    (later,) = (
+        each
+        for each in parsed.operations("nvgpu.device_async_copy")
+        if any(parent.name == "scf.for" for parent in parents_of(each))
+    )
     assert later.parent is not None
-    assert later.parent.name == "scf.if"
-    (wait,) = parsed.operations("nvgpu.device_async_wait")
-    assert _left(wait) == 0
+    assert (later.parent.name == "scf.if") == branches
 
 
 def test_a_copy_beyond_the_last_row_reads_nothing_and_fills_zeros() -> None:
