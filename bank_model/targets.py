@@ -541,7 +541,7 @@ def _amd_processor(
     """Returns a processor whose memory moves so many gigabytes a second.
 
     Latencies, norms and `clock_per_matrix` were fitted to what the model of `emulator/timing/`
-    predicts of 157 kernels with forced tiles (`bench/results/timing_tiles.md`).
+    predicts of 162 kernels with forced tiles (`bench/results/timing_tiles.md`).
     """
     return Processor(
         multiprocessors=units,
@@ -561,7 +561,7 @@ def _amd_processor(
         # A step waits 3.1 times as long whose copies are not loaded ahead.
         wait_cycles=158.0,
         # An MFMA of 16 x 16 results takes 16 cycles.
-        matrix_latency=16.7,
+        matrix_latency=16.0,
         issue_latency=4.4,
         copy_latency=0.0,
         outer_steps=0.6,

@@ -25,8 +25,8 @@ from .uneven_work import Unevenness, unevenness
 _STAGGERS = (0.35, 0.8)
 """Workgroups of a unit start together, or spread over these parts of their duration. The time is
 the mean of all: how workgroups interleave depends on it."""
-_ROUNDS = 3
-"""The most rounds of workgroups that are played; more rounds take as long as the last of these."""
+_ROUNDS = 6
+"""The most rounds of workgroups that are played; more rounds take the mean time of these."""
 
 
 @dataclass(frozen=True)
@@ -179,13 +179,16 @@ def new_unit(chip: Chip, share: MemoryShare) -> Unit:
 def _cycles(run: _Run, share: int) -> float:
     """Returns the cycles that `share` workgroups take, of which the run may have fewer.
 
-    From one round to the next as much time passes as between the last two that were played.
+    Between the end of the first round and the start of the last workgroup the unit is full. Each
+    missing workgroup takes the mean time from end to end there: the last workgroups are not in it,
+    which run beside fewer others.
     """
     ends, slots = np.sort(run.log.ends), run.slots
     missing = share - len(ends)
     if missing <= 0:
         return float(ends[-1])
-    return float(ends[-1] + missing * (ends[-1] - ends[-1 - slots]) / slots)
+    first, last = slots - 1, len(ends) - 1 - slots
+    return float(ends[-1] + missing * (ends[last] - ends[first]) / (last - first))
 
 
 def _summary(
