@@ -157,7 +157,7 @@ class DescriptorProver:
         """Returns descriptors that together give some operands, each once.
 
         Args:
-            operands: of each B operand the matrices of its registers, all of one buffer.
+            operands: of each B operand the matrices of its registers.
 
         Raises:
             Refusal: there are no such descriptors.
@@ -168,6 +168,8 @@ class DescriptorProver:
         return self._runs[key]
 
     def _found_runs(self, operands: Sequence[Matrices]) -> list[DescribedRun]:
+        if len({matrix.load.operands[0] for each in operands for matrix in each}) > 1:
+            raise Refusal("its operands lie in several memrefs")
         groups = [self._groups_of(each) for each in operands]
         transposed = {matrix.load.attributes["transpose"] for each in operands for matrix in each}
         if len(transposed) > 1:

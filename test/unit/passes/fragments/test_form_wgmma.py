@@ -226,6 +226,21 @@ def test_zeros_that_all_sums_begin_with_are_no_obstacle() -> None:
     assert "m64n16k16" in str(parsed)
 
 
+def test_columns_of_two_tiles_are_no_operand() -> None:
+    """Both start at the same byte of their memrefs, as a distance of 0 would say."""
+    view = lds("1024xf16, strided<[1], offset: 2048>")
+    other = f"""%z = memref.subview %m[2048] [1024] [1] : {lds("4096xf16")} to {view}
+  %bz = nvgpu.ldmatrix %z[%o] numTiles = 4 transpose = false : {view} -> {LOADED}
+  {halves("bz", "z")}  {mma("x", "a", "b0", "c")}"""
+    text = edited(
+        KERNEL,
+        (f"{mma('x', 'a', 'b0', 'c')}", other),
+        (SECOND, mma("y", "a", "z0", "d")),
+    )
+    said = "products stay mma.sync: its operands lie in several memrefs"
+    assert_kept(text, FormWgmma(), said=said, target=TARGET)
+
+
 KEPT: Kept = {
     "plain layout": (
         "its operands are no rectangle of a tile in a descriptor's layout",
