@@ -41,11 +41,46 @@ def test_factors_that_a_loop_keeps_or_reads_are_right() -> None:
             "DEPBAR.LE gsb0, 0x0 ;\n/*0068*/ F2FP.F16.F32 R89, R1, R2 ;",
             "line 6 reads R89, which the loop writes behind that",
         ),
+        ("IADD3 R2", "IADD3 R55", "line 8 uses R55, to which an HGMMA still adds"),
+        ("IADD3 R2, R2", "IADD3 R2, R24", "line 8 uses R24, to which an HGMMA still adds"),
+        ("IADD3 R2, R2", "IADD3 R2, R56", None),
     ],
-    ids=["while it is read", "before it is read", "in another iteration"],
+    ids=[
+        "while it is read",
+        "before it is read",
+        "in another iteration",
+        "to a sum",
+        "from a sum",
+        "from what is behind the sums",
+    ],
 )
 def test_other_writes(old: str, new: str, message: str | None) -> None:
     assert faults(edited(old, new)) == ([] if message is None else [message])
+
+
+UNDER_WAY = """
+.L_x_1:
+        /*0010*/                   IADD3 R2, R2, 0x1, RZ ;
+        /*0020*/                   WARPGROUP.ARRIVE ;
+        /*0030*/                   HGMMA.64x64x16.F32 R24, gdesc[UR8], R24, gsb0 ;
+        /*0040*/                   WARPGROUP.DEPBAR.LE gsb0, 0x1 ;
+        /*0050*/              @!P0 BRA `(.L_x_1) ;
+        /*0060*/                   WARPGROUP.DEPBAR.LE gsb0, 0x0 ;
+        /*0070*/                   STG.E.64 desc[UR4][R2.64], R24 ;
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "messages"),
+    [
+        ("R2, R2", "R2, R2", []),
+        ("R2, R2", "R2, R30", ["line 3 uses R30, to which an HGMMA still adds"]),
+        ("gsb0, 0x0", "gsb0, 0x1", ["line 9 uses R24, to which an HGMMA still adds"]),
+    ],
+    ids=["right", "in the next iteration", "behind the loop"],
+)
+def test_sums_of_a_group_that_runs_on(old: str, new: str, messages: list[str]) -> None:
+    assert faults(UNDER_WAY.replace(old, new)) == messages
 
 
 def test_files_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
