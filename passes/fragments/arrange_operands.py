@@ -85,7 +85,8 @@ class ArrangeOperands(FunctionPass):
             read: dict[ir.Operation, None] = {}
             for segment in planner.segments():
                 stages = planner.plan(ContractionOrder.of(segment)).values()
-                read |= dict.fromkeys(group.run.allocation for groups in stages for group in groups)
+                runs = (run for groups in stages for group in groups for run in group.runs)
+                read |= dict.fromkeys(run.allocation for run in runs)
             evaluator = planner.prover.evaluator
             for allocation in read:
                 if allocation in tiles:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Proving that descriptors can give the B operands of contractions, from where warps read them.
+"""Proving that descriptors can give the operands of contractions, from where warps read them.
 
 A warp of `mma.sync` reads its own B, by `ldmatrix`. A warpgroup, four consecutive warps, can take
 B from the LDS by one descriptor (`bank_model/descriptor_tiles.py`). It is the same B where
@@ -9,6 +9,9 @@ B from the LDS by one descriptor (`bank_model/descriptor_tiles.py`). It is the s
 * all warps of the workgroup come there together;
 * between whatever writes the tile and the reads, all warps meet at a barrier. What is written has
   to be made known to the matrix units before that (`fence.proxy.async`).
+
+A of a warpgroup has 64 rows, of which each warp reads 16. A descriptor gives it where those of the
+warps follow each other so. Where B is given, A need not be.
 
 Each of them is proven from the final addresses, whatever has laid out the tile.
 """
@@ -34,7 +37,14 @@ from ...bank_model.targets import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown, align, combine
+from ...dialect_utils.index.lane_values import (
+    LaneEvaluator,
+    LaneValues,
+    Loop,
+    Unknown,
+    align,
+    combine,
+)
 from ...dialect_utils.index.lane_values import constant as everywhere
 from ...dialect_utils.loops import FOR, IF
 from ...dialect_utils.memory.barrier_order import orders_lds
@@ -54,6 +64,8 @@ from .matrix_fragments import LANES, ROWS, lds_allocation_of
 _MOST_TILES = 32
 """The most operands of 8 columns that an instruction takes."""
 _TRANSPOSED_BITS = 16
+_FACTOR_BLOCKS = 2
+"""The blocks of eight rows that a warp has of A."""
 
 IntArray = npt.NDArray[np.int64]
 Matrices = tuple[LoadedMatrix, ...]
@@ -134,7 +146,7 @@ class DescriptorProver:
             between = [inner for each in _behind_barriers(load) for inner in operations_in(each)]
             # Nothing may read what a copy brings before somebody has waited for it.
             waits = any(each.name == COPIES_WAIT for each in between)
-            if any(_may_write(each, allocation) for each in between if waits or each.name != COPY):
+            if any(may_write(each, allocation) for each in between if waits or each.name != COPY):
                 text = "no barrier may stand between what writes its tile and what reads it"
                 raise Refusal(text)
 
@@ -166,6 +178,33 @@ class DescriptorProver:
         if key not in self._runs:
             self._runs[key] = self._found_runs(operands)
         return self._runs[key]
+
+    def factor(self, matrices: Matrices) -> DescribedRun:
+        """Returns the descriptor that gives an operand A of 64 rows, 16 of each warp.
+
+        Args:
+            matrices: of the rows 0 to 7 and 8 to 15 of a warp the first 8 of the k, then the
+                others.
+
+        Raises:
+            Refusal: there is no such descriptor.
+        """
+        if len(matrices) != 2 * _FACTOR_BLOCKS:
+            raise Refusal("A is no four matrices")
+        transposed = {each.load.attributes["transpose"] for each in matrices}
+        if len(transposed) > 1:
+            raise Refusal("some matrices of A are transposed, and some are not")
+        halves = [self._groups_of_pair(matrices[n::_FACTOR_BLOCKS]) for n in range(_FACTOR_BLOCKS)]
+        loops, arrays = align([LaneValues(groups, loops) for loops, groups in halves])
+        blocks = np.stack(np.broadcast_arrays(*arrays), axis=-2)
+        of_warpgroup = GROUP_WARPS * _FACTOR_BLOCKS
+        together = blocks.reshape(*blocks.shape[:-3], -1, of_warpgroup, blocks.shape[-1])
+        found = described_operand(together, ir.BoolAttr(transposed.pop()).value)
+        if found is None:
+            raise Refusal("A is no rectangle of a tile in a descriptor's layout")
+        operand, starts = found
+        of_warps = np.repeat(starts, GROUP_WARPS, axis=-1)[..., np.newaxis]
+        return DescribedRun(operand, (), LaneValues(of_warps, loops), matrices[0])
 
     def _found_runs(self, operands: Sequence[Matrices]) -> list[DescribedRun]:
         if len({matrix.load.operands[0] for each in operands for matrix in each}) > 1:
@@ -218,9 +257,26 @@ class DescriptorProver:
         return self._groups[matrices]
 
     def _read_groups(self, matrices: Matrices) -> LaneValues:
+        if len(matrices) != 2:
+            raise Refusal("its operands are no pairs of matrices")
+        loops, groups = self._groups_of_pair(matrices)
+        warps = groups.reshape(*groups.shape[:-2], -1, GROUP_WARPS, groups.shape[-1])
+        if (warps != warps[..., :1, :]).any():
+            raise Refusal("the four warps of a warpgroup read different operands")
+        return LaneValues(groups, loops)
+
+    def _groups_of_pair(self, matrices: Matrices) -> tuple[tuple[Loop, ...], IntArray]:
+        """Returns [*iterations, warps, 16]: the bytes at which the groups of two matrices start.
+
+        Args:
+            matrices: those of the first 8 of the k, and of the others.
+
+        Raises:
+            Refusal: they are not known.
+        """
         buffer = matrices[0].load.operands[0]
-        if len(matrices) != 2 or any(each.load.operands[0] != buffer for each in matrices):
-            raise Refusal("its operands are no pairs of matrices of one memref")
+        if any(each.load.operands[0] != buffer for each in matrices):
+            raise Refusal("its operands are matrices of several memrefs")
         mn_major = ir.BoolAttr(matrices[0].load.attributes["transpose"]).value
         bits = whole_element_bits(type_of(buffer).element_type)
         if bits is None or (mn_major and bits != _TRANSPOSED_BITS):
@@ -230,11 +286,7 @@ class DescriptorProver:
         loops, rows = align([self._row_starts(each, bits // 8) for each in matrices])
         # K-major, the two halves of a column's k lie side by side; MN-major, the k count on.
         join = np.concatenate if mn_major else _interleave
-        groups = join(np.broadcast_arrays(*rows), axis=-1)
-        warps = groups.reshape(*groups.shape[:-2], -1, GROUP_WARPS, groups.shape[-1])
-        if (warps != warps[..., :1, :]).any():
-            raise Refusal("the four warps of a warpgroup read different operands")
-        return LaneValues(groups, loops)
+        return loops, join(np.broadcast_arrays(*rows), axis=-1)
 
     def _row_starts(self, matrix: LoadedMatrix, element_bytes: int) -> LaneValues:
         """Returns [*iterations, warps, 8]: the bytes at which the rows of a matrix start."""
@@ -312,7 +364,7 @@ def _before_in_block(
     return False
 
 
-def _may_write(operation: ir.Operation, allocation: ir.Operation) -> bool:
+def may_write(operation: ir.Operation, allocation: ir.Operation) -> bool:
     """Returns whether an operation may write an LDS allocation."""
     row = access_row(operation)
     if operation.name == DEALLOC or (row is not None and row.kind is AccessKind.READ):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`bankwise-form-wgmma`: four warps multiply by one `wgmma` that reads B from the LDS itself.
+"""`bankwise-form-wgmma`: four warps multiply by one `wgmma` that reads from the LDS itself.
 
     %b = nvgpu.ldmatrix %tile[...]                 wgmma.fence
     %d0 = nvgpu.mma.sync(%a, %b0, %c0)             %d = wgmma.mma_async %c, %a, descriptor of %tile
@@ -8,12 +8,14 @@
 
 Hopper's matrix units reach their rate only by `wgmma`: on an H200 `mma.sync` has about 60 % of it.
 The `mma.sync` of one A whose B operands are side by side in one tile are replaced, where it is
-proven that a descriptor gives these operands (`described_operands.py`). A stays in registers, or is
-stored before a loop that does not change it (`stored_factors.py`). Outputs are the same bits.
+proven that a descriptor gives these operands (`described_operands.py`). A is read by a descriptor,
+too, where that is proven of 64 rows; otherwise it stays in registers, or is stored before a loop
+that does not change it (`stored_factors.py`). Outputs are the same bits.
 
 In a segment without a store or a barrier, the contractions of a stage (`contraction_order.py`)
 come behind everything that they need, and the group is waited for right behind it. So
-nothing writes the tile, or a register of A, while a `wgmma` reads it.
+nothing writes the tile, or a register of A, while a `wgmma` reads it. A group whose A and B are
+both read by descriptors may run on while the next iteration begins (`groups_under_way.py`).
 
 Copies of later iterations that stand before the segment are issued behind the first group, and
 before it is waited for: what loads A would stand behind them in the queue of the LDS otherwise.
@@ -28,7 +30,7 @@ for GPUs with `descriptor_tiles` (sm_90a).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -38,7 +40,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.described_tiles import forget_described_tile, has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_cloner import THREAD_ID
-from ...dialect_utils.loops import IF, YIELD
+from ...dialect_utils.loops import IF, YIELD, Carried
 from ...dialect_utils.memory.lds_ops import BARRIER, COPIES_END, COPY
 from ...dialect_utils.memory.memref_types import shown_type
 from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
@@ -46,6 +48,7 @@ from ...dialect_utils.operations import operations_in, operations_of
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from .contraction_order import ContractionOrder
+from .groups_under_way import may_be_under_way, sums_under_way
 from .ldmatrix_emission import thread_x
 from .wgmma_emission import WgmmaEmitter
 from .wgmma_groups import GroupPlanner, WgmmaGroup, may_form_groups
@@ -111,6 +114,8 @@ class FormWgmma(FunctionPass):
             text = f"operands from {shown_type(memory.type)} are read by {detail}: {reason}"
             context.sink.remark(memory.location, text)
             self.record(context, function, memory, Action.WGMMA, reason, detail=detail)
+        for location, reason in forming.waiting:
+            context.sink.remark(location, f"an iteration waits for its wgmma: {reason}")
         for (location, reason), count in forming.planner.kept.items():
             context.sink.remark(location, f"{count} products stay mma.sync: {reason}")
 
@@ -121,11 +126,13 @@ class _Forming:
 
     Attributes:
         formed: how many `wgmma` read each allocation.
+        waiting: why groups that read both operands by descriptors are waited for in an iteration.
     """
 
     planner: GroupPlanner
     emitter: WgmmaEmitter
     formed: Counter[ir.Operation] = field(default_factory=Counter)
+    waiting: list[tuple[ir.Location, str]] = field(default_factory=list)
 
     def form(self, segment: list[ir.Operation]) -> None:
         """Replaces the contractions of the stages of a segment for which it is proven."""
@@ -136,17 +143,28 @@ class _Forming:
         copies = _copies_before(segment[0])
         order.move(_in_stages(order))
         for groups in stages.values():
+            under_way = self._under_way(groups)
             try:
-                self.emitter.multiply(groups, copies)
+                self.emitter.multiply(groups, copies, under_way)
                 copies = []
             except Refusal as refusal:
                 self.planner.keep([each for g in groups for each in g.contractions], refusal)
             else:
                 self._count(groups)
 
+    def _under_way(self, groups: Sequence[WgmmaGroup]) -> list[Carried]:
+        """Returns the sums of groups that may run on into the next iteration; none otherwise."""
+        if not may_be_under_way(groups):
+            return []
+        try:
+            return sums_under_way(groups, self.planner.prover.evaluator)
+        except Refusal as refusal:
+            self.waiting.append((groups[0].contractions[0].location, refusal.reason))
+            return []
+
     def _count(self, groups: Iterable[WgmmaGroup]) -> None:
         for group in groups:
-            self.formed[group.run.allocation] += 1
+            self.formed.update({run.allocation for run in group.runs})
 
 
 def _copies_before(first: ir.Operation) -> list[ir.Operation]:

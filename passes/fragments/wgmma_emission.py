@@ -36,12 +36,18 @@ from ...bank_model.descriptor_tiles import (
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.lane_values import Unknown, combine
+from ...dialect_utils.loops import Carried
 from ...dialect_utils.memory.flat_allocations import align_allocation
 from ...dialect_utils.memory.lds_ops import DESCRIBED, SUBVIEW
 from ...dialect_utils.memory.memref_types import static_strides, type_of, whole_element_bits
 from ...dialect_utils.memory.mma_operands import REGISTER_BITS
 from ...dialect_utils.multiplications import ACCUMULATOR
-from ...dialect_utils.operations import defining_operation, mixed_operands
+from ...dialect_utils.operations import (
+    defining_operation,
+    mixed_operands,
+    operands_with,
+    redirect,
+)
 from .described_operands import DescribedRun, DescriptorProver, element_of
 from .ldmatrix_emission import other_lane
 from .matrix_fragments import LANES, ROWS, lds_allocation_of
@@ -49,7 +55,7 @@ from .stored_factors import STORED_A, StoredFactors
 from .wgmma_groups import WgmmaGroup
 
 _FENCE = "wgmma.fence.sync.aligned;"
-_WAIT = "wgmma.wait_group.sync.aligned 0;"
+_WAIT = "wgmma.wait_group.sync.aligned %d;"
 _ADDRESS_MASK = (1 << 18) - 1
 _TRAP_IF_MISPLACED = (
     "{ .reg .pred misplaced; .reg .b64 rest; and.b64 rest, $0, %d; "
@@ -69,7 +75,10 @@ class WgmmaEmitter:
     """For each allocation its address."""
 
     def multiply(
-        self, groups: Sequence[WgmmaGroup], meanwhile: Sequence[ir.Operation] = ()
+        self,
+        groups: Sequence[WgmmaGroup],
+        meanwhile: Sequence[ir.Operation] = (),
+        under_way: Sequence[Carried] = (),
     ) -> None:
         """Emits groups, those that others add to first, and lets their results be used.
 
@@ -78,15 +87,16 @@ class WgmmaEmitter:
 
         Args:
             meanwhile: operations before them that are moved to before the groups are waited for.
+            under_way: all their sums, if they are waited for in the next iteration of their loop.
 
         Raises:
             Refusal: no lane can compute where an operand starts; the contractions then stay.
         """
         at = Builder.before(groups[0].contractions[0])
         descriptors = [self._descriptor(at, group.run) for group in groups]
-        factors = self._factors_stored(at, groups)
+        factors = self._factors_described(at, groups)
         contractions = [each for group in groups for each in group.contractions]
-        in_registers = list(dict.fromkeys(group.factor for group in groups if group.loop is None))
+        in_registers = list(dict.fromkeys(each.factor for each in groups if each.in_registers))
         sums = dict.fromkeys(each.results[0] for each in contractions)
         # Several may begin with the same zeros, each in registers of its own.
         begun = [each for each in contractions if each.operands[ACCUMULATOR] not in sums]
@@ -99,22 +109,31 @@ class WgmmaEmitter:
         at.assembly("wgmma.commit_group.sync.aligned;")
         for each in meanwhile:
             each.move_before(contractions[0])
-        # What A was in is written again only when all are done.
-        kept = list(chain.from_iterable(words.values()))
-        waited = _in_place(at, _WAIT, list(made.values()), kept, ["r"] * len(kept))
+        if under_way:
+            at.assembly(_WAIT % 1)
+            _wait_behind_loop(under_way)
+            waited = list(made.values())
+        else:
+            # What A was in is written again only when all are done.
+            kept = list(chain.from_iterable(words.values()))
+            waited = _in_place(at, _WAIT % 0, list(made.values()), kept, ["r"] * len(kept))
         for result, registers in zip(made, waited, strict=True):
             result.replace_all_uses_with(at.joined(registers, result.type))
         for each in reversed(contractions):
             each.erase()
 
-    def _factors_stored(
+    def _factors_described(
         self, at: Builder, groups: Sequence[WgmmaGroup]
     ) -> dict[ir.Value, Sequence[ir.Value]]:
-        """Emits the stores of the factors of groups, before their loop, and their descriptors."""
+        """Emits the descriptors of the factors of groups, and the stores of those before a loop."""
         factors: dict[ir.Value, Sequence[ir.Value]] = {}
         for group in groups:
-            if group.loop is None or group.factor in factors:
+            if group.in_registers or group.factor in factors:
                 continue
+            if group.rows is not None:
+                factors[group.factor] = [self._descriptor(at, group.rows)]
+                continue
+            assert group.loop is not None
             alike = [each.factor for each in groups if each.loop == group.loop]
             self.stored.store(alike, group.loop, group.run.allocation, self.thread_x())
             allocation, first = self.stored.place(group.factor)
@@ -216,6 +235,15 @@ def _in_units(at: Builder, count: ir.Value) -> ir.Value:
     return at.shrui(count, at.constant(at.integer_type(64), GROUP_BYTES.bit_length() - 1))
 
 
+def _wait_behind_loop(sums: Sequence[Carried]) -> None:
+    """Lets what uses sums behind their loop wait for the last group."""
+    at = Builder.after(sums[0].loop)
+    uses = [operands_with(each.result) for each in sums]
+    waited = _in_place(at, _WAIT % 0, [at.elements(each.result) for each in sums])
+    for each, users, registers in zip(sums, uses, waited, strict=True):
+        redirect(users, at.joined(registers, each.result.type))
+
+
 def _added(
     at: Builder,
     described: Iterable[tuple[WgmmaGroup, ir.Value]],
@@ -239,7 +267,7 @@ def _added(
             group.instruction,
             [held[each] for each in group.contractions],
             [*factor, descriptor],
-            [*["r" if group.loop is None else "l"] * len(factor), "l"],
+            [*["r" if group.in_registers else "l"] * len(factor), "l"],
         )
         for each, sum_ in zip(group.contractions, registers, strict=True):
             if each.results[0] in adder:

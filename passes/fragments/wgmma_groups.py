@@ -40,14 +40,27 @@ class WgmmaGroup:
     """The `mma.sync` of one A and one run of B, in the order of their columns.
 
     Attributes:
+        run: how a descriptor gives B.
         element: the type of the elements of A and B.
-        loop: the one before which A is stored (`stored_factors.py`); None for one in registers.
+        loop: the one before which A is stored (`stored_factors.py`), if it is.
+        rows: how a descriptor gives A from where it lies; None for one in registers or stored.
     """
 
     contractions: tuple[ir.Operation, ...]
     run: DescribedRun
     element: str
     loop: ir.Operation | None = None
+    rows: DescribedRun | None = None
+
+    @property
+    def in_registers(self) -> bool:
+        """Returns whether A is in registers."""
+        return self.loop is None and self.rows is None
+
+    @property
+    def runs(self) -> tuple[DescribedRun, ...]:
+        """Returns what descriptors give from where it lies: B, and A if it does."""
+        return (self.run,) if self.rows is None else (self.run, self.rows)
 
     @property
     def factor(self) -> ir.Value:
@@ -58,15 +71,16 @@ class WgmmaGroup:
     def instruction(self) -> str:
         """Returns the `wgmma` that they are, on accumulators, A, and the descriptor of B.
 
-        A is four registers, or a descriptor, whose rows have elements of one m.
+        A is four registers or a descriptor. Only that of stored ones always has rows of one m.
         """
         width = 4 * len(self.contractions)
         accumulators = ", ".join(f"${number}" for number in range(width))
-        if self.loop is None:
+        if self.in_registers:
             registers = ", ".join(f"${2 * width + number}" for number in range(4))
             a, b, majors = f"{{{registers}}}", 2 * width + 4, ""
         else:
-            a, b, majors = f"${2 * width}", 2 * width + 1, "0, "
+            mn_major = self.rows is not None and self.rows.operand.mn_major
+            a, b, majors = f"${2 * width}", 2 * width + 1, f"{int(mn_major)}, "
         return (
             f"wgmma.mma_async.sync.aligned.m64n{2 * width}k16.f32.{self.element}.{self.element} "
             f"{{{accumulators}}}, {a}, ${b}, 1, 1, 1, {majors}{int(self.run.operand.mn_major)};"
@@ -148,7 +162,12 @@ class GroupPlanner:
         around = contractions[0], inside, self.prover.function
         loops = {each: loop_to_store_before(each, *around) for each in factors}
         stored = [each for each in factors if loops[each]]
-        self._check_registers(contractions, len(factors) - len(stored))
+        described = {
+            each: rows
+            for each in factors
+            if not loops[each] and (rows := self._rows(each, inside, order)) is not None
+        }
+        self._check_registers(contractions, len(factors) - len(stored) - len(described))
         self.prover.check_together(contractions[0])
         found: list[WgmmaGroup] = []
         matrices = {each: self._matrices(each, inside) for each in contractions}
@@ -159,10 +178,29 @@ class GroupPlanner:
             operands = [matrices[each] for each in members]
             for run in self.prover.runs(operands):
                 contracted = tuple(members[tile] for tile in run.tiles)
-                loop = loops[members[0].operands[_A]]
-                found.append(WgmmaGroup(contracted, run, element, loop))
+                factor = members[0].operands[_A]
+                rows = described.get(factor)
+                found.append(WgmmaGroup(contracted, run, element, loops[factor], rows))
         self.stored.plan(stored)
         return found
+
+    def _rows(
+        self, factor: ir.Value, inside: set[ir.Operation], order: ContractionOrder
+    ) -> DescribedRun | None:
+        """Returns how a descriptor gives an A; None where that is not proven."""
+        matrices = self.operands.of(factor)
+        if matrices is None or any(each.load not in inside for each in matrices):
+            return None
+        try:
+            self.prover.check_buffer(matrices[0].load.operands[0])
+            rows = self.prover.factor(matrices)
+            loads = {each.load for each in matrices}
+            self.prover.check_written_before_barrier(
+                each for each in order.segment if each in loads
+            )
+        except Refusal:
+            return None
+        return rows
 
     def _check_registers(self, contractions: list[ir.Operation], factors: int) -> None:
         """Makes sure that a lane can hold all that a group of `wgmma` takes at once.

@@ -21,6 +21,9 @@ The last N - 1 iterations have nothing to copy. Either a branch asks for that, o
 no byte and fill with zeros a slot that no iteration reads any more. Without the branch an iteration
 is one block, in which the compiler spreads the copies among the contractions.
 
+Where the matrix units may still read slot t - 1 in iteration t (`fragments/groups_under_way.py`),
+copies are issued one iteration less ahead: those of t + N - 2 go into the slot of t - 2.
+
 `cp.async` moves 4, 8 or 16 bytes per lane from global memory to the LDS, past the registers (PTX
 ISA, "cp.async"); both addresses are multiples of the size. It needs sm_80.
 """
@@ -105,12 +108,19 @@ class AsyncCopies:
         early: whether the first copies may be issued before what stands in front of the loop.
         one_block: whether the loop has no branch around copies. It must not be repeated, since the
             zeros of the last iterations are on their way then.
+        may_be_read: how many slots an iteration may read, or those before it still: 1 or 2.
     """
 
     loop: StagingLoop
     slots: int
     early: bool = True
     one_block: bool = False
+    may_be_read: int = 1
+
+    @property
+    def _ahead(self) -> int:
+        """Returns how many iterations before theirs copies are issued."""
+        return self.slots - self.may_be_read
 
     def carry_out(self) -> None:
         """Makes the copies asynchronous."""
@@ -121,7 +131,7 @@ class AsyncCopies:
             before.like(self.loop.barriers[0], [])
         memrefs = [_with_slots(tile, self.slots) for tile in self.loop.tiles]
         token: ir.Value | None = None
-        for iteration in range(self.slots - 1):
+        for iteration in range(self._ahead):
             is_early = iteration == 0 and self._may_be_early
             others = {*operations_of(loop.block)} if is_early else set()
             self._issue_first(before, iteration, memrefs)
@@ -130,13 +140,13 @@ class AsyncCopies:
                 issue_early([each for each in operations_of(loop.block) if each not in others])
         assert token is not None
         inside = Builder.at_begin(body_of(loop), loop.location)
-        inside.wait(token, self.slots - 2)
+        inside.wait(token, self._ahead - 1)
         inside.like(self.loop.barriers[0], [])
         induction = body_of(loop).arguments[0]
         iteration = self._iteration(inside, induction)
         here = self._slots(inside, iteration, 0, memrefs)
-        there = self._slots(inside, iteration, self.slots - 1, memrefs)
-        later = _plus(inside, induction, (self.slots - 1) * self.loop.step)
+        there = self._slots(inside, iteration, self._ahead, memrefs)
+        later = _plus(inside, induction, self._ahead * self.loop.step)
         if self.one_block:
             _, upper, _ = bounds_of(loop)
             self._issue(inside, later, there, inside.cmpi("slt", later, upper))

@@ -97,6 +97,23 @@ def test_accesses_follow_their_elements(text: str) -> None:
         assert (moved == arranged.place(elements(before, name))).all()
 
 
+def test_a_tile_of_a_is_arranged_too() -> None:
+    """Lane l gives the row l mod 16 of its warp's 16, and from lane 16 on the second 8 of the k."""
+    read = f"""%n = memref.alloc() : {lds("64x64xf16")} {HERE}
+  %ra = affine.apply affine_map<(t) -> (t floordiv 32 * 16 + t mod 16)>(%t)
+  %ga = affine.apply affine_map<(t) -> (t mod 32 floordiv 16 * 8)>(%t)
+  %e = nvgpu.ldmatrix %n[%ra, %ga] numTiles = 4 transpose = false : {lds("64x64xf16")} -> {LOADED}
+  %b = nvgpu.ldmatrix"""
+    text = edited(K_MAJOR, ("%b = nvgpu.ldmatrix", read)).replace("(%a,", "(%e,")
+    parsed = parse(text)
+    run(parsed, ArrangeOperands(), target=TARGET)
+    hints = [str(each) for each in operations_in(parsed.module.operation) if is_hint(each)]
+    assert len(hints) == 2 and all("xor_shuffle<64, 8, 64, 1>" in each for each in hints)
+    apart = parse(text.replace("floordiv 32 * 16 + t mod 16", "floordiv 32 * 8 + t mod 16"))
+    run(apart, ArrangeOperands(), target=TARGET)
+    assert sum(is_hint(each) for each in operations_in(apart.module.operation)) == 1
+
+
 def test_no_other_swizzle_comes_on_top() -> None:
     """Stores to columns in blocks of 64 bytes conflict, and the layout stays all the same."""
     text = edited(

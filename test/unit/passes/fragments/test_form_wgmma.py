@@ -131,6 +131,230 @@ def test_a_second_step_follows_in_the_same_group() -> None:
     assert "2" in starts and "0" in starts
 
 
+# A of the four warps: 64 rows of 64 k in the 128-byte mode. Lane l gives the row l mod 16 of its
+# warp's 16, of the first 8 k below lane 16, and of the others from there on.
+STORED = """%n = memref.alloc() : {tile}
+  %t4 = affine.apply affine_map<(t) -> (t * 32)>(%t)
+  vector.store %v, %n[%t4] : {tile}, vector<8xf16>
+  gpu.barrier""".format(tile=lds("4096xf16"))
+READ_A = f"""%ra = affine.apply affine_map<(t) -> (t floordiv 32 * 16 + t mod 16)>(%t)
+  %ga = affine.apply affine_map<(t) -> (t mod 32 floordiv 16)>(%t)
+  %la = affine.apply affine_map<(r) -> (r mod 8)>(%ra)
+  %ma = arith.xori %ga, %la : index
+  %oa = affine.apply affine_map<(r, m) -> (r * 64 + m * 8)>(%ra, %ma)
+  %e = nvgpu.ldmatrix %n[%oa] numTiles = 4 transpose = false : {lds("4096xf16")} -> {LOADED}
+"""
+FROM_LDS = edited(
+    KERNEL,
+    ("gpu.barrier", STORED),
+    ("  %b = nvgpu.ldmatrix", f"  {READ_A}  %b = nvgpu.ldmatrix"),
+).replace("(%a,", "(%e,")
+
+
+def descriptors(text: str) -> tuple[str, ...]:
+    """Returns the operands of the one `wgmma` behind its sums, and what is said of their majors."""
+    found = re.search(r"mma_async[^{]*{[^}]*}, (.*?), 1, 1, 1, (.*?);", text)
+    assert found
+    return found.groups()
+
+
+def test_a_descriptor_gives_a_too() -> None:
+    parsed = parse(FROM_LDS)
+    done = run(parsed, FormWgmma(), target=TARGET)
+    text = str(parsed)
+    assert "nvgpu.ldmatrix %n" not in text and descriptors(text) == ("$16, $17", "0, 0")
+    assert len(done.decisions) == 2 and {each.detail for each in done.decisions} == {"1 wgmma"}
+
+
+TRANSPOSED_A = (
+    # 64 k of 64 rows, of which a warp takes 16 rows, and the k 0 to 15: l mod 8 + l / 16 * 8.
+    ("(t floordiv 32 * 16 + t mod 16)", "(t mod 8 + t mod 32 floordiv 16 * 8)"),
+    ("(t mod 32 floordiv 16)>(%t)\n  %la", "(t floordiv 32 * 2 + t mod 16 floordiv 8)>(%t)\n  %la"),
+    ("%n[%oa] numTiles = 4 transpose = false", "%n[%oa] numTiles = 4 transpose = true"),
+)
+
+
+def test_a_descriptor_gives_an_a_whose_rows_lie_along_m() -> None:
+    parsed = parse(edited(FROM_LDS, *TRANSPOSED_A))
+    run(parsed, FormWgmma(), target=TARGET)
+    assert descriptors(str(parsed)) == ("$16, $17", "1, 0")
+
+
+IN_REGISTERS: dict[str, tuple[Edit, ...]] = {
+    "rows of 32 bytes in another order": (("(r mod 8)>(%ra)", "(r floordiv 2 mod 8)>(%ra)"),),
+    "warps with 32 rows each": (("t floordiv 32 * 16 + t mod 16", "t floordiv 32 * 8 + t mod 16"),),
+    "halves that are exchanged": (("(t mod 32 floordiv 16)", "(1 - t mod 32 floordiv 16)"),),
+    "rows that are exchanged": (("+ t mod 16)>", "+ (t + 8) mod 16)>"),),
+    "a tile at 128 bytes": (
+        ("%n[%oa]", "%sa[%oa]"),
+        (
+            "  %e = nvgpu.ldmatrix",
+            "  %at = arith.constant 64 : index\n  %sa = memref.subview %n[%at] [2048] [1] : "
+            f"{lds('4096xf16')} to {lds('2048xf16, strided<[1], offset: ?>')}\n"
+            "  %e = nvgpu.ldmatrix",
+        ),
+        (
+            f"transpose = false : {lds('4096xf16')}",
+            f"transpose = false : {lds('2048xf16, strided<[1], offset: ?>')}",
+        ),
+    ),
+    "another operand than it reads": (
+        (
+            "  %b = nvgpu.ldmatrix",
+            "  %half = arith.constant dense<0.5> : vector<4x2xf16>\n"
+            "  %e = arith.mulf %e0, %half : vector<4x2xf16>\n  %b = nvgpu.ldmatrix",
+        ),
+        ("%e = nvgpu", "%e0 = nvgpu"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_REGISTERS)
+def test_an_a_that_no_descriptor_gives_stays_in_registers(name: str) -> None:
+    parsed = parse(edited(FROM_LDS, *IN_REGISTERS[name]))
+    run(parsed, FormWgmma(), target=TARGET)
+    text = str(parsed)
+    a, majors = descriptors(text)
+    assert a.startswith("{") and majors == "0" and "nvgpu.ldmatrix" in text
+
+
+def rotating(slots: int, ahead: int) -> str:
+    """Returns a loop of eight steps that rotates through slots, and copies `ahead` of a step."""
+    view = f"[{{size}}] [1] : {lds('{all}')} to {lds('{size}xf16, strided<[1], offset: ?>')}"
+    views = {
+        name: view.format(size=size, all=f"{slots * size}xf16")
+        for name, size in (("m", 1024), ("n", 4096))
+    }
+    strided = "xf16, strided<[1], offset: ?>"
+    read_a = READ_A.replace("%n[", "%sa[").replace(lds("4096xf16"), lds("4096" + strided))
+    body = KERNEL[KERNEL.index("  %r = affine") : KERNEL.index("  return")]
+    body = body.replace("(%a,", "(%e,").replace(", %c)", ", %p)").replace(", %d)", ", %q)")
+    pair = "vector<2x2xf32>, vector<2x2xf32>"
+    return f"""
+func.func @f(%c: vector<2x2xf32>, %d: vector<2x2xf32>, %from: memref<4096xf16>, %v: vector<8xf16>)
+    -> ({pair}) attributes {{{launched("128, 1, 1", 32)}}} {{
+  %t = gpu.thread_id x
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %8 = arith.constant 8 : index
+  %ahead = arith.constant {ahead} : index
+  %slots = arith.constant {slots} : index
+  %m = memref.alloc() : {lds(f"{slots * 1024}xf16")}
+  %n = memref.alloc() : {lds(f"{slots * 4096}xf16")}
+  %w = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  %first = "nvgpu.device_async_create_group"() : () -> !nvgpu.device.async.token
+  %l:2 = scf.for %i = %0 to %8 step %1 iter_args(%p = %c, %q = %d) -> ({pair}) {{
+    nvgpu.device_async_wait %first numGroups = 1
+    gpu.barrier
+    %here = arith.remui %i, %slots : index
+    %next = arith.addi %i, %ahead : index
+    %there = arith.remui %next, %slots : index
+    %ob = affine.apply affine_map<(s) -> (s * 1024)>(%here)
+    %ofa = affine.apply affine_map<(s) -> (s * 4096)>(%here)
+    %tb = affine.apply affine_map<(s) -> (s * 1024)>(%there)
+    %tfa = affine.apply affine_map<(s) -> (s * 4096)>(%there)
+    %s = memref.subview %m[%ob] {views["m"]}
+    %sa = memref.subview %n[%ofa] {views["n"]}
+    %db = memref.subview %m[%tb] {views["m"]}
+    %da = memref.subview %n[%tfa] {views["n"]}
+    %ca = nvgpu.device_async_copy %from[%w], %da[%w], 8 : memref<4096xf16> to {
+        lds("4096" + strided)
+    }
+    %cb = nvgpu.device_async_copy %from[%w], %db[%w], 8 : memref<4096xf16> to {
+        lds("1024" + strided)
+    }
+    %group = "nvgpu.device_async_create_group"() : () -> !nvgpu.device.async.token
+    {read_a}
+  {body}
+    scf.yield %x, %y : {pair}
+  }}
+  return %l#0, %l#1 : {pair}
+}}"""
+
+
+def waits(text: str) -> list[str]:
+    """Returns how many groups each wait leaves under way, and whether it is in the loop."""
+    found = re.finditer(r"wait_group.sync.aligned (\d)", text)
+    end = text.index("scf.yield")
+    return [f"{each[1]} {'inside' if each.start() < end else 'behind'}" for each in found]
+
+
+@pytest.mark.parametrize("slots", range(2, 6))
+@pytest.mark.parametrize("ahead", range(1, 5))
+def test_a_group_runs_on_where_nothing_is_copied_to_what_it_reads(slots: int, ahead: int) -> None:
+    """Behind the barrier of step t, group t - 1 may read its slot, and t begins to."""
+    text = rotating(slots, ahead).replace("{HERE}", "")
+    parsed = parse(text)
+    run(parsed, FormWgmma(), target=TARGET)
+    read = [{step % slots, (step - 1) % slots} for step in range(8)]
+    is_free = all((step + ahead) % slots not in read[step] for step in range(1, 8))
+    assert waits(str(parsed)) == (["1 inside", "0 behind"] if is_free else ["0 inside"])
+
+
+WAITING: dict[str, tuple[str, tuple[Edit, ...]]] = {
+    "the sums of the loop change places": (
+        "a sum changes its place from iteration to iteration",
+        (("scf.yield %x, %y", "scf.yield %y, %x"),),
+    ),
+    "a sum is added to in the loop": (
+        "a sum changes its place from iteration to iteration",
+        (("scf.yield %x, %y", "%more = arith.addf %y, %y : vector<2x2xf32>\nscf.yield %x, %more"),),
+    ),
+    "a sum is looked at in the loop": (
+        "a sum is used in the loop",
+        (
+            (
+                "scf.yield %x, %y",
+                "%old = vector.extract %q[0, 0] : f32 from vector<2x2xf32>\n"
+                "memref.store %old, %seen[%0] : memref<1xf32>\nscf.yield %x, %y",
+            ),
+            ("%from: memref<4096xf16>", "%from: memref<4096xf16>, %seen: memref<1xf32>"),
+        ),
+    ),
+    "a sum begins anew in each step": (
+        "a sum does not begin with that of the iteration before",
+        ((mma("y", "e", "b1", "q"), mma("y", "e", "b1", "d")),),
+    ),
+    "slots that the caller chooses": (
+        "the start of a buffer depends on the block argument of func.func",
+        (
+            ("%there = arith.remui %next, %slots", "%there = arith.remui %given, %slots"),
+            ("%from: memref<4096xf16>", "%from: memref<4096xf16>, %given: index"),
+        ),
+    ),
+    "something else is stored": (
+        "something else than copies behind the barrier may write its tile",
+        (
+            (
+                "scf.yield %x, %y",
+                f"vector.store %v, %m[%w] : {lds('4096xf16')}, vector<8xf16>\nscf.yield %x, %y",
+            ),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_an_iteration_waits_where_its_group_may_not_run_on(name: str) -> None:
+    reason, edits = WAITING[name]
+    parsed = parse(edited(rotating(4, 2), *edits))
+    done = run(parsed, FormWgmma(), target=TARGET)
+    assert waits(str(parsed)) == ["0 inside"]
+    assert [each.message for each in done.said if "waits" in each.message] == [
+        f"an iteration waits for its wgmma: {reason}"
+    ]
+
+
+def test_a_copy_before_the_barrier_comes_too_early() -> None:
+    """In the next step but one, other warps may still wait for the group."""
+    text = rotating(4, 2)
+    barrier = "    gpu.barrier\n"
+    text = text.replace(barrier, "").replace("    %group = ", barrier + "    %group = ")
+    parsed = parse(text)
+    run(parsed, FormWgmma(), target=TARGET)
+    assert waits(str(parsed)) == ["0 inside"]
+
+
 SECOND = mma("y", "a", "b1", "d")
 COPIES = f"""
   %on = arith.cmpi ult, %t, %first : index

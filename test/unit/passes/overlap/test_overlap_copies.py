@@ -69,6 +69,7 @@ func.func @f(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
 _BARRIER = "    gpu.barrier memfence [#gpu.address_space<workgroup>]\n"
 _ALLOC, _LOOP, _LAST = "  %m = memref.alloc() : !tile\n", "  %r = scf.for", "    scf.yield %y"
 _STORE = "vector.store %v, %m[%at]"
+_ARRANGED = (_ALLOC, "  %m = memref.alloc() {bankwise.arranged} : !tile\n")
 _OTHER = "memref.alloc() : memref<8xf16>\n"
 
 
@@ -102,29 +103,38 @@ def _loop(numbers: tuple[int, int, int]) -> str:
 
 
 def _overlapped(
-    numbers: tuple[int, int, int], slots: int, chip: str, described: bool = False
+    numbers: tuple[int, int, int], slots: int, chip: str, *edits: Edit, described: bool = False
 ) -> tuple[Parsed, PassRun]:
     """Runs the pass over a loop with these bounds and this step.
 
     Args:
         described: whether its operands are to be read by descriptors, in loops without branches.
     """
-    parsed = parse(_loop(numbers))
+    parsed = parse(edited(_loop(numbers), *edits))
     if described:
         note_described_tile(parsed.function)
     return parsed, run(parsed, OverlapCopies(slots=slots), target=chip)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 9), st.integers(1, 70), st.integers(2, 9), st.integers(2, 5), st.booleans())
+@given(
+    st.integers(0, 9),
+    st.integers(1, 70),
+    st.integers(2, 9),
+    st.integers(2, 5),
+    st.booleans(),
+    st.booleans(),
+)
 def test_each_iteration_reads_what_was_copied_for_it(
-    lower: int, step: int, iterations: int, slots: int, one_block: bool
+    lower: int, step: int, iterations: int, slots: int, one_block: bool, arranged: bool
 ) -> None:
     numbers = (lower, lower + step * (iterations - 1) + 1, step)
-    parsed, _ = _overlapped(numbers, slots, "sm_80", one_block)
+    edits = [_ARRANGED] if arranged else []
+    parsed, _ = _overlapped(numbers, slots, "sm_80", *edits, described=one_block)
 
     copies = parsed.operations("nvgpu.device_async_copy")
-    ahead = slots - 1
+    # What descriptors give may still be read in the next iteration, if there are slots to spare.
+    ahead = slots - (2 if arranged and slots > 3 else 1)
     first = [c for c in copies if all(p.name != "scf.for" for p in parents_of(c))]
     (later,) = (c for c in copies if c not in first)
     (read,) = parsed.operations("nvgpu.ldmatrix")
@@ -134,16 +144,25 @@ def test_each_iteration_reads_what_was_copied_for_it(
     written += in_loop
     reads = _slots_by_iteration(read.operands[0], iterations)
     assert written[:iterations] == reads
-    # What iteration t fills was read last in iteration t - 1, and a barrier came since.
+    # What iteration t fills was read last in iteration t - 1 or before, and a barrier came since.
     assert all(filled != slot for filled, slot in zip(in_loop, reads, strict=True))
+    if ahead < slots - 1:
+        assert all(filled != slot for filled, slot in zip(in_loop[1:], reads, strict=False))
     waits = parsed.operations("nvgpu.device_async_wait")
-    assert [_left(each) for each in waits] == [slots - 2, 0][: 1 + one_block]
+    assert [_left(each) for each in waits] == [ahead - 1, 0][: 1 + one_block]
     if one_block:
         # The last iterations copy for none: they read nothing.
         counts = _by_iteration(later.operands[-1])
         exists = [8] * (iterations - ahead) + [0] * ahead
         assert (counts * iterations)[:iterations] == exists[-iterations:]
-    assert len(parsed.operations("nvgpu.device_async_create_group")) == slots
+    assert len(parsed.operations("nvgpu.device_async_create_group")) == ahead + 1
+
+
+def test_a_sum_that_the_loop_reads_keeps_matrix_units_waiting() -> None:
+    """No slot is left alone for them then."""
+    read = "    %s = arith.addf %y, %y : vector<2x2xf32>\n    scf.yield %s"
+    parsed, _ = _overlapped((0, 64, 1), 4, "sm_80", _ARRANGED, (_LAST, read))
+    assert len(parsed.operations("nvgpu.device_async_create_group")) == 4
 
 
 def test_the_first_copies_of_a_loop_of_unknown_length_ask_whether_it_runs() -> None:
