@@ -14,9 +14,14 @@ elements of 32 rows at once, and 3 x 2 such batches are the tile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from math import gcd, prod
 
+import numpy as np
+import numpy.typing as npt
+
 from .coalescing import transactions_of_runs
+from .descriptor_tiles import ArrangedTile
 from .nested_layout import NestedLayout, TilePart
 from .targets import AccessKind, Target
 
@@ -83,6 +88,55 @@ def transactions(target: Target, layout: NestedLayout, part: TilePart, threads: 
         transactions_of_runs(target, each.elements * size, each.count * size, each.active)
         for each in found
     )
+
+
+@dataclass(frozen=True)
+class CopyOrder:
+    """The order in which the threads of a workgroup make the copies of a tile, all of one width.
+
+    Copies come in patches, and in a patch row by row; patches come row by row, too.
+
+    Attributes:
+        rows, across: the rows of a patch, and the copies in each.
+        patches: how many of them lie side by side.
+    """
+
+    rows: int
+    across: int
+    patches: int
+
+    @property
+    def copies(self) -> int:
+        """Returns how many copies a patch has."""
+        return self.rows * self.across
+
+    @staticmethod
+    def by_rows(shape: Sequence[int], width: int) -> CopyOrder:
+        """Returns the order of copies of `width` elements that goes through whole rows."""
+        return CopyOrder(1, 1, shape[-1] // width)
+
+    @staticmethod
+    def for_descriptors(
+        shape: Sequence[int], width: int, element_bytes: int, threads: int
+    ) -> CopyOrder:
+        """Returns the order for a tile that is arranged for descriptors, if it can be.
+
+        Where the blocks of an `ArrangedTile` have less of a row than fills the banks, neighbouring
+        threads write to as many rows of a block as do.
+        """
+        tile = ArrangedTile.of(prod(shape[:-1]), shape[-1], element_bytes)
+        if tile is not None and tile.columns > tile.width and tile.line_rows > 1:
+            across = tile.width // width
+            if threads % (tile.line_rows * across) == 0:
+                return CopyOrder(tile.line_rows, across, tile.columns // tile.width)
+        return CopyOrder.by_rows(shape, width)
+
+    def places(self, copies: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Returns which copies of the tile, counted row by row, those with these numbers are."""
+        patch, inside = np.divmod(copies, self.copies)
+        row = patch // self.patches * self.rows + inside // self.across
+        column = patch % self.patches * self.across + inside % self.across
+        return row * self.patches * self.across + column
 
 
 def _thread_tiles(sizes: Sequence[int], threads: int) -> Iterator[tuple[int, ...]]:

@@ -118,6 +118,11 @@ class ArrangedTile:
         return self.mode.row_bytes // self.element_bytes
 
     @property
+    def line_rows(self) -> int:
+        """Returns how many rows of a block fill all banks."""
+        return _BANK_LINE // self.mode.row_bytes
+
+    @property
     def swizzle(self) -> XorShuffle:
         """Returns the swizzle of its elements."""
         return self.mode.swizzle(self.element_bytes)

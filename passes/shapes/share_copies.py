@@ -12,6 +12,14 @@ T makes the copies t, t + T, t + 2 T and so on of the whole tile, row by row, of
 Each instruction touches as few lines of memory as there are, with the fewest instructions. What
 arrives in the LDS is the same.
 
+Where descriptors of `wgmma` are to read such a tile, its blocks have 64 or 32 bytes of each row
+(`ArrangedTile`), and what a row has in each of them lies in the same half or quarter of the banks.
+Neighbouring lanes then copy two or four rows of a block, which fill all banks, and then those rows
+of the next block:
+
+    96 columns of f16, 3 blocks of 4 copies a row:
+    lanes 0-3 row 0, 4-7 row 1 of block 0;  8-11 row 0, 12-15 row 1 of block 1;  and so on
+
 A tile is left alone unless lanes copy each of its elements once, from places that differ from
 those in the tile by the same number in all lanes.
 
@@ -29,7 +37,9 @@ from typing import ClassVar
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.copy_layouts import CopyOrder
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import Launch, lds_model
@@ -82,7 +92,8 @@ class ShareCopies(FunctionPass):
             return
         if prod(launch.workgroup_size) != launch.workgroup_size[0]:
             return
-        sharing = _Sharing(launch, LaneEvaluator(launch), IndexBits(function))
+        described = has_described_tile(function)
+        sharing = _Sharing(launch, LaneEvaluator(launch), IndexBits(function), described)
         for alloc in operations_in(function, _ALLOC):
             if not is_workgroup_memref(alloc.results[0].type):
                 continue
@@ -148,12 +159,14 @@ class _Tile:
         origin: what is added to an index in the tile, for each dimension of the buffer: the
             dimension of the tile, if there is one, and the index of the tile's first element there.
         width: how many elements of a row are to be copied at once.
+        order: which copy comes behind which.
     """
 
     alloc: ir.Operation
     copies: tuple[_Copy, ...]
     origin: tuple[tuple[int | None, ir.Value | None], ...]
     width: int
+    order: CopyOrder
 
     @property
     def is_contiguous(self) -> bool:
@@ -173,11 +186,16 @@ class _Tile:
 
 @dataclass(frozen=True)
 class _Sharing:
-    """How the lanes of a workgroup share the copies of tiles."""
+    """How the lanes of a workgroup share the copies of tiles.
+
+    Attributes:
+        described: whether tiles are to be read by descriptors.
+    """
 
     launch: Launch
     lanes: LaneEvaluator
     bits: IndexBits
+    described: bool
     flat: dict[ir.Value, ir.Value] = field(default_factory=dict)
 
     def tile(self, alloc: ir.Operation) -> _Tile | None:
@@ -214,13 +232,31 @@ class _Sharing:
         if any(each != origins[0] for each in origins):
             raise Refusal("its copies do not lie together")
         width = self._width(copies[0], shape[-1], origins[0])
-        threads = np.arange(self.launch.threads)
-        in_order = all(
-            np.array_equal(np.sort(each), each.min() + threads * width) for each in offsets
-        )
+        order = self._order(copies[0], shape, width)
+        in_order = self._are_in_order(offsets, order, width)
         if in_order and all(each.width == width for each in copies):
             return None
-        return _Tile(alloc, copies, origins[0], width)
+        return _Tile(alloc, copies, origins[0], width, order)
+
+    def _order(self, copy: _Copy, shape: Sequence[int], width: int) -> CopyOrder:
+        """Returns the order in which the copies of a tile of this shape shall be made."""
+        bits = element_bits(type_of(copy.read.operands[0]).element_type) or 0
+        if self.described and bits % 8 == 0:
+            return CopyOrder.for_descriptors(shape, width, bits // 8, self.launch.threads)
+        return CopyOrder.by_rows(shape, width)
+
+    def _are_in_order(self, offsets: Sequence[np.ndarray], order: CopyOrder, width: int) -> bool:
+        """Returns whether lanes write to these places of a tile as an order says.
+
+        Where copies are ordered row by row, lanes may change places with each other.
+        """
+        threads = np.arange(self.launch.threads)
+        for number, each in enumerate(sorted(offsets, key=np.min)):
+            expected = order.places(threads + number * self.launch.threads) * width
+            found = np.sort(each) if order.copies == 1 else each
+            if not np.array_equal(found, expected):
+                return False
+        return True
 
     def _check_guards(self, copy: _Copy) -> None:
         """Makes sure that all lanes write what they have read, wherever they read.
@@ -337,13 +373,8 @@ class _Sharing:
         begin = number * threads
         if begin + threads > prod(runs):
             thread = at.minui(thread, at.index(prod(runs) - 1 - begin))
-        *outer, inner = runs
-        # Where the same lane has the same part of a row again, that is some rows further down.
-        again = inner // gcd(inner, threads)
-        further, first = number // again * again * threads // inner, number % again * threads
-        row = at.apply(f"(d0 + {first}) floordiv {inner} + {further}", thread)
-        column = at.apply(f"(d0 + {first}) mod {inner} * {tile.width}", thread)
-        indices = [*_digits(at, row, outer), column]
+        row, column = _place(at, tile, thread, number, threads)
+        indices = [*_digits(at, row, runs[:-1]), column]
         read = tile.copies[0].read
         memory, _, padding, *_ = segments_of(read)
         old = ir.VectorType(read.results[0].type)
@@ -353,7 +384,11 @@ class _Sharing:
             shape = type_of(buffer).shape
             zero = at.index(0)
             origin = at.linearize([added or zero for _, added in tile.origin], shape)
-            place = at.apply(f"d0 + d1 * {tile.width} + {begin * tile.width}", origin, thread)
+            if tile.order.copies == 1:
+                inside, terms = f"d1 * {tile.width} + {begin * tile.width}", [thread]
+            else:
+                inside, terms = f"d1 * {shape[-1]} + d2", [row, column]
+            place = at.apply(f"d0 + {inside}", origin, *terms)
             flat = self._flat(buffer)
             part = at.vector_type([tile.width], old.element_type)
             bytes_each = (element_bits(old.element_type) or 8) // 8
@@ -381,6 +416,22 @@ def _check_together(copies: Sequence[_Copy], users: Sequence[ir.Operation]) -> N
     between = block[places[0] : places[-1]]
     if any(each.name == BARRIER or (each in users and each not in writes) for each in between):
         raise Refusal("its copies are made one after the other")
+
+
+def _place(
+    at: Builder, tile: _Tile, thread: ir.Value, number: int, threads: int
+) -> tuple[ir.Value, ir.Value]:
+    """Emits the row and the column of the copy `thread + number * threads`."""
+    order = tile.order
+    inner, patches = order.patches, threads // order.copies
+    # Where the same lane has the same part of a row again, that is some rows further down.
+    again = inner // gcd(inner, patches)
+    further, first = number // again * again * patches // inner, number % again * patches
+    patch = f"(d0 floordiv {order.copies} + {first})"
+    below = f"d0 mod {order.copies} floordiv {order.across}"
+    row = f"({patch} floordiv {inner} + {further}) * {order.rows} + {below}"
+    column = f"({patch} mod {inner} * {order.across} + d0 mod {order.across}) * {tile.width}"
+    return at.apply(row, thread), at.apply(column, thread)
 
 
 def _write(at: Builder, write: ir.Operation, operands: Sequence[ir.Value]) -> None:

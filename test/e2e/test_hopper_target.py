@@ -100,6 +100,13 @@ def test_wgmma_needs_a_chosen_tile() -> None:
     assert "wgmma" not in code and "mma.sync" in code
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("head", [40, 80, 88, 96, 112, 160, 192])
+def test_tiles_of_any_head_are_stored_without_conflicts(head: int) -> None:
+    source = Attention(24, 2048, head, "f16").source()
+    assert "wgmma.mma_async" in ptx(source, "sm_90a", "auto/fast", "--bankwise-verify")
+
+
 def test_maxima_keep_nans() -> None:
     # IREE lowers a maximum for GPUs before sm_80 where it does not read the name of the target.
     for target in ("sm_80", "sm_90", "sm_90a"):

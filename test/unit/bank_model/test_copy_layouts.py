@@ -10,12 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankwise.bank_model.accesses import LdsTile
+from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.copy_layouts import (
+    CopyOrder,
     best_copy_layout,
     copy_layouts,
     transactions,
 )
+from bankwise.bank_model.descriptor_tiles import ArrangedTile
+from bankwise.bank_model.layout_counts import count_layout
+from bankwise.bank_model.layouts import PlainLayout
 from bankwise.bank_model.nested_layout import TilePart
 from bankwise.bank_model.targets import AccessKind, target
 
@@ -65,3 +69,27 @@ def test_accesses_are_no_wider_than_what_rows_are_aligned_to() -> None:
 def test_threads_that_cannot_share_a_tile_evenly_have_no_layout() -> None:
     part = TilePart(LdsTile((3, 8), 16))
     assert best_copy_layout(target("sm_80"), part, (3, 8), 128, 8) is None
+
+
+@pytest.mark.parametrize("width", [8, 4, 2])
+@pytest.mark.parametrize("columns", [16, 32, 48, 64, 80, 96, 112, 160, 192, 224, 256])
+def test_copies_to_blocks_of_descriptors_have_no_conflicts(columns: int, width: int) -> None:
+    rows, threads, chip = 64, 128, target("sm_90a")
+    arranged = ArrangedTile.of(rows, columns, 2)
+    assert arranged is not None
+    order = CopyOrder.for_descriptors((1, rows, columns), width, 2, threads)
+    copied = order.places(np.arange(rows * columns // width))
+    assert np.sort(copied).tolist() == list(range(rows * columns // width))
+    lying = arranged.place(copied * width).reshape(-1, chip.wave_size)
+    stores = LdsAccess(AccessKind.WRITE, lying, width)
+    tile = LdsTile((rows, columns), 16)
+    assert count_layout(chip, tile, PlainLayout(), [stores]).conflict_cycles == 0
+
+
+def test_row_by_row_they_would_have_conflicts() -> None:
+    arranged = ArrangedTile.of(64, 96, 2)
+    assert arranged is not None and arranged.line_rows == 2
+    order = CopyOrder.by_rows((64, 96), 8)
+    lying = arranged.place(order.places(np.arange(768)) * 8).reshape(-1, 32)
+    stores, tile = LdsAccess(AccessKind.WRITE, lying, 8), LdsTile((64, 96), 16)
+    assert count_layout(target("sm_90a"), tile, PlainLayout(), [stores]).conflict_cycles > 0
