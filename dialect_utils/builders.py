@@ -695,15 +695,20 @@ class Builder:
         kind: ir.RankedTensorType,
         offsets: Sequence[int],
         sizes: Sequence[int],
+        strides: Sequence[int] | None = None,
     ) -> ir.Value:
-        """Takes neighbouring elements of a tensor; dimensions of one may be left out of `kind`."""
+        """Takes elements of a tensor; dimensions of one may be left out of `kind`.
+
+        Args:
+            strides: how far apart the elements are in each dimension; neighbours by default.
+        """
         return self._value(
             "tensor.extract_slice",
             [tensor],
             kind,
             static_offsets=self._numbers(offsets),
             static_sizes=self._numbers(sizes),
-            static_strides=self._numbers([1] * len(sizes)),
+            static_strides=self._numbers(strides or [1] * len(sizes)),
             operandSegmentSizes=self._segments(1, 0, 0, 0),
         )
 

@@ -4,6 +4,7 @@
 All other passes work on one kernel at a time. Into how many kernels an attention is cut is decided
 before. Behind IREE's phase `global-optimization` every exported attention is an
 `iree_linalg_ext.attention` of tensors, and V is transposed where the kernel that makes V can do so.
+Every convolution is a `linalg.generic` there, and IREE has sliced what it slices.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def changes_programs(settings: CompileSettings) -> bool:
 
 def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
     """Returns the passes of a mode that has some."""
+    from ..passes.tiles.slice_strided_images import SliceStridedImages
     from ..passes.tiles.split_keys import SplitKeys
 
-    return (SplitKeys(unmeasured=mode.retile == "on"),)
+    return (SliceStridedImages(), SplitKeys(unmeasured=mode.retile == "on"))

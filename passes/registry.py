@@ -51,6 +51,7 @@ from .tiles.enlarge_matmuls import EnlargeMatmuls
 from .tiles.implicit_gemm import ImplicitGemm
 from .tiles.merge_blocked_sizes import MergeBlockedSizes
 from .tiles.retile import Retile
+from .tiles.slice_strided_images import SliceStridedImages
 from .tiles.split_keys import SplitKeys
 from .tiles.tile_by_lanes import TileByLanes
 from .tiles.tile_dynamic_matmuls import TileDynamicMatmuls
@@ -60,6 +61,7 @@ from .tiles.use_matrix_instructions import UseMatrixInstructions
 
 PASSES: tuple[type[FunctionPass], ...] = (
     SplitKeys,
+    SliceStridedImages,
     UseMatrixInstructions,
     TileByLanes,
     MergeBlockedSizes,
