@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 import yaml
+
+from bankwise.test.tool_server import TOOLS, ToolServer
 
 from .conftest import BIN
 from .documented_blocks import Block, Command, blocks, first_difference
@@ -26,8 +29,17 @@ from .documented_blocks import Block, Command, blocks, first_difference
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [page for page in PAGES if page.exists()]
-BY_NIGHT = {"claims.md", "counters.md", "faq.md", "for_iree.md"}
-"""Pages whose blocks compile and run for longer than what they show changes."""
+BY_NIGHT = {
+    "ci.md",
+    "claims.md",
+    "counters.md",
+    "faq.md",
+    "for_iree.md",
+    "notebook.md",
+    "sweep.md",
+}
+"""Pages whose blocks compile and run for longer than what they show changes, or show what
+`test_ci.py`, `test_notebook.py` and `test_sweep.py` run too."""
 NOT_LINKED = {".git", ".venv", "out", "build"}
 END = "<<documented command ended: {}>>"
 ENVIRONMENT = {
@@ -48,20 +60,35 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def forked(server: ToolServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a directory with programs that run the tools in forks, because starts are slow."""
+    directory = tmp_path_factory.mktemp("tools")
+    for tool in TOOLS:
+        program = directory / f"bankwise-{tool}"
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(server.command(program.name))} "$@"\n')
+        program.chmod(0o755)
+    return directory
+
+
 @pytest.mark.parametrize(
     "page",
     [pytest.param(page, marks=[pytest.mark.nightly] * (page.name in BY_NIGHT)) for page in PAGES],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
-def test_the_blocks_of_a_page_run(page: Path, root: Path) -> None:
-    run_page(page, [block for block in blocks(page) if not block.is_nightly], root)
+def test_the_blocks_of_a_page_run(page: Path, root: Path, forked: Path) -> None:
+    # The README's run as a reader starts them.
+    path = f"{forked}{os.pathsep}{ENVIRONMENT['PATH']}"
+    environment = ENVIRONMENT if page == PAGES[0] else {**ENVIRONMENT, "PATH": path}
+    chosen = [block for block in blocks(page) if not block.is_nightly]
+    run_page(page, chosen, root, environment)
 
 
 @pytest.mark.nightly
 def test_pages_with_slow_blocks_run_whole(root: Path) -> None:
     for page in PAGES:
         if any(block.is_nightly for block in blocks(page)):
-            run_page(page, blocks(page), root)
+            run_page(page, blocks(page), root, ENVIRONMENT)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -73,7 +100,9 @@ def test_a_block_that_does_not_run_has_a_reason(page: Path) -> None:
             assert known, f"{page.name}:{block.line}: {block.comment}"
 
 
-def run_page(page: Path, chosen: Sequence[Block], root: Path) -> None:
+def run_page(
+    page: Path, chosen: Sequence[Block], root: Path, environment: Mapping[str, str]
+) -> None:
     chosen = [block for block in chosen if block.reason_not_to_run is None]
     commands: list[Command] = []
     for block in chosen:
@@ -83,7 +112,7 @@ def run_page(page: Path, chosen: Sequence[Block], root: Path) -> None:
             commands += block.commands()
         else:
             check_data(block, f"{page.name}:{block.line}")
-    run_session(page.name, commands, root)
+    run_session(page.name, commands, root, environment)
     python = [block.text for block in chosen if block.language == "python" and not block.file]
     is_dialogue = any(text.startswith(">>> ") for text in python)
     if python:
@@ -94,7 +123,7 @@ def run_page(page: Path, chosen: Sequence[Block], root: Path) -> None:
         done = subprocess.run(
             [sys.executable, *reader, code.name],
             cwd=root,
-            env=ENVIRONMENT,
+            env=environment,
             capture_output=True,
             text=True,
         )
@@ -110,7 +139,9 @@ def check_data(block: Block, place: str) -> None:
         assert block.language in {"python", "text"}, f"{place}: a block of {block.language!r}"
 
 
-def run_session(page: str, commands: Sequence[Command], root: Path) -> None:
+def run_session(
+    page: str, commands: Sequence[Command], root: Path, environment: Mapping[str, str]
+) -> None:
     """Runs commands in one shell, and compares what each prints with what the page shows."""
     for command in commands:
         name = command.shown_file
@@ -123,7 +154,7 @@ def run_session(page: str, commands: Sequence[Command], root: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", script],
         cwd=root,
-        env=ENVIRONMENT,
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
