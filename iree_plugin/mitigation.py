@@ -67,6 +67,7 @@ from ..passes.tiles.tile_by_lanes import TileByLanes
 from ..passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
 from ..passes.tiles.tile_matmuls_by_lanes import TileMatmulsByLanes
 from ..passes.tiles.transpose_contractions import TransposeContractions
+from ..passes.tiles.use_larger_instructions import UseLargerInstructions
 from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from .compile_settings import LEVELLED, LEVELS, MITIGATIONS, Mode
 from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, TILING, PipelineEdit, Position
@@ -237,6 +238,10 @@ def _retile(setting: Setting) -> dict[str, Any] | None:
     return {"mode": mode, "other_order": fast, **_tiles(setting)}
 
 
+def _where_retiling(setting: Setting) -> dict[str, Any] | None:
+    return None if setting.mode.retile == "off" else {}
+
+
 def _overlapping(setting: Setting) -> dict[str, Any]:
     return {"overlap": setting.runs(OverlapCopies)}
 
@@ -322,6 +327,7 @@ STEPS: tuple[Step, ...] = (
     ),
     # The compiler may find that it cannot distribute a tile, in all modes.
     Step(_START, Retile, _retile, since="exact", optional=True),
+    Step(_DISTRIBUTED_START, UseLargerInstructions, _where_retiling, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
     Step(_TILED_TO_INSTRUCTIONS, OrderFragments, since="exact", by_mma_sync=True),
     Step(_LANE_TILES, IndexUnitLoops, since="exact", optional=True),

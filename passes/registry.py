@@ -57,6 +57,7 @@ from .tiles.tile_by_lanes import TileByLanes
 from .tiles.tile_dynamic_matmuls import TileDynamicMatmuls
 from .tiles.tile_matmuls_by_lanes import TileMatmulsByLanes
 from .tiles.transpose_contractions import TransposeContractions
+from .tiles.use_larger_instructions import UseLargerInstructions
 from .tiles.use_matrix_instructions import UseMatrixInstructions
 
 PASSES: tuple[type[FunctionPass], ...] = (
@@ -71,6 +72,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ImplicitGemm,
     EnlargeMatmuls,
     Retile,
+    UseLargerInstructions,
     TransposeContractions,
     OrderFragments,
     OrderScaledOperands,

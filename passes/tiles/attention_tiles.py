@@ -414,15 +414,10 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
                 name: each.with_entries(**promoting(_promoted(name, staged), context))
                 for name, each in contractions.items()
             }
-        decomposition = {
-            name: ir.DictAttr.get(
-                {CONFIG: self._spread(contraction, warps).attribute(context)}, context
-            )
-            for name, contraction in contractions.items()
-        }
+        spread = {name: self._spread(each, warps) for name, each in contractions.items()}
         return {
             CONFIG: config.with_tiles(len(self.extents), tiles, context).attribute(context),
-            DECOMPOSITION: ir.DictAttr.get(decomposition, context),
+            DECOMPOSITION: decomposition_of(spread, context),
             TRANSLATION_INFO: self.launch.with_warps(tile.warps, tile.stages),
         }
 
@@ -607,6 +602,17 @@ def contractions_of(operation: ir.Operation) -> Mapping[str, LoweringConfig]:
             raise Refusal(f"its {name} have other entries than a lowering_config")
         contractions[name] = LoweringConfig.of(entries[CONFIG])
     return contractions
+
+
+def decomposition_of(
+    contractions: Mapping[str, LoweringConfig], context: ir.Context
+) -> ir.Attribute:
+    """Returns the attribute with the configurations of both contractions."""
+    entries = {
+        name: ir.DictAttr.get({CONFIG: each.attribute(context)}, context)
+        for name, each in contractions.items()
+    }
+    return ir.DictAttr.get(entries, context)
 
 
 def _entries(attribute: ir.Attribute) -> dict[str, ir.Attribute]:

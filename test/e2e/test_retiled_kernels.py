@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -30,12 +31,13 @@ from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, Decision, DecisionLog
 from bankwise.passes.tiles.retile import Retile
 from bankwise.passes.tiles.tile_choice import tiled_operation
+from bankwise.passes.tiles.use_larger_instructions import UseLargerInstructions
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, Matmul
 
 from .conftest import BIN, Tool
-from .exact_results import inputs_of
+from .exact_results import exact_result, inputs_of
 
 FIRST = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
 
@@ -56,8 +58,15 @@ class GiveTile(FunctionPass):
         tiled.configure(function, self.tile)
 
 
-def run(kernel: Attention | Matmul, mode: str, tile: object = None, **more: Any) -> EmulatedRun:
-    edits = [PipelineEdit.before(FIRST, GiveTile(tile), optional=True)] if tile is not None else []
+def run(
+    kernel: Attention | Matmul,
+    mode: str,
+    tile: object = None,
+    *behind: FunctionPass,
+    **more: Any,
+) -> EmulatedRun:
+    passes = (*((GiveTile(tile),) if tile is not None else ()), *behind)
+    edits = [PipelineEdit.before(FIRST, each, optional=True) for each in passes]
     flags = target_flags("gfx942")
     return run_emulated(kernel.source(), flags, mode, inputs_of(kernel), edits=edits, **more)
 
@@ -113,6 +122,33 @@ def test_products_have_the_same_bits_in_any_tile(
     result = run(kernel, "auto/exact/off", tile)
     assert result.outputs[0].tobytes() == stock(kernel).outputs[0].tobytes()
     assert result.workgroups == kernel.m * kernel.n // (rows * columns)
+
+
+@pytest.mark.sampled(every=2)
+@pytest.mark.parametrize(
+    ("kernel", "warps", "stages"),
+    [
+        (Attention(1, 512, 64, "f16"), 2, 1),
+        (Attention(1, 512, 128, "f16"), 4, 2),
+        (Attention(1, 512, 96, "bf16"), 1, 1),
+        (Attention(1, 512, 32, "bf16"), 8, 2),
+    ],
+)
+def test_larger_instructions_are_half_as_many_and_as_exact(
+    kernel: Attention, warps: int, stages: int
+) -> None:
+    tile = AttentionTile(
+        *(32 * warps, kernel.head_dim, 64, warps), stages=stages, staged_queries=False
+    )
+    small = run(kernel, "auto/fast/off", tile)
+    large = run(kernel, "auto/fast/off", tile, UseLargerInstructions())
+    assert 2 * large.counters[Counted.MFMA] == small.counters[Counted.MFMA]
+    assert large.counters[Counted.CONFLICTS] == 0
+    errors = [
+        np.sqrt(np.mean((each.outputs[0].astype(np.float64) - exact_result(kernel)) ** 2))
+        for each in (small, large)
+    ]
+    assert errors[1] <= 1.01 * errors[0]
 
 
 def test_a_whole_head_takes_a_quarter_of_the_lds_instructions() -> None:
