@@ -25,7 +25,7 @@ def _forked_tools(server: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "tool_command", server.command)
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "case",
     [
@@ -100,7 +100,7 @@ def check_auto(case: tuple[Attention, str]) -> None:
     assert row.lds_instructions <= row.stock_lds_instructions or row.split
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "case",
     attention_cases(compile_sweep.DTYPES, every=100)[::2],

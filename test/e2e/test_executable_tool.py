@@ -134,7 +134,7 @@ def executable(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (directory / "kept.mlir").read_bytes()
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("source", "target"),
     [
@@ -220,6 +220,7 @@ def test_the_stock_mitigation_changes_nothing(compiler: Compiler) -> None:
     assert inside == compiler(ATTENTION, "gfx942")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "flag",
     [
