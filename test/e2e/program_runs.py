@@ -4,13 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
+from unittest.mock import patch
 
 from bankwise.bench.program_families.program import Array, Program, largest_error
 from bankwise.emulator.counters import Counted
+from bankwise.iree_plugin import program_passes
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.tiles.split_keys import SplitKeys
+from bankwise.runtime.emulated_device import EmulatedDevice
+from bankwise.runtime.emulated_module import EmulatedModule, compile_for_emulation
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
+from bankwise.runtime.host_program import HostProgram
 from bankwise.sweep.cases import target_flags
 
 
@@ -64,6 +72,42 @@ def run_program(
     flags = target_flags(arch)
     run = run_emulated(program.source, flags, mode, drawn, edits=edits, decisions=log)
     return ProgramRun(program, drawn, run, log)
+
+
+def run_again(
+    program: Program,
+    arch: str = "gfx942",
+    mode: str = "auto/fast",
+    *,
+    inputs: Sequence[Array] = (),
+    edits: Sequence[PipelineEdit] = (),
+    parts: int = 0,
+) -> ProgramRun:
+    """Returns what `run_program` does, but compiles a program once for all of its inputs.
+
+    Args:
+        parts: into how many parts keys are split, whatever is predicted; 0 where that decides.
+    """
+    module, log = _compiled(program.source, arch, mode, tuple(edits), parts)
+    drawn, device = inputs or program.draw_inputs(), EmulatedDevice(module.kernels)
+    host = HostProgram(module.host, device)
+    (signature,) = host.signatures
+    outputs = host.call(signature.name, drawn)
+    run = EmulatedRun(outputs, device.records, module.assembly)
+    return ProgramRun(program, drawn, run, log)
+
+
+# The cases of a table that share a program are neighbours.
+@lru_cache(maxsize=4)
+def _compiled(
+    source: str, arch: str, mode: str, edits: Sequence[PipelineEdit], parts: int
+) -> tuple[EmulatedModule, DecisionLog]:
+    log, forced = DecisionLog(), (SplitKeys(parts=parts),)
+    splitting = patch.object(program_passes, "program_passes", lambda mode: forced)
+    with splitting if parts else nullcontext():
+        module = compile_for_emulation(source, target_flags(arch), mode, edits=edits, decisions=log)
+    with module:
+        return module, log
 
 
 def run_beside_stock(

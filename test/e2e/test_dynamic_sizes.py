@@ -13,10 +13,8 @@ from bankwise.bench.program_families.matmuls import Contraction
 from bankwise.passes.decisions import Action
 from bankwise.passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
-from bankwise.runtime.emulated_run import run_emulated
-from bankwise.sweep.cases import target_flags
 
-from .program_runs import run_program
+from .program_runs import run_again, run_program
 
 ATTENTIONS, MATMULS = UseMatrixInstructions.name, TileDynamicMatmuls.name
 
@@ -61,7 +59,7 @@ def test_an_attention_takes_any_number_of_rows_and_keys(arch: str, attention: At
 def test_there_may_be_no_rows_and_no_keys(rows: int, keys: int) -> None:
     program = replace(batched(rows, keys, 64, 64, "f16"), dynamic="m k2").program()
     inputs = [np.ones((2, each, 64), np.float16) for each in (rows, keys, keys)]
-    (output,) = run_emulated(program.source, target_flags("gfx942"), "auto/fast", inputs).outputs
+    (output,) = run_again(program, inputs=inputs).run.outputs
     assert output.shape == (2, rows, 64)
     assert np.isnan(output).all()
 
@@ -86,7 +84,7 @@ def test_a_matmul_takes_any_number_of_rows(
         epilogue=("bias", "relu") if epilogue else (),
         dynamic="m",
     )
-    run_program(matmul.program(), arch).assert_tiled(MATMULS)
+    run_again(matmul.program(), arch).assert_tiled(MATMULS)
 
 
 def test_rows_of_a_matmul_may_be_those_of_several_loops() -> None:
@@ -115,13 +113,13 @@ def test_rows_that_are_a_multiple_of_a_small_number_are_one_loop(length: int) ->
     program = replace(
         matmul, source=source, reference=lambda a, b: matmul.reference(a.reshape(-1, 64), b)
     )
-    run_program(program, inputs=[a.reshape(2, length, 64), b]).assert_tiled(MATMULS)
+    run_again(program, inputs=[a.reshape(2, length, 64), b]).assert_tiled(MATMULS)
 
 
 @pytest.mark.parametrize("summed", [0, 1, 77])
 def test_how_much_a_matmul_sums_may_be_dynamic(summed: int) -> None:
     matmul = Contraction("", "f16", {"m": 64, "n": 64, "k": summed}, dynamic="k").program()
-    ran = run_program(matmul)
+    ran = run_again(matmul)
     if summed:
         ran.assert_tiled(MATMULS)
     else:

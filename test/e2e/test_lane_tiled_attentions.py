@@ -16,7 +16,7 @@ from bankwise.passes.tiles.tile_by_lanes import TileByLanes
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from bankwise.sweep.cases import target_flags
 
-from .program_runs import run_program
+from .program_runs import run_again, run_program
 from .test_dynamic_sizes import batched
 from .test_grouped_attentions import grouped
 from .test_odd_attentions import odd, source
@@ -25,7 +25,7 @@ from .test_odd_attentions import odd, source
 EDITS = [PipelineEdit.replace(UseMatrixInstructions.name, TileByLanes(everywhere=True))]
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("arch", "sizes", "mask"),
     [
@@ -59,7 +59,7 @@ def test_lanes_compute_what_rows_one_at_a_time_do(
     ],
 )
 def test_lanes_have_rows_of_several_loops_and_of_any_number(attention: Attention) -> None:
-    ran = run_program(attention.program(), edits=EDITS)
+    ran = run_again(attention.program(), edits=EDITS)
     ran.assert_tiled(TileByLanes.name, matrix=False)
 
 

@@ -14,7 +14,7 @@ from bankwise.passes.tiles.tile_matmuls_by_lanes import TileMatmulsByLanes
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Matmul
 
-from .program_runs import run_program
+from .program_runs import run_again
 
 # An emulated GPU has matrix instructions for f32, so that no level asks for the pass there.
 EDITS = [PipelineEdit.replace(TileDynamicMatmuls.name, TileMatmulsByLanes(everywhere=True))]
@@ -35,14 +35,14 @@ def test_lanes_take_any_number_of_rows(
 ) -> None:
     sizes = {"m": rows, "n": 90, "k": summed}
     matmul = Contraction("", "f32", sizes, right=right, epilogue=epilogue, dynamic="m")
-    run_program(matmul.program(), arch, edits=EDITS).assert_tiled(PASS, matrix=False)
+    run_again(matmul.program(), arch, edits=EDITS).assert_tiled(PASS, matrix=False)
 
 
 @pytest.mark.parametrize("summed", [1, 45])
 @pytest.mark.parametrize("left", ["m k", "k m"])
 def test_how_much_lanes_sum_may_be_dynamic(summed: int, left: str) -> None:
     matmul = Contraction("", "f32", {"m": 64, "n": 80, "k": summed}, left, dynamic="k")
-    run_program(matmul.program(), edits=EDITS).assert_tiled(PASS, matrix=False)
+    run_again(matmul.program(), edits=EDITS).assert_tiled(PASS, matrix=False)
 
 
 @pytest.mark.sampled("sizes", "transposed")

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -19,14 +18,12 @@ from bankwise.bench.gpu.timed_sets import model_attention
 from bankwise.bench.program_families.attention import Attention
 from bankwise.bench.program_families.program import Array
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin import program_passes
-from bankwise.iree_plugin.compile import compile
-from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.tiles.split_keys import SplitKeys
+from bankwise.passes.decisions import Action
+from bankwise.report.compile_decisions import decisions
 from bankwise.runtime.dtypes import dtype_of
 from bankwise.sweep.cases import target_flags
 
-from .program_runs import ProgramRun, run_program
+from .program_runs import ProgramRun, run_again, run_program
 
 FAST = "auto/fast/on"
 
@@ -35,9 +32,7 @@ def emulated(
     attention: Attention, parts: int, arch: str = "gfx942", inputs: Sequence[Array] = ()
 ) -> ProgramRun:
     """Runs an attention with its keys in so many parts, whatever is predicted."""
-    forced = (SplitKeys(parts=parts),)
-    with patch.object(program_passes, "program_passes", lambda mode: forced):
-        ran = run_program(attention.program(), arch, FAST, inputs=inputs)
+    ran = run_again(attention.program(), arch, FAST, inputs=inputs, parts=parts)
     assert [each.detail for each in ran.log if each.action is Action.SPLIT] == [f"{parts} parts"]
     return ran
 
@@ -82,7 +77,8 @@ def test_programs_that_were_split_before_a_compile_are_right_too(rows: int) -> N
 
 
 SPECIAL = [*product((0.0, np.nan, np.inf, -np.inf), ("i1", "f16"), (16, 1))]
-QUICK = [(0.0, "i1", 1), (np.nan, "f16", 16), (np.inf, "i1", 16), (-np.inf, "f16", 1)]
+# Each number is seen once by day, and two programs see them.
+QUICK = [(0.0, "i1", 1), (np.inf, "i1", 1), (np.nan, "f16", 16), (-np.inf, "f16", 16)]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +101,7 @@ def test_rows_without_keys_and_special_numbers_are_as_in_stock(
     hidden[0, 0, :] = hidden[2, 0, 64:] = True
     added = np.where(hidden, -np.inf, random.standard_normal(shapes[3]))
     inputs = [q, k, v, ~hidden if mask == "i1" else added.astype(dtype_of(mask))]
-    (stock,) = run_program(attention.program(), mode="stock", inputs=inputs).run.outputs
+    (stock,) = run_again(attention.program(), mode="stock", inputs=inputs).run.outputs
     (found,) = emulated(attention, 4, inputs=inputs).run.outputs
     assert np.isnan(stock[0, 0]).all()
     assert np.isfinite(stock[2]).all()
@@ -134,8 +130,7 @@ LONG = model_attention(1, 16, 64, keys=16384)
 )
 def test_keys_are_split_at_the_level_fast(mode: str, splits: bool) -> None:
     """Where a model alone says what they gain, they are split if that is much."""
-    log = DecisionLog()
-    compile(LONG.program().source, target_flags("gfx942"), mode, decisions=log)
+    log = decisions(LONG.program().source, target_flags("gfx942"), mode)
     found = [each for each in log if each.pass_name == "bankwise-split-keys"]
     assert [each.action for each in found] == ([Action.SPLIT] if splits else [])
 
