@@ -42,8 +42,8 @@ from ...dialect_utils.lowering_config import (
     roots_in,
 )
 from ...dialect_utils.memory.lds_ops import COLLAPSE_SHAPE, EXPAND_SHAPE, SUBVIEW
-from ...dialect_utils.memory.memref_types import static_strides, strides_and_offset, type_of
-from ...dialect_utils.operations import children, defining_operation
+from ...dialect_utils.memory.memref_types import static_strides, type_of
+from ...dialect_utils.operations import children, defining_operation, mixed_operands
 from ..base import FunctionPass, PassContext
 from ..shapes.enlarged_shapes import (
     LOAD,
@@ -341,10 +341,8 @@ class _Collapse:
         Args:
             sums: what indexes the dimensions of the buffer.
         """
-        kind = type_of(buffer)
-        strides, (_, offset) = static_strides(kind), strides_and_offset(kind)
-        if strides is None or offset is None or offset == DYNAMIC:
-            raise Refusal(f"where {kind} lies is not known")
+        binding, offset = _binding_of(buffer), _start_in_binding(buffer)
+        strides = _known_strides(buffer)
         by_loop = dict.fromkeys(range(len(self.product.extents)), 0)
         for each, stride in zip(sums, strides, strict=True):
             offset += each.constant * stride
@@ -356,7 +354,7 @@ class _Collapse:
             joined_digits([(self.product.extents[loop], by_loop[loop]) for loop in loops])
             for loops in (self.product.groups[each] for each in groups)
         ]
-        return StridedBuffer(tuple(dims), prod(type_of(_binding_of(buffer)).shape), offset)
+        return StridedBuffer(tuple(dims), prod(type_of(binding).shape), offset)
 
     def _bind(
         self, user: ir.Operation, number: int, binding: ir.Operation, buffer: StridedBuffer
@@ -497,6 +495,34 @@ def _binding_of(buffer: ir.Value) -> ir.Operation:
         if definition.name not in _VIEWS:
             raise Refusal(f"{definition.name} makes a buffer")
         buffer = definition.operands[0]
+
+
+def _start_in_binding(buffer: ir.Value) -> int:
+    """Returns how many elements behind the start of its binding a view of it starts.
+
+    Where the binding starts may be known at run time only, and does not matter.
+
+    Raises:
+        Refusal: that is not known.
+    """
+    start = 0
+    while (view := defining_operation(buffer)) is not None and view.name in _VIEWS:
+        buffer = view.operands[0]
+        if view.name == SUBVIEW:
+            offsets = mixed_operands(view, "static_offsets", 1)
+            for offset, stride in zip(offsets, _known_strides(buffer), strict=True):
+                if not isinstance(offset, int):
+                    raise Refusal(f"where {view.results[0].type} lies is not known")
+                start += offset * stride
+    return start
+
+
+def _known_strides(buffer: ir.Value) -> tuple[int, ...]:
+    """Returns the strides of a buffer in elements; raises Refusal where they are not known."""
+    strides = static_strides(type_of(buffer))
+    if strides is None:
+        raise Refusal(f"where the elements of {buffer.type} lie is not known")
+    return strides
 
 
 def _check_elementwise(operation: ir.Operation) -> None:

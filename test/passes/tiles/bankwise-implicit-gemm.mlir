@@ -40,6 +40,37 @@ func.func @channels_last() attributes {hal.executable.target = #hal.executable.t
   return
 }
 
+// Where a binding begins may be known at run time only. What is read of it begins 2 rows of 8 behind that.
+
+// CHECK-LABEL: func.func @somewhere_in_a_buffer
+// CHECK:         binding(0) {{.*}} {bankwise.shape = array<i64: 32, 16>, bankwise.strided = {dims = [array<i64: 2, 1152, 4, 256, 4, 32>, array<i64: 16, 1>], elements = 2304 : i64, offset = 256 : i64}} : memref<32x16xf16, strided<[16, 1], offset: ?>>
+// CHECK-NOT:     memref.subview
+// CHECK:         iree_codegen.load_from_buffer {{.*}} : memref<32x16xf16, strided<[16, 1], offset: ?>> -> tensor<32x16xf16>
+func.func @somewhere_in_a_buffer() attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %ba = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c64) : memref<2x9x8x16xf16, strided<[1152, 128, 16, 1], offset: ?>>
+  %bb = hal.interface.binding.subspan layout(#layout) binding(1) offset(%c0) : memref<16x32xf16>
+  %bc = hal.interface.binding.subspan layout(#layout) binding(2) offset(%c0) : memref<2x4x4x32xf32>
+  %va = memref.subview %ba[0, 2, 0, 0] [2, 4, 4, 16] [1, 2, 2, 1] : memref<2x9x8x16xf16, strided<[1152, 128, 16, 1], offset: ?>> to memref<2x4x4x16xf16, strided<[1152, 256, 32, 1], offset: ?>>
+  %a = iree_codegen.load_from_buffer %va : memref<2x4x4x16xf16, strided<[1152, 256, 32, 1], offset: ?>> -> tensor<2x4x4x16xf16>
+  %b = iree_codegen.load_from_buffer %bb : memref<16x32xf16> -> tensor<16x32xf16>
+  %e = tensor.empty() : tensor<2x4x4x32xf32>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<2x4x4x32xf32>) -> tensor<2x4x4x32xf32>
+  // expected-remark @+1 {{computed as a matmul of 32 x 32 x 16}}
+  %r = linalg.generic {indexing_maps = [affine_map<(n, h, w, f, c) -> (n, h, w, c)>, affine_map<(n, h, w, f, c) -> (c, f)>, affine_map<(n, h, w, f, c) -> (n, h, w, f)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : tensor<2x4x4x16xf16>, tensor<16x32xf16>) outs(%c : tensor<2x4x4x32xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, padding = [1, 4, 16, 32, 16], promote_operands = [0, 1], reduction = [0, 0, 0, 0, 1], subgroup = [1, 1, 1, 1, 0], workgroup = [1, 4, 16, 32, 0]}>} {
+  ^bb0(%x: f16, %y: f16, %z: f32):
+    %0 = arith.extf %x : f16 to f32
+    %1 = arith.extf %y : f16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %z, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<2x4x4x32xf32>
+  iree_codegen.store_to_buffer %r, %bc : tensor<2x4x4x32xf32> into memref<2x4x4x32xf32>
+  return
+}
+
 // The filter comes first where the last dimension of the result is one of the image. What is summed
 // of the image are 4 neighbours each.
 
