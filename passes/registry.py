@@ -48,6 +48,7 @@ from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from .tiles.carry_integers import CarryIntegers
 from .tiles.enlarge_matmuls import EnlargeMatmuls
+from .tiles.fold_broadcasts import FoldBroadcasts
 from .tiles.implicit_gemm import ImplicitGemm
 from .tiles.merge_blocked_sizes import MergeBlockedSizes
 from .tiles.retile import Retile
@@ -62,6 +63,7 @@ from .tiles.use_matrix_instructions import UseMatrixInstructions
 
 PASSES: tuple[type[FunctionPass], ...] = (
     SplitKeys,
+    FoldBroadcasts,
     SliceStridedImages,
     UseMatrixInstructions,
     TileByLanes,

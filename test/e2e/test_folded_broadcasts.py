@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Batches of matmuls by copies of one matrix, as PyTorch exports linear layers on images."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bankwise.emulator.counters import Counted
+from bankwise.iree_plugin.compile import compile
+from bankwise.runtime.emulated_run import run_emulated
+from bankwise.sweep.cases import target_flags
+
+LAYER = """
+func.func @main(%a: tensor<2x3x7x64xf16>, %w: tensor<48x64xf16>) -> tensor<6x7x48xf32> {
+  %e = tensor.empty() : tensor<2x3x64x48xf16>
+  %copies = linalg.generic {
+      indexing_maps = [affine_map<(n, h, c, f) -> (f, c)>,
+                       affine_map<(n, h, c, f) -> (n, h, c, f)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%w : tensor<48x64xf16>) outs(%e : tensor<2x3x64x48xf16>) {
+  ^bb0(%x: f16, %y: f16):
+    linalg.yield %x : f16
+  } -> tensor<2x3x64x48xf16>
+  %rows = tensor.collapse_shape %a [[0, 1], [2], [3]]
+      : tensor<2x3x7x64xf16> into tensor<6x7x64xf16>
+  %b = tensor.collapse_shape %copies [[0, 1], [2], [3]]
+      : tensor<2x3x64x48xf16> into tensor<6x64x48xf16>
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<6x7x48xf32>
+  %sums = linalg.fill ins(%zero : f32) outs(%o : tensor<6x7x48xf32>) -> tensor<6x7x48xf32>
+  %r = linalg.batch_matmul ins(%rows, %b : tensor<6x7x64xf16>, tensor<6x64x48xf16>)
+      outs(%sums : tensor<6x7x48xf32>) -> tensor<6x7x48xf32>
+  return %r : tensor<6x7x48xf32>
+}
+"""
+
+
+def test_outputs_are_those_of_the_batch() -> None:
+    random = np.random.default_rng(12)
+    shapes = ((2, 3, 7, 64), (48, 64))
+    inputs = [random.standard_normal(each).astype(np.float16) for each in shapes]
+    ran = run_emulated(LAYER, target_flags("gfx942"), "auto/fast", inputs)
+    assert ran.counters[Counted.MFMA] > 0
+    rows, weights = (each.astype(float) for each in inputs)
+    expected = np.einsum("nhwc,fc->nhwf", rows, weights).reshape(6, 7, 48)
+    np.testing.assert_allclose(ran.outputs[0], expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize(("mode", "kernels"), [("auto/exact", 2), ("auto/fast", 1)])
+def test_no_copy_is_written_at_fast(mode: str, kernels: int) -> None:
+    code = compile(LAYER, target_flags("sm_80"), mode)
+    assert code.count(b".visible .entry") == kernels
