@@ -84,12 +84,48 @@ _OUTER_WAITS, _FIRST_WAITS, _STORED_ALONE = 11.0, 2.0, 0.3
 """What a matmul does before and behind its steps, in waits for a copy; what it waits besides for
 the first copies where they overlap; and which part of its stores nothing else hides where a
 multiprocessor holds one workgroup. Fitted to 76 kernels of eleven matmuls and convolutions."""
-_DESCRIBED_LATENCY, _DESCRIBED_NORM, _DESCRIBED_WAIT = 3.0, 1.5, 0.5
-"""Where descriptors give operands: the cycles of a warp's matrix instruction, how busy units and
-latency add up, and how much of the wait for a copy is left, of which matmuls with more than two
-slots hide the rest. Fitted to 62 kernels of eight attentions and four matmuls, code for sm_90a,
-times on an H200. Of these the tile of the least predicted time is at most 7 % slower than the best
-one measured. Of tiles of less than 64 keys up to 1.24 times the measured time is predicted."""
+SLOTS_TO_SPARE = 4
+"""The fewest slots of which one is left to matrix units that still read it in the next step. Copies
+are issued a step less ahead then. Measured on an H200 (f16 4096^3, B by columns): 128 x 256 with 8
+warps and 4 slots 265 us with it and 286 us without, with 3 slots 359 us and 280 us; 128 x 128 with
+8 warps and 3 slots 295 us and 259 us."""
+
+
+@dataclass(frozen=True)
+class _DescribedCost:
+    """What steps cost whose operands descriptors give.
+
+    Attributes:
+        latency: the cycles of a warp's matrix instruction.
+        norm: how busy units and latency add up.
+        wait: how much of the wait for a copy is left.
+        far_wait: the same where copies read short pieces of many rows.
+    """
+
+    latency: float
+    norm: float
+    wait: float
+    far_wait: float
+
+
+_B_ALONE = _DescribedCost(3.0, 1.5, 0.5, 0.5)
+"""Where A is in registers. Of the wait, matmuls with more than two slots hide the rest. Fitted to
+62 kernels of eight attentions and four matmuls, code for sm_90a, times on an H200. Of these the
+tile of the least predicted time is at most 7 % slower than the best one measured. Of tiles of less
+than 64 keys up to 1.24 times the measured time is predicted."""
+_TWO_SLOTS = _DescribedCost(1.5, 4.0, 1.8, 1.8)
+"""Where descriptors give A and B, and copies are issued when those of this step have come. Fitted
+to five kernels of as many matmuls."""
+_WAITING = _DescribedCost(1.5, 4.0, 1.0, 1.3)
+"""The same with more slots, where a step waits for its products."""
+_RUNNING_ON = _DescribedCost(2.0, 3.0, 0.25, 0.5)
+"""The same where products run on into the next step. The last two were fitted to 20 kernels of five
+matmuls, code for sm_90a, times on an H200. Of 15 other kernels of five matmuls, whose products run
+on, 0.95 to 1.11 of the measured time is predicted."""
+_SLOT_COUNTS = (6, 4, 3, 2)
+"""The numbers of slots that are compared. f16 512x4096x4096, 128 x 128 with 8 warps, of which a
+multiprocessor has one workgroup, took 37.9 us with 6, and 43.1 us was the best with fewer. 5 are
+left out: 3000x3000x3000, 128 x 192 with 8 warps, took 154 us with 4 and 164 us with 5."""
 _MANY_SLOTS, _WAIT_AHEAD = 4, 0.5
 """How much of the wait is left with so many slots, where something computes meanwhile."""
 SCHEDULERS, _WAIT_FAR = 4, 1.45
@@ -124,6 +160,7 @@ class TileWork:
         memory_cycles: cycles per step of the path from global memory to the registers of a
             workgroup, for operands that do not go by way of the LDS.
         described: whether descriptors give operands to the matrix units.
+        rows_described: whether they give operand A, too.
     """
 
     workgroups: int
@@ -143,6 +180,16 @@ class TileWork:
     row_pieces: bool = False
     memory_cycles: float = 0.0
     described: bool = False
+    rows_described: bool = False
+
+    @property
+    def described_cost(self) -> _DescribedCost:
+        """Returns what a step costs where descriptors give operands."""
+        if not self.rows_described:
+            return _B_ALONE
+        if self.slots >= SLOTS_TO_SPARE:
+            return _RUNNING_ON
+        return _WAITING if self.slots > _FEW_SLOTS else _TWO_SLOTS
 
 
 def concurrent_workgroups(work: TileWork, processor: Processor) -> int:
@@ -227,14 +274,14 @@ def _matrix_latency(work: TileWork, processor: Processor) -> float:
     The warpgroups of a workgroup meet at barriers, so that they wait for each other's.
     """
     if work.described:
-        return _DESCRIBED_LATENCY * work.warps / GROUP_WARPS
+        return work.described_cost.latency * work.warps / GROUP_WARPS
     return processor.matrix_latency
 
 
 def _together(work: TileWork, processor: Processor) -> float:
     """Returns how the time of busy units adds up with the latency of a warp, as norms do."""
     if work.described:
-        return _DESCRIBED_NORM
+        return work.described_cost.norm
     return processor.busy_norm if work.reads_ahead else processor.latency_norm
 
 
@@ -250,8 +297,9 @@ def _wait(work: TileWork, processor: Processor, workgroups: int) -> float:
     if work.slots == 1:
         return _WAIT_ALONE
     if work.described:
-        is_hidden = work.result_bytes and work.slots > _FEW_SLOTS
-        return 0.0 if is_hidden else _DESCRIBED_WAIT
+        is_hidden = work.result_bytes and work.slots > _FEW_SLOTS and not work.rows_described
+        cost = work.described_cost
+        return 0.0 if is_hidden else cost.far_wait if work.row_pieces else cost.wait
     others_compute = work.reads_ahead or workgroups > 1
     if work.slots >= _MANY_SLOTS and others_compute:
         return _WAIT_AHEAD
@@ -324,20 +372,28 @@ def slot_counts(work: TileWork, copied_bytes: int, limit: int) -> tuple[int, ...
     return (usual, _MANY_SLOTS) if usual == _FEW_SLOTS and fits and compared else (usual,)
 
 
-def described_slots(steps: int | None, copied_bytes: int, held: int, processor: Processor) -> int:
-    """Returns how many steps' tiles a matmul shall hold whose operands descriptors give.
+def described_slots(
+    steps: int | None, copied_bytes: int, held: int, processor: Processor
+) -> tuple[int, ...]:
+    """Returns how many steps' tiles a matmul may hold whose operands descriptors give.
 
     Its steps take half as long as those of `mma.sync`, so that copies are issued as far ahead as
-    the LDS allows while a multiprocessor holds as many workgroups. Measured on an H200 (f16
-    4096^3): 128 x 256 with 8 warps, 2 slots 359 us, 4 slots 313 us; 128 x 128 with 8 warps, 2 slots
-    344 us, 3 slots 315 us, and 4, of which one workgroup has most of the LDS, 378 us.
+    the LDS allows while a multiprocessor holds as many workgroups as registers allow, and then
+    fewer. Measured on an H200 (f16 4096^3, A in registers): 128 x 256 with 8 warps, 2 slots 359 us,
+    4 slots 313 us; 128 x 128 with 8 warps, 2 slots 344 us, 3 slots 315 us, and 4, of which one
+    workgroup has most of the LDS, 378 us.
 
     Args:
         steps: how many there are; None if that is not known.
         held: the workgroups that registers allow.
     """
-    room = processor.lds_bytes // max(1, held) - processor.lds_overhead
-    return max(_FEW_SLOTS, min(steps or _MANY_SLOTS, _MANY_SLOTS, room // copied_bytes))
+    rooms = (
+        processor.lds_bytes // workgroups - processor.lds_overhead
+        for workgroups in range(max(1, held), 0, -1)
+    )
+    most = [min(room // copied_bytes, steps or _MANY_SLOTS) for room in rooms]
+    counts = (next((each for each in _SLOT_COUNTS if each <= n), _FEW_SLOTS) for n in most)
+    return tuple(dict.fromkeys(counts))
 
 
 @dataclass(frozen=True)
@@ -641,7 +697,7 @@ def matmul_work(
     read = tile.warps * loaded
     described = _describes_matmul(tile, processor, instruction, element_bytes)
     if described:
-        # Warps load A, and a warpgroup takes B once for each 64 rows.
+        # Warps load A, or a descriptor gives it, and a warpgroup takes B once for each 64 rows.
         loaded = tile.warp_rows * tile.summed * element_bytes
         groups = tile.rows // _GROUP_ROWS
         read = tile.warps * loaded + groups * tile.columns * tile.summed * element_bytes
@@ -664,6 +720,8 @@ def matmul_work(
         result_bytes=tile.rows * tile.columns * _RESULT_BYTES,
         reads_ahead=tile.slots > 1,
         described=described,
+        # The rows of the warps follow each other where each has those of one instruction.
+        rows_described=described and tile.warp_rows == instruction[0],
     )
 
 

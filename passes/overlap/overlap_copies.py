@@ -31,7 +31,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.tile_cost import MULTIPLY_ADDS, SCHEDULERS, rotating_slots
+from ...bank_model.tile_cost import MULTIPLY_ADDS, SCHEDULERS, SLOTS_TO_SPARE, rotating_slots
 from ...dialect_utils.copy_slots import has_noted_slots, take_noted_slots
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
@@ -56,11 +56,6 @@ _MULTIPLY_ADD = "math.fma"
 _EXPONENTIALS = ("math.exp", "math.exp2")
 _LONG = 20
 """How many iterations a loop has for each that copies nothing, if that shall not cost much."""
-_SLOTS_TO_SPARE = 4
-"""The fewest slots of which one is left to matrix units that still read it in the next iteration.
-Copies are issued an iteration less ahead then. Measured on an H200 (f16 4096^3, B by columns):
-128 x 256 with 8 warps and 4 slots 265 us with it and 286 us without, with 3 slots 359 us and
-280 us; 128 x 128 with 8 warps and 3 slots 295 us and 259 us."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +113,7 @@ class OverlapCopies(FunctionPass):
             raise loop.refusals[0]
         check_copies(loop)
         slots = self._slots(function, loop, contractions, noted, context)
-        slots_read = 2 if slots >= _SLOTS_TO_SPARE and _is_read_behind(loop) else 1
+        slots_read = 2 if slots >= SLOTS_TO_SPARE and _is_read_behind(loop) else 1
         for tile in loop.tiles:
             kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
             after = slots_bytes(tile, slots)

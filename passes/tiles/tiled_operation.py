@@ -132,7 +132,7 @@ class Circumstances:
         counts = slot_counts(work, copied, self.lds_bytes)
         if counts[0] > 1 and work.described and work.result_bytes:
             held = concurrent_workgroups(replace(work, lds_bytes=0), self.processor)
-            counts = (described_slots(work.steps, copied, held, self.processor),)
+            counts = described_slots(work.steps, copied, held, self.processor)
         return [replace(tile, slots=slots) for slots in counts]
 
     def work(self, tiled: TiledOperation[Tile], tile: Tile) -> TileWork:

@@ -135,13 +135,16 @@ DESCRIBED_ATTENTIONS = [
     ((32, 1024, 1024, 128, 128), (64, 64, 4, 2), 57.8),
 ]
 DESCRIBED_MATMULS = [
-    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 2), 344.3),
-    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 3), 315.2),
-    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 4), 377.7),
-    ((4096, 4096, 4096), (128, 256, 64, 8, 1, 4), 312.7),
-    ((4096, 4096, 4096), (64, 256, 64, 4, 1, 2), 336.5),
-    ((2048, 2048, 2048), (128, 128, 64, 4, 1, 2), 46.9),
-    ((4096, 11008, 4096), (128, 256, 64, 8, 1, 2), 1029.8),
+    # Shape; rows, columns, summed elements, warps, slots; whether copies read pieces of rows.
+    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 3), False, 258.5),
+    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 3), True, 313.0),
+    ((4096, 4096, 4096), (128, 256, 64, 8, 1, 4), False, 265.4),
+    ((4096, 4096, 4096), (128, 256, 64, 8, 1, 4), True, 275.1),
+    ((4096, 4096, 4096), (64, 256, 64, 4, 1, 5), False, 339.4),
+    ((8192, 8192, 1024), (128, 256, 64, 8, 1, 4), True, 331.8),
+    ((4096, 11008, 4096), (128, 256, 64, 8, 1, 4), True, 719.8),
+    # A is in registers.
+    ((2048, 2048, 2048), (128, 128, 64, 4, 1, 2), False, 46.9),
 ]
 
 
@@ -155,11 +158,14 @@ def test_attentions_whose_operands_are_described_take_as_long_as_measured(
     assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
 
 
-@pytest.mark.parametrize(("shape", "tile", "measured"), DESCRIBED_MATMULS)
+@pytest.mark.parametrize(("shape", "tile", "row_pieces", "measured"), DESCRIBED_MATMULS)
 def test_matmuls_whose_operands_are_described_take_as_long_as_measured(
-    shape: tuple[int, int, int], tile: tuple[int, int, int, int, int, int], measured: float
+    shape: tuple[int, int, int],
+    tile: tuple[int, int, int, int, int, int],
+    row_pieces: bool,
+    measured: float,
 ) -> None:
-    work = matmul_work(shape, MatmulTile(*tile), SM90A)
+    work = replace(matmul_work(shape, MatmulTile(*tile), SM90A), row_pieces=row_pieces)
     assert work.described
     assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
 
@@ -201,10 +207,17 @@ def test_descriptors_give_b_where_all_warps_stand_below_each_other() -> None:
 
 @pytest.mark.parametrize(
     ("steps", "copied_kib", "held", "slots"),
-    [(64, 32, 2, 3), (64, 48, 1, 4), (2, 32, 2, 2), (None, 16, 1, 4), (64, 96, 2, 2)],
+    [
+        (64, 32, 2, (3, 6)),
+        (64, 48, 1, (4,)),
+        (2, 32, 2, (2,)),
+        (None, 16, 1, (4,)),
+        (64, 96, 2, (2,)),
+        (64, 40, 1, (4,)),
+    ],
 )
 def test_slots_of_matmuls_with_descriptors(
-    steps: int | None, copied_kib: int, held: int, slots: int
+    steps: int | None, copied_kib: int, held: int, slots: tuple[int, ...]
 ) -> None:
     assert described_slots(steps, copied_kib << 10, held, SM90A) == slots
 
