@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Noting on a function that its tile was chosen for operands that descriptors give.
+"""Notes on functions and allocations about operands that descriptors give.
 
 What chooses a tile predicts its time with `wgmma` (`bank_model/tile_cost.py`), and knows of which
-operations such times were measured. The passes that form `wgmma` leave others alone.
+operations such times were measured. It notes so on the function; the passes that form `wgmma` leave
+others alone.
+
+Allocations have notes for the report, which counts the accesses to them before `wgmma` takes the
+place of `ldmatrix`: the number of a tile that is arranged, and whether an allocation holds factors
+that are stored for descriptors alone.
 """
 
 from __future__ import annotations
 
 from iree.compiler import ir
 
+from .memory.flow import lds_allocations
+from .swizzle_hint import ARRANGED
+
 _DESCRIBED = "bankwise.described_tile"
+_STORED = "bankwise.stored_factors"
 
 
 def note_described_tile(function: ir.Operation) -> None:
@@ -26,3 +35,30 @@ def forget_described_tile(function: ir.Operation) -> None:
     """Removes the note, if there is one."""
     if has_described_tile(function):
         del function.attributes[_DESCRIBED]
+
+
+def note_arranged(allocation: ir.Operation, function: ir.Operation) -> None:
+    """Notes that an allocation has the layout of descriptors, and gives it the next number."""
+    number = sum(ARRANGED in each.attributes for each in lds_allocations(function))
+    kind = ir.IntegerType.get_signless(64, function.context)
+    allocation.attributes[ARRANGED] = ir.IntegerAttr.get(kind, number)
+
+
+def arranged_number(allocation: ir.Operation) -> int | None:
+    """Returns the number that `note_arranged` has given an allocation; None for others."""
+    if ARRANGED not in allocation.attributes:
+        return None
+    noted = allocation.attributes[ARRANGED]
+    return noted.value if isinstance(noted, ir.IntegerAttr) else None
+
+
+def note_stored_factors(allocation: ir.Operation) -> None:
+    """Notes that an allocation, made like another one, holds factors stored for descriptors."""
+    if ARRANGED in allocation.attributes:
+        del allocation.attributes[ARRANGED]
+    allocation.attributes[_STORED] = ir.UnitAttr.get(allocation.context)
+
+
+def has_stored_factors(allocation: ir.Operation) -> bool:
+    """Returns whether `note_stored_factors` has marked an allocation."""
+    return _STORED in allocation.attributes

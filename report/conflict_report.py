@@ -38,6 +38,7 @@ from ..bank_model.layouts import (
 from ..bank_model.least_cycles import least_cycles
 from ..bank_model.map_folding import FoldedMap, folded_map, instruction_of
 from ..bank_model.targets import AccessKind, Target, target_named
+from ..dialect_utils.described_tiles import arranged_number
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
 from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
@@ -45,6 +46,7 @@ from ..dialect_utils.operations import operations_in, symbol_of
 from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy, PaddingBudget
 from ..passes.swizzles.swizzle_lds_allocs import swizzle_refusals
 
+LDMATRIX_NAME = "ldmatrix"
 LAYOUTS = ("before", "padded", "standing", "chosen")
 
 
@@ -135,6 +137,12 @@ class AllocationReport:
     """What stands or is proposed, and why, in one line."""
     is_ours: bool = False
     """Whether one of our passes has chosen, or would choose, the layout that is shown as chosen."""
+    arranged_number: int | None = None
+    """The number of a tile that is arranged for descriptors of `wgmma`."""
+    described: AllocationReport | None = None
+    """Of such a tile the report without what `ldmatrix` reads, which descriptors may do instead."""
+    descriptor_cycles: int = 0
+    """The LDS cycles of a workgroup in which descriptors read it; no access counts them."""
     proof: CheckedProof | None = None
     """None where nobody asked for the check, or nothing could be counted."""
 
@@ -267,13 +275,18 @@ def _has_tensor(values: Iterable[ir.Value]) -> bool:
 
 
 def report_function(
-    function: ir.Operation, arch: str | None = None, *, decided: bool = False
+    function: ir.Operation,
+    arch: str | None = None,
+    *,
+    decided: bool = False,
+    only: Callable[[ir.Operation], bool] | None = None,
 ) -> FunctionReport:
     """Reads and counts every LDS allocation of `function`, which stays as it is.
 
     Args:
         arch: count for this architecture, whatever target the function has.
         decided: the passes that choose layouts have run: what stands is what they chose.
+        only: tells which allocations to report on; None for all.
     """
     function = function.operation
     with function.context:
@@ -294,6 +307,7 @@ def report_function(
             reports = [
                 _report(each, chip, launch, pads, decided, refused.get(each.operation), padded)
                 for each in read
+                if only is None or (each.operation is not None and only(each.operation))
             ]
     name, place = symbol_of(function), function_location(function)
     return FunctionReport(name, place, shown_arch, launch, tuple(reports))
@@ -368,10 +382,23 @@ def _report(
     if read.tile is None or launch is None:
         return _unreadable(read)
     try:
-        return _counted(read, read.tile, chip, launch, stock_pads, decided, refusal, padded)
+        report = _counted(read, read.tile, chip, launch, stock_pads, decided, refusal, padded)
+        number = None if read.operation is None else arranged_number(read.operation)
+        if number is None or not decided:
+            return report
+        others = replace(read, counted=_not_by_ldmatrix(read))
+        described = _counted(others, read.tile, chip, launch, stock_pads, decided, refusal, padded)
+        return replace(report, arranged_number=number, described=described)
     except InvalidParameterError as error:
         reason = Refusal(f"its accesses cannot be counted: {error}", read.location)
         return _unreadable(replace(read, unknown=(reason, *read.unknown)))
+
+
+def _not_by_ldmatrix(read: ReadAllocation) -> frozenset[int]:
+    """Returns the places of those counted accesses that are no `ldmatrix`."""
+    return frozenset(
+        place for place in read.counted if read.accesses[place].instruction != LDMATRIX_NAME
+    )
 
 
 def _counted(

@@ -6,7 +6,8 @@ and changes nothing. It stands before `iree-llvmgpu-prefetch-shared-memory`, or,
 prefetched, before the codegen's `iree-codegen-fold-memref-alias-ops`: there all accesses are
 distributed to lanes, hints are not yet resolved, and the padding of an allocation is still
 visible as a subview. Where operands are read by `ldmatrix`, layouts are chosen later, on flat
-vectors; there it looks again. What comes after codegen is not run.
+vectors; there it looks again. Where `wgmma` reads operands itself, what is left of the `ldmatrix`
+is seen behind `bankwise-form-wgmma` (`described_reads.py`). What comes after codegen is not run.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
-from ..dialect_utils.operations import operations_in, parents_of, symbol_of
+from ..dialect_utils.operations import operations_in, symbol_of
 from ..iree_plugin.compile_settings import AFTER_LLVM, BEFORE_CODEGEN, CompileSettings
 from ..iree_plugin.device_functions import CPU_BACKENDS, GPU_BACKENDS, backend_of, lds_arrays
 from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
@@ -27,6 +28,7 @@ from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import Action, Decision, DecisionLog
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
+from ..passes.fragments.form_wgmma import FormWgmma
 from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from .conflict_report import (
     AllocationReport,
@@ -35,6 +37,7 @@ from .conflict_report import (
     functions_in,
     report_function,
 )
+from .described_reads import ObserveDescriptors, SymbolPath, symbol_path
 from .sources import A_DEVICE
 
 _PREFETCH = "iree-llvmgpu-prefetch-shared-memory"
@@ -50,7 +53,7 @@ class ObserveLds(FunctionPass):
     name: ClassVar[str] = "bankwise-observe-lds"
     summary: ClassVar[str] = "count the conflicts of LDS allocations, and change nothing"
 
-    seen: dict[tuple[str, ...], FunctionReport] = field(default_factory=dict, compare=False)
+    seen: dict[SymbolPath, FunctionReport] = field(default_factory=dict, compare=False)
     """By the symbols of the function and of what is around it."""
     again: bool = False
     """Whether it reports also on what has been seen, in the place of what was said before."""
@@ -58,20 +61,16 @@ class ObserveLds(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Adds the report on `function` to `seen`."""
         function = function.operation
-        if self.again or _path(function) not in self.seen:
-            self.seen[_path(function)] = report_function(function, decided=True)
+        if self.again or symbol_path(function) not in self.seen:
+            self.seen[symbol_path(function)] = report_function(function, decided=True)
 
     def forget(self, function: ir.Operation) -> None:
         """Takes the report on `function` out of `seen`."""
-        self.seen.pop(_path(function), None)
+        self.seen.pop(symbol_path(function), None)
 
 
-def _path(function: ir.Operation) -> tuple[str, ...]:
-    return tuple(symbol_of(each) for each in (function, *parents_of(function)))
-
-
-def observing_edits(observer: ObserveLds) -> list[PipelineEdit]:
-    """Returns the edits that let `observer` look at every replayed function."""
+def observing_edits(observer: ObserveLds, descriptors: ObserveDescriptors) -> list[PipelineEdit]:
+    """Returns the edits that let both observers look at every replayed function."""
     every = CODEGEN_PIPELINES | {LOWERED}
     return [
         PipelineEdit.before(_PREFETCH, observer, pipelines=every),
@@ -81,6 +80,9 @@ def observing_edits(observer: ObserveLds) -> list[PipelineEdit]:
             replace(observer, again=True),
             pipelines=CODEGEN_PIPELINES,
             beside=FormLdmatrix.name,
+        ),
+        PipelineEdit.after(
+            FormWgmma.name, descriptors, pipelines=CODEGEN_PIPELINES, beside=FormWgmma.name
         ),
     ]
 
@@ -98,16 +100,21 @@ def observe_compile(settings: CompileSettings) -> list[FunctionReport]:
     """
     assert settings.input is not None
     session = Session()
-    observer = ObserveLds()
+    observer, descriptors = ObserveLds(), ObserveDescriptors()
     log = DecisionLog()
     source = open_file(session, settings.input)
-    with SteppedCompile(session, settings, observing_edits(observer), log) as compilation:
+    with SteppedCompile(
+        session, settings, observing_edits(observer, descriptors), log
+    ) as compilation:
         module = compilation.configured_module(source)
         compilation.refuse_empty(module)
-        functions = {_path(each): _Other.of(each) for each in _variant_functions(module)}
+        functions = {symbol_path(each): _Other.of(each) for each in _variant_functions(module)}
         prebuilt = [_prebuilt(each) for each in _variants_without_functions(module)]
         compilation.replay(module)
-        seen = [with_decisions(report, log) for report in observer.seen.values()]
+        seen = [
+            with_decisions(descriptors.corrected(path, report), log)
+            for path, report in observer.seen.items()
+        ]
         others = [each for path, each in functions.items() if path not in observer.seen]
         if any(other.may_use_lds for other in others):
             compilation.resume(module, BEFORE_CODEGEN, AFTER_LLVM)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ...iree_plugin.compile import compile
 from ...passes.decisions import DecisionLog
+from ...report.described_reads import ObserveDescriptors
 from ...report.observed_compile import ObserveLds, observing_edits
 from ...sweep.cases import target_flags
 from ...sweep.rows import installed_versions
@@ -37,9 +38,11 @@ def compile_all(directory: Path, sources: Mapping[TimedKernel, str]) -> None:
 def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted]:
     """Returns a kernel's vmfb, and what the bank model finds in the final IR."""
     flags = target_flags(TARGET)
-    observer, log = ObserveLds(), DecisionLog()
-    vmfb = compile(source, flags, mitigation, edits=observing_edits(observer), decisions=log)
-    (report,) = observer.seen.values()
+    observer, descriptors, log = ObserveLds(), ObserveDescriptors(), DecisionLog()
+    edits = observing_edits(observer, descriptors)
+    vmfb = compile(source, flags, mitigation, edits=edits, decisions=log)
+    ((path, seen),) = observer.seen.items()
+    report = descriptors.corrected(path, seen)
     conflicts = wavefronts = 0
     for allocation in report.allocations:
         if allocation.standing is None or allocation.unknown:

@@ -27,6 +27,7 @@ from iree.compiler import ir
 
 from ...bank_model.descriptor_tiles import ArrangedTile
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.described_tiles import note_arranged
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown
 from ...dialect_utils.memory.flow import Use, is_hinted, lds_allocations, uses_of
@@ -39,7 +40,6 @@ from ...dialect_utils.memory.memref_types import (
     whole_element_bits,
 )
 from ...dialect_utils.operations import operands_with, redirect
-from ...dialect_utils.swizzle_hint import ARRANGED
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from ..swizzles.hint_emission import emit_hints
@@ -109,7 +109,7 @@ class ArrangeOperands(FunctionPass):
         if tile.columns > tile.width:
             allocation, memory = _in_blocks(allocation, tile, uses)
         emit_hints(memory, [tile.swizzle])
-        allocation.attributes[ARRANGED] = ir.UnitAttr.get(function.context)
+        note_arranged(allocation, function)
         mark_hints(function)
         reason = f"a descriptor of wgmma has its rows in the {tile.mode}"
         blocks = tile.columns // tile.width

@@ -31,6 +31,7 @@ from ...bank_model.descriptor_tiles import (
     DescribedOperand,
 )
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.described_tiles import note_stored_factors
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import is_move
 from ...dialect_utils.gpu_target import Launch
@@ -189,6 +190,7 @@ class StoredFactors:
         count = self._warpgroups * len(new) * _MATRIX_BYTES // _ELEMENT_BYTES
         kind = row_major_type(type_of(like), [count])
         allocation = Builder.before(like).like(like, [], [kind])
+        note_stored_factors(allocation)
         align_allocation(allocation, TILE_ALIGNMENT)
         for each in (each for value in new for each in _moves_in(loop, value)):
             each.move_before(loop)

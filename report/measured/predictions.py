@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...bank_model.targets import AccessKind
-from ..conflict_report import AllocationReport, FunctionReport
+from ..conflict_report import LDMATRIX_NAME, AllocationReport, FunctionReport
 
 READS, WRITES = frozenset({AccessKind.READ}), frozenset({AccessKind.WRITE})
 BOTH = READS | WRITES
@@ -39,6 +39,27 @@ def _cycles(allocation: AllocationReport, kinds: frozenset[AccessKind]) -> int:
     return sum(g.lds_cycles(standing) for g in allocation.groups if g.kind in kinds)
 
 
+def _by_ldmatrix(allocation: AllocationReport, kinds: frozenset[AccessKind]) -> int:
+    standing = allocation.standing
+    if standing is None:
+        return 0
+    groups = (g for g in allocation.groups if g.accesses[0].instruction == LDMATRIX_NAME)
+    return sum(g.lds_cycles(standing) for g in groups if g.kind in kinds)
+
+
+def _by_loads(allocation: AllocationReport, kinds: frozenset[AccessKind]) -> int:
+    return _cycles(allocation, kinds) - _by_ldmatrix(allocation, kinds)
+
+
+def _descriptors(allocation: AllocationReport, _: frozenset[AccessKind]) -> int:
+    return allocation.descriptor_cycles
+
+
+def _no_conflicts(_: AllocationReport, __: frozenset[AccessKind]) -> int:
+    """Returns that descriptors have none (`described_reads.py`)."""
+    return 0
+
+
 _NCU_CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 _NCU_CYCLES = (
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared",
@@ -50,7 +71,13 @@ def _of_ncu() -> Iterator[tuple[str, Prediction]]:
     for suffix, kinds in (("", BOTH), ("_op_ld", READS), ("_op_st", WRITES)):
         yield f"{_NCU_CONFLICTS}{suffix}.sum", Prediction(kinds, _conflicts)
         for name in _NCU_CYCLES:
-            yield f"{name}{suffix}.sum", Prediction(kinds, _cycles)
+            # The instructions' own counter tells `ldmatrix` from other loads.
+            told_apart = kinds == READS and name == _NCU_CYCLES[0]
+            counted = _by_loads if told_apart else _cycles
+            yield f"{name}{suffix}.sum", Prediction(kinds, counted)
+    yield f"{_NCU_CYCLES[0]}_op_ldsm.sum", Prediction(READS, _by_ldmatrix)
+    yield f"{_NCU_CONFLICTS}_op_gmma.sum", Prediction(READS, _no_conflicts)
+    yield f"{_NCU_CYCLES[-1]}_op_gmma.sum", Prediction(READS, _descriptors)
 
 
 PREDICTIONS: Mapping[str, Prediction] = {

@@ -12,6 +12,9 @@ import pytest
 
 import bankwise
 from bankwise.bank_model.targets import NVIDIA
+from bankwise.report.described_reads import ObserveDescriptors
+from bankwise.report.measured.predictions import PREDICTIONS
+from bankwise.report.observed_compile import ObserveLds, observing_edits
 from bankwise.sweep.kernels import Attention, Matmul
 
 from .conftest import Tool
@@ -110,6 +113,33 @@ def test_wgmma_needs_a_chosen_tile() -> None:
 def test_tiles_of_any_head_are_stored_without_conflicts(head: int) -> None:
     source = Attention(24, 2048, head, "f16").source()
     assert "wgmma.mma_async" in ptx(source, "sm_90a", "auto/fast", "--bankwise-verify")
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    ("source", "mode", "described", "read"),
+    [
+        (Attention(24, 2048, 96, "f16").source(), "auto/fast", 7_077_888 // 384, 73_728 // 384),
+        (Attention(24, 2048, 64, "f16").source(), "auto/fast", 3_932_160 // 768, 49_152 // 768),
+        (Matmul(2048, 2048, 2048, "f16").source(), "auto/exact", 8_192, 4_096),
+    ],
+    ids=["narrow", "wide", "matmul"],
+)
+def test_the_report_counts_what_ncu_counts(
+    source: str, mode: str, described: int, read: int
+) -> None:
+    """The cycles are those that ncu counts on an H200, divided by the number of workgroups."""
+    observer, descriptors = ObserveLds(), ObserveDescriptors()
+    edits = observing_edits(observer, descriptors)
+    bankwise.compile(source, NVIDIA.flags("sm_90a"), mode, edits=edits)
+    ((path, seen),) = observer.seen.items()
+    report = descriptors.corrected(path, seen)
+    cycles = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
+    assert PREDICTIONS[f"{cycles}_op_gmma.sum"].of(report) == described
+    assert PREDICTIONS[f"smsp__sass_{cycles.replace('__', '_')}_op_ldsm.sum"].of(report) == read
+    assert PREDICTIONS["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"].of(report) == 0
+    said = [each for each in report.allocations if "wgmma read it by descriptors" in each.decision]
+    assert sum(each.descriptor_cycles for each in said) == described
 
 
 def test_maxima_keep_nans() -> None:
