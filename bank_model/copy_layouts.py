@@ -94,16 +94,19 @@ def transactions(target: Target, layout: NestedLayout, part: TilePart, threads: 
 class CopyOrder:
     """The order in which the threads of a workgroup make the copies of a tile, all of one width.
 
-    Copies come in patches, and in a patch row by row; patches come row by row, too.
+    Copies come in patches, and in a patch row by row. Patches come row by row, too, or column by
+    column.
 
     Attributes:
         rows, across: the rows of a patch, and the copies in each.
         patches: how many of them lie side by side.
+        below: how many lie below each other, if they come column by column; otherwise 0.
     """
 
     rows: int
     across: int
     patches: int
+    below: int = 0
 
     @property
     def copies(self) -> int:
@@ -122,20 +125,26 @@ class CopyOrder:
         """Returns the order for a tile that is arranged for descriptors, if it can be.
 
         Where the blocks of an `ArrangedTile` have less of a row than fills the banks, neighbouring
-        threads write to as many rows of a block as do.
+        threads write to as many rows of a block as do. Blocks come one behind the other, so that a
+        thread has the same place in each.
         """
         tile = ArrangedTile.of(prod(shape[:-1]), shape[-1], element_bytes)
         if tile is not None and tile.columns > tile.width and tile.line_rows > 1:
             across = tile.width // width
             if threads % (tile.line_rows * across) == 0:
-                return CopyOrder(tile.line_rows, across, tile.columns // tile.width)
+                side, below = tile.columns // tile.width, tile.rows // tile.line_rows
+                return CopyOrder(tile.line_rows, across, side, below)
         return CopyOrder.by_rows(shape, width)
 
     def places(self, copies: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Returns which copies of the tile, counted row by row, those with these numbers are."""
         patch, inside = np.divmod(copies, self.copies)
-        row = patch // self.patches * self.rows + inside // self.across
-        column = patch % self.patches * self.across + inside % self.across
+        if self.below:
+            column, row = np.divmod(patch, self.below)
+        else:
+            row, column = np.divmod(patch, self.patches)
+        row = row * self.rows + inside // self.across
+        column = column * self.across + inside % self.across
         return row * self.patches * self.across + column
 
 

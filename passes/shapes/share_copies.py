@@ -14,11 +14,12 @@ arrives in the LDS is the same.
 
 Where descriptors of `wgmma` are to read such a tile, its blocks have 64 or 32 bytes of each row
 (`ArrangedTile`), and what a row has in each of them lies in the same half or quarter of the banks.
-Neighbouring lanes then copy two or four rows of a block, which fill all banks, and then those rows
-of the next block:
+Neighbouring lanes then copy two or four rows of a block, which fill all banks, and then the rows
+below. Blocks come one behind the other, so that a lane has the same place in each, and needs no
+other registers for it:
 
     96 columns of f16, 3 blocks of 4 copies a row:
-    lanes 0-3 row 0, 4-7 row 1 of block 0;  8-11 row 0, 12-15 row 1 of block 1;  and so on
+    lanes 0-3 row 0, 4-7 row 1, 8-11 row 2 of block 0, and so on; later the same of blocks 1 and 2
 
 A tile is left alone unless lanes copy each of its elements once, from places that differ from
 those in the tile by the same number in all lanes.
@@ -423,14 +424,16 @@ def _place(
 ) -> tuple[ir.Value, ir.Value]:
     """Emits the row and the column of the copy `thread + number * threads`."""
     order = tile.order
-    inner, patches = order.patches, threads // order.copies
-    # Where the same lane has the same part of a row again, that is some rows further down.
+    inner, patches = order.below or order.patches, threads // order.copies
+    # Where the same lane has the same part of a row again, that is some rows further down; of a
+    # column of patches, some columns further on.
     again = inner // gcd(inner, patches)
     further, first = number // again * again * patches // inner, number % again * patches
     patch = f"(d0 floordiv {order.copies} + {first})"
-    below = f"d0 mod {order.copies} floordiv {order.across}"
-    row = f"({patch} floordiv {inner} + {further}) * {order.rows} + {below}"
-    column = f"({patch} mod {inner} * {order.across} + d0 mod {order.across}) * {tile.width}"
+    outer, inside = f"({patch} floordiv {inner} + {further})", f"({patch} mod {inner})"
+    down, on = (inside, outer) if order.below else (outer, inside)
+    row = f"{down} * {order.rows} + d0 mod {order.copies} floordiv {order.across}"
+    column = f"({on} * {order.across} + d0 mod {order.across}) * {tile.width}"
     return at.apply(row, thread), at.apply(column, thread)
 
 

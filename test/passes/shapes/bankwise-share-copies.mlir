@@ -155,7 +155,8 @@ func.func @others(%first: index, %some: i1) attributes {translation_info = #info
 // -----
 
 // Of a tile that descriptors read, 48 columns are blocks of 32 bytes a row: four rows of 2 copies in each of them fill
-// the banks, so that 8 lanes copy 4 rows of a block, and the next 8 lanes those rows of the next block.
+// the banks, so that 8 lanes copy 4 rows of a block, and the next 8 lanes the 4 rows below. 64 lanes copy a whole block
+// of 32 rows, and then the same rows of the next block.
 
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 #info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 32>
@@ -163,13 +164,13 @@ func.func @others(%first: index, %some: i1) attributes {translation_info = #info
 // CHECK-LABEL: func.func @described
 //   CHECK-DAG:   %[[TILE:.+]] = memref.alloc()
 //       CHECK:   %[[T:.+]] = gpu.thread_id x
-//       CHECK:   %[[ROW:.+]] = affine.apply affine_map<()[s0] -> (((s0 floordiv 8) floordiv 3) * 4 + (s0 mod 8) floordiv 2)>()[%[[T]]]
-//       CHECK:   %[[COLUMN:.+]] = affine.apply affine_map<()[s0] -> (s0 * 8 + (s0 floordiv 8) * 16 - ((s0 floordiv 8) floordiv 3) * 48 - (s0 floordiv 2) * 16)>()[%[[T]]]
-//       CHECK:   %[[PLACE:.+]] = affine.apply {{.*}}((s0 floordiv 8) floordiv 3) * 144 + ((s0 mod 8) floordiv 2) * 48
+//       CHECK:   %[[ROW:.+]] = affine.apply affine_map<()[s0] -> ((s0 floordiv 8) * 4 - ((s0 floordiv 8) floordiv 8) * 32 + (s0 mod 8) floordiv 2)>()[%[[T]]]
+//       CHECK:   %[[COLUMN:.+]] = affine.apply affine_map<()[s0] -> (s0 * 8 + ((s0 floordiv 8) floordiv 8) * 16 - (s0 floordiv 2) * 16)>()[%[[T]]]
+//       CHECK:   %[[PLACE:.+]] = affine.apply {{.*}}(s0 floordiv 8) * 192{{.*}} + ((s0 mod 8) floordiv 2) * 48
 //       CHECK:   vector.load %{{.+}}[%[[PLACE]]] alignment = 16
-//       CHECK:   %[[NEXT:.+]] = affine.apply affine_map<()[s0] -> (((s0 floordiv 8 + 8) floordiv 3) * 4 + (s0 mod 8) floordiv 2)>()[%[[T]]]
+//       CHECK:   %[[NEXT:.+]] = affine.apply affine_map<()[s0] -> (s0 * 8 + ((s0 floordiv 8) floordiv 8) * 16 - (s0 floordiv 2) * 16 + 16)>()[%[[T]]]
 //       CHECK:   vector.transfer_write %{{.+}}, %[[TILE]][%[[ROW]], %[[COLUMN]]]
-//       CHECK:   vector.transfer_write %{{.+}}, %[[TILE]][%[[NEXT]], %{{.+}}]
+//       CHECK:   vector.transfer_write %{{.+}}, %[[TILE]][%{{.+}}, %[[NEXT]]]
 func.func @described(%first: index) attributes {bankwise.described_tile, translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -183,9 +184,9 @@ func.func @described(%first: index) attributes {bankwise.described_tile, transla
   %l:2 = affine.delinearize_index %t into (32, 2) : index, index
   %r = affine.linearize_index [%l#0, %first] by (32, 1) : index
   %w = affine.linearize_index disjoint [%l#0, %c0] by (32, 1) : index
-  %x0 = affine.linearize_index disjoint [%c0, %l#1, %c0] by (3, 2, 8) : index
-  %x1 = affine.linearize_index disjoint [%c1, %l#1, %c0] by (3, 2, 8) : index
-  %x2 = affine.linearize_index disjoint [%c2, %l#1, %c0] by (3, 2, 8) : index
+  %x0 = affine.linearize_index disjoint [%l#1, %c0, %c0] by (2, 3, 8) : index
+  %x1 = affine.linearize_index disjoint [%l#1, %c1, %c0] by (2, 3, 8) : index
+  %x2 = affine.linearize_index disjoint [%l#1, %c2, %c0] by (2, 3, 8) : index
   %v0 = vector.transfer_read %g[%r, %x0], %p {in_bounds = [true, true]} : memref<64x48xf16>, vector<1x8xf16>
   %v1 = vector.transfer_read %g[%r, %x1], %p {in_bounds = [true, true]} : memref<64x48xf16>, vector<1x8xf16>
   %v2 = vector.transfer_read %g[%r, %x2], %p {in_bounds = [true, true]} : memref<64x48xf16>, vector<1x8xf16>
