@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankwise.passes.pipeline_text import (
@@ -138,6 +138,7 @@ _trees = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(_trees, max_size=4))
 def test_pieces_hold_every_pass_in_order(elements: list[str]) -> None:
     text = f"func.func({','.join(elements)})"
@@ -172,6 +173,7 @@ def leaves(nest: NestText, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, 
     return found
 
 
+@settings(deadline=None)
 @given(st.lists(_trees, max_size=4))
 def test_written_pieces_are_the_pipeline_that_was_cut(elements: list[str]) -> None:
     text = f"func.func({','.join(elements)})"
