@@ -13,9 +13,16 @@ too, where that is proven of 64 rows; otherwise it stays in registers, or is sto
 that does not change it (`stored_factors.py`). Outputs are the same bits.
 
 In a segment without a store or a barrier, the contractions of a stage (`contraction_order.py`)
-come behind everything that they need, and the group is waited for right behind it. So
-nothing writes the tile, or a register of A, while a `wgmma` reads it. A group whose A and B are
-both read by descriptors may run on while the next iteration begins (`groups_under_way.py`).
+come behind everything that they need, and are waited for before the segment ends. So nothing writes
+the tile, or a register of A, while a `wgmma` reads it. A group whose A and B are both read by
+descriptors may run on while the next iteration begins (`groups_under_way.py`).
+
+Lanes compute while `wgmma` run. An attention multiplies the probabilities of 16 keys by V as soon
+as it has them, and computes those of the next keys, and the sums of all, before it waits:
+
+    exp2 of keys 0 to 15    wgmma    exp2 of keys 16 to 31    wgmma    ...    sums    wait
+
+f16 16x4096x128 at `fast` takes 310 us on an H200 so, and 330 us where one follows the other.
 
 Copies of later iterations that stand before the segment are issued behind the first group, and
 before it is waited for: what loads A would stand behind them in the queue of the LDS otherwise.
@@ -30,8 +37,9 @@ for GPUs with `descriptor_tiles` (sm_90a).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, takewhile
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -44,7 +52,7 @@ from ...dialect_utils.loops import IF, YIELD, Carried
 from ...dialect_utils.memory.lds_ops import BARRIER, COPIES_END, COPY
 from ...dialect_utils.memory.memref_types import shown_type
 from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
-from ...dialect_utils.operations import operations_in, operations_of
+from ...dialect_utils.operations import defining_operation, operations_in, operations_of
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from .contraction_order import ContractionOrder
@@ -141,16 +149,18 @@ class _Forming:
         if not stages:
             return
         copies = _copies_before(segment[0])
-        order.move(_in_stages(order))
-        for groups in stages.values():
-            under_way = self._under_way(groups)
+        parts_of = {stage: _in_parts(groups, stage) for stage, groups in stages.items()}
+        order.move(_in_stages(order, parts_of))
+        for stage, parts in parts_of.items():
+            meanwhile = _independent(parts) if stage else []
+            under_way = self._under_way(stages[stage])
             try:
-                self.emitter.multiply(groups, copies, under_way)
+                self.emitter.multiply(parts, [*copies, *meanwhile], under_way)
                 copies = []
             except Refusal as refusal:
-                self.planner.keep([each for g in groups for each in g.contractions], refusal)
+                self.planner.keep(_contractions(stages[stage]), refusal)
             else:
-                self._count(groups)
+                self._count(stages[stage])
 
     def _under_way(self, groups: Sequence[WgmmaGroup]) -> list[Carried]:
         """Returns the sums of groups that may run on into the next iteration; none otherwise."""
@@ -188,11 +198,43 @@ def _copies_before(first: ir.Operation) -> list[ir.Operation]:
     return found[::-1]
 
 
-def _in_stages(order: ContractionOrder) -> list[int]:
-    """Returns the contractions by stages, behind everything else that those of a stage need."""
-    found: list[int] = []
-    for places in order.by_stages.values():
-        needed = dict.fromkeys(source for place in places for source in order.operands(place))
-        found += [place for place in sorted(needed) if place not in places]
-        found += places
+def _in_parts(groups: Sequence[WgmmaGroup], stage: int) -> list[list[WgmmaGroup]]:
+    """Returns the groups of a stage in parts between which lanes compute.
+
+    Those of the first stage are one part. Of groups that multiply what lanes compute from other
+    results, those with one A in registers are a part: it runs while lanes compute the next A.
+    """
+    if stage == 0 or not all(group.in_registers for group in groups):
+        return [list(groups)]
+    return [list(part) for _, part in groupby(groups, key=lambda group: group.factor)]
+
+
+def _in_stages(
+    order: ContractionOrder, stages: Mapping[int, Sequence[Sequence[WgmmaGroup]]]
+) -> Iterator[int]:
+    """Yields the contractions by stages and parts, behind everything else that a part needs."""
+    place_of = {each: place for place, each in enumerate(order.segment)}
+    for stage, places in order.by_stages.items():
+        parts = [[place_of[each] for each in _contractions(part)] for part in stages.get(stage, ())]
+        for part in parts or [places]:
+            needed = dict.fromkeys(source for place in part for source in order.operands(place))
+            yield from (place for place in sorted(needed) if place not in places)
+            yield from part
+
+
+def _contractions(groups: Iterable[WgmmaGroup]) -> list[ir.Operation]:
+    return [each for group in groups for each in group.contractions]
+
+
+def _independent(parts: Sequence[Sequence[WgmmaGroup]]) -> list[ir.Operation]:
+    """Returns what stands behind groups in their segment and needs none of their results."""
+    contractions = {each for part in parts for each in _contractions(part)}
+    block = operations_of(next(iter(contractions)).block)
+    last = max(place for place, each in enumerate(block) if each in contractions)
+    needing, found = contractions, []
+    for each in takewhile(leaves_memory_alone, block[last + 1 :]):
+        if any(defining_operation(operand) in needing for operand in each.operands):
+            needing.add(each)
+        else:
+            found.append(each)
     return found

@@ -13,9 +13,10 @@ the rows 16 w to 16 w + 15, as A of `mma.sync` in four registers, and in its acc
 `mma.sync` behind the other, the same elements as these. On an H200 all outputs are the same bits.
 
 The instructions are written as assembly, because IREE has no lowering for `nvgpu.warpgroup`. The
-fence takes and gives all registers, so that none is written behind it. What waits does so with the
-accumulators and reads A, so that nothing uses the former before, and nothing else is put where A
-is. ptxas keeps all of them in place meanwhile.
+fence takes and gives all registers, so that none is written behind it. Where lanes compute A while
+other `wgmma` run, each A has a fence of its own, which leaves the sums alone. What waits does so
+with the accumulators and reads A, so that nothing uses the former before, and nothing else is put
+where A is. ptxas keeps all of them in place meanwhile.
 """
 
 from __future__ import annotations
@@ -76,46 +77,47 @@ class WgmmaEmitter:
 
     def multiply(
         self,
-        groups: Sequence[WgmmaGroup],
+        parts: Sequence[Sequence[WgmmaGroup]],
         meanwhile: Sequence[ir.Operation] = (),
         under_way: Sequence[Carried] = (),
     ) -> None:
         """Emits groups, those that others add to first, and lets their results be used.
 
-        Their contractions stand behind each other in a block, and of a result that one of them adds
-        to there is no other use.
+        The contractions of a part stand behind each other in a block, and of a result that one of
+        them adds to there is no other use.
 
         Args:
-            meanwhile: operations before them that are moved to before the groups are waited for.
+            parts: the groups, in parts between which lanes may compute what the next one needs.
+            meanwhile: operations that are moved to before the groups are waited for.
             under_way: all their sums, if they are waited for in the next iteration of their loop.
 
         Raises:
             Refusal: no lane can compute where an operand starts; the contractions then stay.
         """
-        at = Builder.before(groups[0].contractions[0])
-        descriptors = [self._descriptor(at, group.run) for group in groups]
-        factors = self._factors_described(at, groups)
+        groups = list(chain.from_iterable(parts))
         contractions = [each for group in groups for each in group.contractions]
-        in_registers = list(dict.fromkeys(each.factor for each in groups if each.in_registers))
-        sums = dict.fromkeys(each.results[0] for each in contractions)
-        # Several may begin with the same zeros, each in registers of its own.
-        begun = [each for each in contractions if each.operands[ACCUMULATOR] not in sums]
-        first = [at.elements(each.operands[ACCUMULATOR]) for each in begun]
-        # All registers are written before the fence.
-        fenced = _in_place(at, _FENCE, [*first, *(_factor(at, each) for each in in_registers)])
-        words = dict(zip(in_registers, fenced[len(begun) :], strict=True))
-        held = dict(zip(begun, fenced, strict=False))
-        made = _added(at, zip(groups, descriptors, strict=True), words | factors, held)
+        builders = [Builder.before(part[0].contractions[0]) for part in parts]
+        described = [
+            [(group, self._descriptor(at, group.run)) for group in part]
+            for at, part in zip(builders, parts, strict=True)
+        ]
+        words = self._factors_described(builders[0], groups)
+        in_registers = dict.fromkeys(each.factor for each in groups if each.in_registers)
+        running = _RunningSums(contractions)
+        for at, part in zip(builders, described, strict=True):
+            _fence(at, part, running, words)
+            running.add(at, part, words)
+        at, made = builders[-1], running.made
         at.assembly("wgmma.commit_group.sync.aligned;")
         for each in meanwhile:
-            each.move_before(contractions[0])
+            each.move_before(parts[-1][0].contractions[0])
         if under_way:
             at.assembly(_WAIT % 1)
             _wait_behind_loop(under_way)
             waited = list(made.values())
         else:
             # What A was in is written again only when all are done.
-            kept = list(chain.from_iterable(words.values()))
+            kept = [word for factor in in_registers for word in words[factor]]
             waited = _in_place(at, _WAIT % 0, list(made.values()), kept, ["r"] * len(kept))
         for result, registers in zip(made, waited, strict=True):
             result.replace_all_uses_with(at.joined(registers, result.type))
@@ -244,37 +246,73 @@ def _wait_behind_loop(sums: Sequence[Carried]) -> None:
         redirect(users, at.joined(registers, each.result.type))
 
 
-def _added(
+class _RunningSums:
+    """The sums of contractions, some of which add to the results of others.
+
+    Attributes:
+        begun: the contractions that add to none of these.
+        held: the registers that the next contractions add to.
+        made: the registers of the results that no other contraction adds to.
+    """
+
+    def __init__(self, contractions: Sequence[ir.Operation]) -> None:
+        """Takes all contractions."""
+        sums = {each.results[0] for each in contractions}
+        self.begun = [each for each in contractions if each.operands[ACCUMULATOR] not in sums]
+        self.held: dict[ir.Operation, Sequence[ir.Value]] = {}
+        self.made: dict[ir.Value, Sequence[ir.Value]] = {}
+        adding = (each for each in contractions if each not in self.begun)
+        self._adder = {each.operands[ACCUMULATOR]: each for each in adding}
+
+    def add(
+        self,
+        at: Builder,
+        described: Iterable[tuple[WgmmaGroup, ir.Value]],
+        words: Mapping[ir.Value, Sequence[ir.Value]],
+    ) -> None:
+        """Emits the `wgmma` of groups with their descriptors.
+
+        Args:
+            words: the registers of each factor A, or its descriptor.
+        """
+        for group, descriptor in described:
+            factor = words[group.factor]
+            registers = _in_place(
+                at,
+                group.instruction,
+                [self.held[each] for each in group.contractions],
+                [*factor, descriptor],
+                [*["r" if group.in_registers else "l"] * len(factor), "l"],
+            )
+            for each, sum_ in zip(group.contractions, registers, strict=True):
+                if each.results[0] in self._adder:
+                    self.held[self._adder[each.results[0]]] = sum_
+                else:
+                    self.made[each.results[0]] = sum_
+
+
+def _fence(
     at: Builder,
-    described: Iterable[tuple[WgmmaGroup, ir.Value]],
-    words: Mapping[ir.Value, Sequence[ir.Value]],
-    begun: Mapping[ir.Operation, Sequence[ir.Value]],
-) -> dict[ir.Value, Sequence[ir.Value]]:
-    """Emits the `wgmma` of groups with their descriptors, and returns the registers of the sums.
+    described: Sequence[tuple[WgmmaGroup, ir.Value]],
+    running: _RunningSums,
+    words: dict[ir.Value, Sequence[ir.Value]],
+) -> None:
+    """Emits the fence behind which nothing writes the registers that groups are the first to take.
 
     Args:
-        words: the registers of each factor A, or its descriptor.
-        begun: the registers that the first contractions add to. Others add to the sums of these.
+        words: gets the registers of their factors.
     """
-    held, made = dict(begun), {}
-    groups = list(described)
-    contractions = [each for group, _ in groups for each in group.contractions]
-    adder = {each.operands[ACCUMULATOR]: each for each in contractions if each not in held}
-    for group, descriptor in groups:
-        factor = words[group.factor]
-        registers = _in_place(
-            at,
-            group.instruction,
-            [held[each] for each in group.contractions],
-            [*factor, descriptor],
-            [*["r" if group.in_registers else "l"] * len(factor), "l"],
-        )
-        for each, sum_ in zip(group.contractions, registers, strict=True):
-            if each.results[0] in adder:
-                held[adder[each.results[0]]] = sum_
-            else:
-                made[each.results[0]] = sum_
-    return made
+    contractions = {each for group, _ in described for each in group.contractions}
+    begun = [each for each in running.begun if each in contractions]
+    factors = dict.fromkeys(group.factor for group, _ in described)
+    new = [each for each in factors if each not in words]
+    if not begun and not new:
+        return
+    # Several may begin with the same zeros, each in registers of its own.
+    first = [at.elements(each.operands[ACCUMULATOR]) for each in begun]
+    fenced = _in_place(at, _FENCE, [*first, *(_factor(at, each) for each in new)])
+    running.held.update(zip(begun, fenced, strict=False))
+    words.update(zip(new, fenced[len(begun) :], strict=True))
 
 
 def _in_place(

@@ -355,6 +355,39 @@ def test_a_copy_before_the_barrier_comes_too_early() -> None:
     assert waits(str(parsed)) == ["0 inside"]
 
 
+def factor(name: str, scores: str) -> str:
+    """Returns what makes an A of the exponentials of scores, which are called `name`, too."""
+    return f"""
+  %{name}p = math.exp2 %{scores} : vector<2x2xf32>
+  %{name}t = arith.truncf %{name}p : vector<2x2xf32> to vector<2x2xf16>
+  %{name}e:4 = vector.to_elements %{name}t : vector<2x2xf16>
+  %{name} = vector.from_elements %{name}e#0, %{name}e#1, %{name}e#2, %{name}e#3,
+                                 %{name}e#0, %{name}e#1, %{name}e#2, %{name}e#3 : {LOADED}"""
+
+
+def test_lanes_compute_while_products_of_what_they_have_run() -> None:
+    """The second A is computed behind the first product, and the sum before all are waited for."""
+    more = f"""
+  {factor("p", "x")}
+  {factor("q", "y")}
+  {mma("o0", "p", "b0", "c")}
+  {mma("o1", "p", "b1", "d")}
+  {mma("r0", "q", "b0", "o0")}
+  {mma("r1", "q", "b1", "o1")}
+  %sum = arith.addf %pp, %qp : vector<2x2xf32>
+  %used = arith.addf %sum, %r1 : vector<2x2xf32>
+  return %r0, %used"""
+    parsed = parse(edited(KERNEL, ("return %x, %y", more)))
+    run(parsed, FormWgmma(), target=TARGET)
+    steps = "wgmma\\.(?:fence|mma_async|commit_group|wait_group)|math.exp2|arith.addf"
+    assert re.findall(steps, str(parsed)) == [
+        *("wgmma.fence", "wgmma.mma_async", "wgmma.commit_group", "wgmma.wait_group"),
+        *("math.exp2", "wgmma.fence", "wgmma.mma_async"),
+        *("math.exp2", "wgmma.fence", "wgmma.mma_async"),
+        *("wgmma.commit_group", "arith.addf", "wgmma.wait_group", "arith.addf"),
+    ]
+
+
 SECOND = mma("y", "a", "b1", "d")
 COPIES = f"""
   %on = arith.cmpi ult, %t, %first : index
