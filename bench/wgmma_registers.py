@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d+ )?([A-Z][\w.]*)(.*?);")
-_REGISTER = re.compile(r"R(\d+)\b")
+_REGISTER = re.compile(r"\bR(\d+)\b")
 _MULTIPLY = re.compile(r"HGMMA\.64x\d+x16\.\S+ R\d+, R(\d+),")
 _SUMS = re.compile(r"HGMMA\.64x(\d+)x16\.F32\S* R(\d+),")
 _WAIT, _GROUP_END = re.compile(r"WARPGROUP\.DEPBAR\.LE gsb0, 0x([0-9a-f]+)"), "gsb0"
