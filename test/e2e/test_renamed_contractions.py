@@ -133,6 +133,7 @@ def test_rows_and_columns_of_one_result_are_renamed() -> None:
     check_fewer_instructions(runs[0], runs[1], 0.75)
 
 
+@pytest.mark.sampled("site", "reductions")
 @pytest.mark.parametrize("site", [0, 1])
 @pytest.mark.parametrize("reductions", [False, True])
 def test_one_transfer_that_is_left_out_makes_the_result_wrong(

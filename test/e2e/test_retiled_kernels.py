@@ -90,14 +90,12 @@ MATMULS = st.tuples(
     st.sampled_from([32, 64, 128]),
     st.sampled_from([32, 64]),
 )
-FEW = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = [HealthCheck.too_slow]
+FEW = settings(max_examples=3, deadline=None, suppress_health_check=QUICK)
+MORE = settings(max_examples=5, deadline=None, suppress_health_check=QUICK)
 
 
-@FEW
-@given(ATTENTIONS)
-def test_attentions_have_the_same_bits_in_any_tile(
-    case: tuple[Attention, int, int, int, bool],
-) -> None:
+def check_attention(case: tuple[Attention, int, int, int, bool]) -> None:
     kernel, warps, high, stages, staged = case
     if warps * high > kernel.seq:
         return
@@ -110,11 +108,7 @@ def test_attentions_have_the_same_bits_in_any_tile(
     assert result.workgroups == kernel.batch * kernel.seq // tile.rows
 
 
-@FEW
-@given(MATMULS)
-def test_products_have_the_same_bits_in_any_tile(
-    case: tuple[Matmul, tuple[int, int], int, int, int],
-) -> None:
+def check_product(case: tuple[Matmul, tuple[int, int], int, int, int]) -> None:
     kernel, (down, across), rows, columns, summed = case
     if rows % (16 * down) or columns % (16 * across):
         return
@@ -122,6 +116,16 @@ def test_products_have_the_same_bits_in_any_tile(
     result = run(kernel, "auto/exact/off", tile)
     assert result.outputs[0].tobytes() == stock(kernel).outputs[0].tobytes()
     assert result.workgroups == kernel.m * kernel.n // (rows * columns)
+
+
+test_attentions_have_the_same_bits_in_any_tile = FEW(given(ATTENTIONS)(check_attention))
+test_products_have_the_same_bits_in_any_tile = FEW(given(MATMULS)(check_product))
+test_attentions_have_the_same_bits_in_more_tiles = pytest.mark.nightly(
+    MORE(given(ATTENTIONS)(check_attention))
+)
+test_products_have_the_same_bits_in_more_tiles = pytest.mark.nightly(
+    MORE(given(MATMULS)(check_product))
+)
 
 
 @pytest.mark.sampled(every=2)
@@ -165,9 +169,9 @@ def test_a_whole_head_takes_a_quarter_of_the_lds_instructions() -> None:
         assert (stock(kernel).counters[counted], result.counters[counted]) == (before, after)
 
 
+@cache
 def decisions_on_tiles(kernel: Attention | Matmul, mode: str) -> list[Decision]:
-    log = DecisionLog()
-    bankwise.compile(kernel.source(), target_flags("gfx942"), mode, decisions=log)
+    log = bankwise.decisions(kernel.source(), target_flags("gfx942"), mode)
     return [each for each in log if each.pass_name == Retile.name]
 
 
@@ -187,7 +191,7 @@ def test_a_large_gain_is_taken_with_the_same_bits() -> None:
     (chosen,) = decisions_on_tiles(kernel, "auto/exact")
     assert chosen.action is Action.RETILE
     assert "loaded a step ahead" in chosen.detail and "Q does not lie" in chosen.detail
-    small = Attention(10, 256, 64, "f16")
+    small = Attention(2, 256, 64, "f16")
     tile = AttentionTile(64, 64, 64, 4, stages=2, staged_queries=False)
     result = run(small, "auto/exact/off", tile)
     assert result.outputs[0].tobytes() == stock(small).outputs[0].tobytes()
