@@ -38,6 +38,7 @@ from bankwise.bank_model.targets import (
     coset_phases,
 )
 
+from ..examples import examples
 from .solver_problems import GFX942, READ, SM80, WRITE, solve_checked, unsolvable, wave_transpose
 
 LINEAR = SolverOptions(
@@ -252,7 +253,7 @@ def test_the_enumeration_counts_as_layouts_do(seed, numbers):
         assert layout.is_bijection(tile)
 
 
-def assert_exact(problem, examples):
+def assert_exact(problem, number):
     """Asserts that the solver finds and proves the fewest conflict cycles of linear swizzles.
 
     Issue slots cost nothing here, because they may outweigh conflicts. The solver's search is
@@ -262,7 +263,7 @@ def assert_exact(problem, examples):
     seen = Counter()
 
     # The same problems each time: how many of a few random ones have which proof is chance.
-    @settings(deadline=None, max_examples=examples, derandomize=True)
+    @settings(deadline=None, max_examples=number, derandomize=True)
     @given(st.integers(0, 2**32 - 1))
     def solve_and_compare(seed):
         chip, tile, accesses = problem(seed)
@@ -280,8 +281,9 @@ def assert_exact(problem, examples):
     assert seen[Optimality.BEST_FOUND] <= seen.total() / 100
 
 
-def test_small_chips_are_solved_exactly():
-    assert_exact(small_problem, 300)
+@pytest.mark.parametrize("number", [120, pytest.param(300, marks=pytest.mark.nightly)])
+def test_small_chips_are_solved_exactly(number):
+    assert_exact(small_problem, number)
 
 
 def test_chips_are_solved_exactly():
@@ -321,8 +323,7 @@ def test_the_checker_knows_the_minimum_too(seed):
         check(claim, chip, accesses)
 
 
-@settings(deadline=None, max_examples=50)
-@given(st.integers(0, 2**32 - 1))
+@examples(25, 50, given(st.integers(0, 2**32 - 1)))
 def test_claims_hold_for_any_accesses(seed):
     """Masked, unaligned, of odd sizes, on odd chips: what is claimed is true, by definition."""
     rng = np.random.default_rng(seed)
