@@ -40,15 +40,15 @@ def run(source: str, arch: str, edits: list[PipelineEdit], log: DecisionLog) -> 
     return run_emulated(source, flags, "stock", inputs_of(source), edits=edits, decisions=log)
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("name", "arch"),
     [
         ("attention_same_kv_f16", "gfx942"),
         ("attention_same_kv_f16", "gfx950"),
         ("attention_same_kv_f32", "gfx942"),
-        ("attention_waves_of_keys", "gfx950"),
         ("matmul_rows_of_12_words", "gfx942"),
+        ("attention_waves_of_keys", "gfx950"),
         ("matmul_half_of_the_waves_load", "gfx950"),
     ],
 )

@@ -71,7 +71,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("case", CASES, ids=lambda each: each.name)
 def test_convolutions_keep_all_bits(case: Windowed) -> None:
     random = np.random.default_rng(7)
@@ -157,7 +157,7 @@ def copies(source: str) -> Counter[str]:
     return Counter(re.findall(r"(?:[ls][dt]\.global|cp\.async)[\w.]*", code))
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "source",
     [

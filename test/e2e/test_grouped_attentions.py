@@ -15,8 +15,8 @@ from bankwise.bench.program_families.attention import Attention
 from bankwise.bench.program_families.program import largest_error
 from bankwise.bench.reference_attention import attention
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.compile import compile
-from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.decisions import Action
+from bankwise.report.compile_decisions import decisions
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 
@@ -38,7 +38,7 @@ DEEPSEEK = Attention(
 )
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("arch", "attention"),
     [
@@ -63,7 +63,7 @@ SIXTEEN = grouped(16, 64, mask="m k2")
 TWO_BY_32 = {"h": 2, "m": 64, "n": 64, "k1": 64, "k2": 64}
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("attention", "tile"),
     [
@@ -97,6 +97,7 @@ def test_tiles_over_several_loops_keep_the_bits(attention: Attention, tile: Atte
     assert ran.run.counters[Counted.CONFLICTS] == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("sizes", "operands"),
     [
@@ -121,9 +122,8 @@ def test_operands_may_be_one_tensor(sizes: tuple[int, int, int], operands: str) 
 
 
 def test_tiles_of_grouped_queries_are_replaced_at_exact() -> None:
-    log = DecisionLog()
     source = grouped(1024, 128, keys=1024).program().source
-    compile(source, target_flags("sm_80"), "auto/exact", decisions=log)
+    log = decisions(source, target_flags("sm_80"), "auto/exact")
     actions = {each.action for each in log}
     assert {Action.RETILE, Action.LDMATRIX, Action.HINT, Action.OVERLAP} <= actions
 

@@ -14,6 +14,7 @@ from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.tiles.tile_by_lanes import TileByLanes
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
+from bankwise.report.compile_decisions import decisions
 from bankwise.sweep.cases import target_flags
 
 from .program_runs import run_again, run_program
@@ -80,8 +81,7 @@ def test_f32_on_nvidia_gpus_is_overlapped_and_read_next_to_its_use() -> None:
 
 @pytest.mark.parametrize("sizes", [(197, 197, 64, 64), (1000, 1000, 72, 41), (8, 4096, 128, 128)])
 def test_all_sizes_leave_no_conflicts(sizes: tuple[int, int, int, int]) -> None:
-    log = DecisionLog()
     text = source(*sizes, "f32", False, 8)
-    compile(text, target_flags("sm_80"), "auto/fast", decisions=log)
+    log = decisions(text, target_flags("sm_80"), "auto/fast")
     assert [each.pass_name for each in log if each.action is Action.RETILE] == [TileByLanes.name]
     assert log.conflict_cycles_left() == 0

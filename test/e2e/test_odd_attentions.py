@@ -8,10 +8,10 @@ import pytest
 
 from bankwise.bench.program_families.attention import Attention
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.compile import compile
-from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.decisions import Action
 from bankwise.passes.registers.rename_registers import RenameRegisters
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
+from bankwise.report.compile_decisions import decisions
 from bankwise.sweep.cases import target_flags
 
 from .program_runs import run_again, run_program
@@ -132,17 +132,15 @@ def test_sums_keep_their_order_at_exact() -> None:
 
 
 def test_operands_on_nvidia_gpus_are_read_by_ldmatrix_and_copied_ahead() -> None:
-    log = DecisionLog()
     text = source(1024, 1024, 96, 96, "f16", False)
-    compile(text, target_flags("sm_80"), "auto/fast", decisions=log)
+    log = decisions(text, target_flags("sm_80"), "auto/fast")
     actions = {each.action for each in log}
     assert {Action.RETILE, Action.LDMATRIX, Action.HINT, Action.OVERLAP} <= actions
     assert log.conflict_cycles_left() == 0
 
 
 def test_copies_of_odd_sizes_are_filled_with_zeros_by_the_hardware() -> None:
-    log = DecisionLog()
     text = source(1000, 1000, 100, 100, "f16", False)
-    compile(text, target_flags("sm_80"), "auto/fast", decisions=log)
+    log = decisions(text, target_flags("sm_80"), "auto/fast")
     assert Action.OVERLAP in {each.action for each in log}
     assert log.conflict_cycles_left() == 0

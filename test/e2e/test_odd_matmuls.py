@@ -64,7 +64,7 @@ func.func @matmul(%a: tensor<{m}x{k}xf16>, %b: tensor<{k}x{n}xf16>, %bias: tenso
 """
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "kernel",
     [
@@ -100,7 +100,7 @@ def test_rows_of_an_even_length_are_copied_past_the_registers(kernel: Matmul, co
     assert found == ({copies} if copies else set())
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("shape", "residual"),
     [((33, 70, 130), "nm"), ((100, 78, 50), "mn"), ((65, 40, 48), "m"), ((130, 51, 67), "mn")],

@@ -336,16 +336,36 @@ def check_many(number: int, seeded: int, gathers: bool = False) -> Tally:
     return tally
 
 
-def test_random_kernels_keep_their_results_and_lose_conflicts():
-    tally = check_many(10, seeded=0)
-    assert tally.kernels >= 8
-    assert tally.swizzled >= 3
-    assert tally.decisions_verified >= 8
-    assert tally.decisions_counted >= 5
-    assert tally.counters_recounted >= 8
-    assert tally.conflicting >= 3
-    assert tally.conflicts_compared >= 4
-    assert tally.transactions_compared >= 6
+LEAST = {
+    6: {
+        "kernels": 5,
+        "swizzled": 3,
+        "decisions_verified": 4,
+        "decisions_counted": 3,
+        "counters_recounted": 8,
+        "conflicting": 4,
+        "conflicts_compared": 3,
+        "transactions_compared": 4,
+    },
+    10: {
+        "kernels": 8,
+        "swizzled": 3,
+        "decisions_verified": 8,
+        "decisions_counted": 5,
+        "counters_recounted": 8,
+        "conflicting": 3,
+        "conflicts_compared": 4,
+        "transactions_compared": 6,
+    },
+}
+"""What so many examples have to check at least."""
+
+
+@pytest.mark.parametrize("number", [6, pytest.param(10, marks=pytest.mark.nightly)])
+def test_random_kernels_keep_their_results_and_lose_conflicts(number: int):
+    tally = check_many(number, seeded=0)
+    for name, least in LEAST[number].items():
+        assert getattr(tally, name) >= least, name
     assert tally.worse <= 1
 
 

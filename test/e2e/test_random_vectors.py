@@ -184,7 +184,7 @@ def test_known_programs_are_renamed_as_far_as_they_may(program: Program, renamed
     assert check(program) == renamed
 
 
-@settings(max_examples=4, derandomize=True, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=2, derandomize=True, deadline=None, suppress_health_check=SLOW)
 @given(programs())
 def test_random_vectors(program: Program) -> None:
     check(program)
