@@ -94,6 +94,7 @@ def test_every_attention_that_was_measured_has_a_factor() -> None:
     assert len(SCALAR) >= 26
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("mitigation", "flags"),
     [

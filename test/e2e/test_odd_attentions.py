@@ -65,6 +65,7 @@ def test_odd_sizes_use_matrix_instructions(
     run_program(odd(*sizes, dtype, mask).program(), arch).assert_tiled(PASS)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("arch", "sizes", "dtype"),
     [
