@@ -60,9 +60,9 @@ _COPIED_BYTES, _WORD_BYTES = 16, 4
 _STEPS = (32, 64)
 _BOUND_INSTRUCTIONS = 24
 """Instructions with which a copy for `wgmma` finds out where a matrix ends. Fitted to f16
-3000x3000x3000 on an H200: 128 x 192 with 8 warps 154 us, 128 x 256 180 us. 1000x3000x2000 took 36 us
-then, where 37 us were predicted. Where A is in registers, 64 x 192 took 234 us where about 130 us
-were predicted, and 195 us with `mma.sync`."""
+3000x3000x3000 on an H200: 128 x 192 with 8 warps 154 us, 128 x 256 180 us. 1000x3000x2000 took
+36 us then, where 37 us were predicted. Where A is in registers, 64 x 192 took 234 us where about
+130 us were predicted, and 195 us with `mma.sync`."""
 _WARPS = (4, 8)
 _WARPS_DOWN = (1, 2, 4, 8)
 """How many warps stand below each other."""
