@@ -11,7 +11,7 @@ from ...emulator.counters import Counted
 from ...sweep.tables import markdown_lines
 from ..attention_shapes import MOST
 from ..gpu.kernels import ATTENTION, CONVOLUTION, MATMUL, TimedKernel
-from ..gpu.modes import EXACT, FAST, LAYOUT, NONE, STOCK
+from ..gpu.modes import EXACT, FAST, LAYOUT, NONE, STOCK, mode_for
 from ..gpu.ratios import LIBRARY, Ratios, failing, is_scalar_in_stock
 from ..gpu.record import Figures
 from ..gpu.references import CUBLAS, FLASH
@@ -20,7 +20,7 @@ from ..whole_models.record import COMPILED, ModelRecord
 from .ladder import kernels
 from .records import MissingRowError, Records
 
-CUDNN = "cudnn"
+CUDNN, HOPPER = "cudnn", "sm_90a"
 SMALL, LARGE = "attention_1x1024x128", "attention_16x4096x128"
 """The attentions whose conflicts are quoted: a grid of few workgroups, and one of many."""
 _TIMES = "`python -m bankwise.bench.gpu_times`"
@@ -144,6 +144,7 @@ def _on_gpu(records: Records) -> Iterator[list[str]]:
         times(mean(ratios, MATMUL, STOCK, CUBLAS)),
         f"**{times(mean(ratios, MATMUL, EXACT, CUBLAS))}**",
     ]
+    yield from _of_hopper(records)
     yield from _of_models(records, where)
     yield from _of_products(records, where)
     errors = records.errors.rows
@@ -169,6 +170,25 @@ def _on_gpu(records: Records) -> Iterator[list[str]]:
             stock,
             f"{layout} `layout`, **{exact:,}** `exact`",
         ]
+
+
+def _of_hopper(records: Records) -> Iterator[list[str]]:
+    """Yields the rows of code for sm_90a, which stock IREE does not compile for."""
+    ratios = records.times
+    exact, fast = (mode_for(mode, HOPPER) for mode in (EXACT, FAST))
+    where, made = f"{_device(records)}, {HOPPER} code", f"{_TIMES}, `--also-for {HOPPER}`"
+    many, few = (len(kernels(ratios, function)) for function in (ATTENTION, MATMUL))
+    yield [
+        f"time of f16 attention over FlashAttention-2's, mean of {many} shapes",
+        *(where, made, ""),
+        f"{times(mean(ratios, ATTENTION, exact, FLASH))} `exact`, "
+        f"**{times(mean(ratios, ATTENTION, fast, FLASH))}** `fast`",
+    ]
+    yield [
+        f"time of f16 matmul over cuBLAS's (sm_90 code), mean of {few} shapes",
+        *(where, made, ""),
+        f"**{times(mean(ratios, MATMUL, exact, CUBLAS))}** `exact`",
+    ]
 
 
 def _of_products(records: Records, where: str) -> Iterator[list[str]]:
