@@ -14,7 +14,7 @@ from bankwise.bench import gpu_times
 from bankwise.bench.gpu import compiling, error_kernels
 from bankwise.bench.gpu.compiling import compile_sources
 from bankwise.bench.gpu.kernels import CompiledKernels
-from bankwise.bench.gpu.modes import INEXACT_MODES, MODES
+from bankwise.bench.gpu.modes import EXACT, FAST, INEXACT_MODES, MODES, mode_for
 from bankwise.bench.gpu.products import products
 from bankwise.bench.gpu.record import Record, differing_rows, wrong_rows
 from bankwise.bench.gpu.steps import take_step
@@ -22,6 +22,7 @@ from bankwise.bench.gpu.timed_sets import kernels, model_attentions
 from bankwise.iree_plugin.compile import CompileError
 
 ROOT = Path(gpu_times.__file__).parents[1]
+HOPPER = "sm_90a"
 RECORDED = Record.read(ROOT / "bench" / "results" / "gpu_times.json")
 
 
@@ -143,17 +144,19 @@ def test_what_is_compiled_has_the_scale_and_the_order_of_operands():
 
 
 def test_the_recorded_run_has_kernels_of_today_in_every_mode():
-    today = {kernel.name: kernel for kernel in kernels()}
+    today = {kernel.name: kernel.also_for(HOPPER) for kernel in kernels()}
     assert all(today[kernel.name] == kernel for kernel in RECORDED.kernels)
     cases = [(row.kernel, row.mode) for row in RECORDED.rows]
-    assert cases == [(kernel.name, mode) for kernel in RECORDED.kernels for mode in MODES]
+    modes = (*MODES, *(mode_for(mode, HOPPER) for mode in (EXACT, FAST)))
+    assert cases == [(kernel.name, mode) for kernel in RECORDED.kernels for mode in modes]
     assert RECORDED.conditions.device == "NVIDIA H200"
 
 
 def test_the_recorded_outputs_equal_stocks_where_they_must():
     assert wrong_rows(RECORDED.kernels, RECORDED.rows) == []
     different = differing_rows(RECORDED.kernels, RECORDED.rows)
-    assert {row.mode for row in different} == {*INEXACT_MODES}
+    inexact = {*INEXACT_MODES, *(mode_for(mode, HOPPER) for mode in INEXACT_MODES)}
+    assert {row.mode for row in different} == inexact
     attentions = {kernel.name for kernel in RECORDED.kernels if kernel.function == "attention"}
     assert {row.kernel for row in different} == attentions
 
