@@ -26,6 +26,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ..bank_model.descriptor_tiles import GROUP_WARPS, STEP_BYTES
+from ..bank_model.tile_cost import CYCLE_BYTES
 from ..dialect_utils.described_tiles import arranged_number, has_stored_factors
 from ..dialect_utils.element_moves import is_move
 from ..dialect_utils.gpu_target import launch_of
@@ -40,7 +41,6 @@ from .conflict_report import AllocationReport, FunctionReport, report_function
 SymbolPath = tuple[str, ...]
 _ASSEMBLY = "llvm.inline_asm"
 _WGMMA = re.compile(r"wgmma\.mma_async\.sync\.aligned\.m(\d+)n(\d+)k")
-_CYCLE_BYTES = 128
 
 
 def symbol_path(function: ir.Operation) -> SymbolPath:
@@ -91,7 +91,7 @@ class DescribedReads:
         threads = 0 if launch is None else launch.threads
         for operation in operations_in(function, _ASSEMBLY):
             for allocation, rows in _described_operands(operation):
-                cycles = rows * STEP_BYTES // _CYCLE_BYTES * executions_of(operation)
+                cycles = rows * STEP_BYTES // CYCLE_BYTES * executions_of(operation)
                 found = reads[allocation]
                 found.wgmma += 1
                 found.cycles += cycles * threads // (LANES * GROUP_WARPS)
