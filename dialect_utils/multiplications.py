@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What multiplies in the loops of a kernel: matrix instructions, or the lanes each for themselves.
+"""What computes in the loops of a kernel: matrix instructions, or the lanes each for themselves.
 
     %d = nvgpu.mma.sync(%a, %b, %c) ...          the matrix units multiply what a warp holds
     %d = math.fma %a, %b, %c : vector<32xf32>    a lane multiplies 32 pairs of its own elements
 
-The operands have the same order in both: two factors, and what the product is added to.
+The operands have the same order in both: two factors, and what the product is added to. The loop
+of an attention has exponentials beside them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from .operations import operations_in
 
 ACCUMULATOR = 2
 """The number of the operand that a product is added to."""
-_FMA = "math.fma"
+MFMA, MULTIPLY_ADD = "amdgpu.mfma", "math.fma"
+EXP = "math.exp"
+EXPONENTIALS = (EXP, "math.exp2")
 
 
 def is_multiplication(operation: ir.Operation, *, by_lanes: bool) -> bool:
@@ -29,13 +32,13 @@ def is_multiplication(operation: ir.Operation, *, by_lanes: bool) -> bool:
         return True
     return (
         by_lanes
-        and operation.name == _FMA
+        and operation.name == MULTIPLY_ADD
         and isinstance(operation.operands[0].type, ir.VectorType)
     )
 
 
 def multiplications_in(operation: ir.Operation, *, by_lanes: bool) -> list[ir.Operation]:
     """Returns the multiplications inside an operation, in the order of the text."""
-    names = (MMA, _FMA) if by_lanes else (MMA,)
+    names = (MMA, MULTIPLY_ADD) if by_lanes else (MMA,)
     found = operations_in(operation, *names)
     return [each for each in found if is_multiplication(each, by_lanes=by_lanes)]

@@ -49,11 +49,11 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.multiplications import EXP, EXPONENTIALS
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
 from .float_mode import flushes_subnormals
 
-_EXP2, _EXP = "math.exp2", "math.exp"
 _FLUSHING = "ex2.approx.ftz"
 _PRECISE = "ex2.approx"
 
@@ -97,7 +97,7 @@ def _has_instruction(function: ir.Operation, test_target: str | None) -> bool:
 
 def _exponentials(function: ir.Operation) -> list[ir.Operation]:
     """Returns the operations whose elements can be computed one by one."""
-    found = operations_in(function, _EXP2, _EXP)
+    found = operations_in(function, *EXPONENTIALS)
     return [operation for operation in found if _is_f32(operation.results[0].type)]
 
 
@@ -109,7 +109,7 @@ def _is_f32(kind: ir.Type) -> bool:
 
 def _replace(operation: ir.Operation, intrinsic: str) -> None:
     at, operand = Builder.before(operation), operation.operands[0]
-    make = _exp if operation.name == _EXP else _exp2
+    make = _exp if operation.name == EXP else _exp2
     operation.results[0].replace_all_uses_with(make(at, operand, intrinsic))
     operation.erase()
 

@@ -30,11 +30,11 @@ from ...dialect_utils.loops import FOR
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.memory.lds_ops import ADDRESS
 from ...dialect_utils.memory.memref_types import lds_bytes, type_of
+from ...dialect_utils.multiplications import EXPONENTIALS
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
 from ..fragments.live_registers import LoopRegisters, lane_registers
 
-_EXP2 = "math.exp2"
 WORKGROUPS = "nvvm.minctasm"
 """The attribute of a function that becomes `.minnctapersm` of PTX."""
 
@@ -58,7 +58,8 @@ class HoldWorkgroups(FunctionPass):
             return
         if WORKGROUPS in function.attributes or not self.has_work(function):
             return
-        loops = [each for each in operations_in(function, FOR) if operations_in(each, _EXP2)]
+        loops = operations_in(function, FOR)
+        loops = [each for each in loops if operations_in(each, *EXPONENTIALS)]
         counts = [LoopRegisters(loop).count() for loop in loops]
         if not counts:
             return

@@ -43,6 +43,7 @@ from ...dialect_utils.loops import FOR, body_of, bounds_of, carried_values
 from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.memory.memref_types import is_workgroup_memref, whole_element_bits
 from ...dialect_utils.memory.mma_operands import MMA
+from ...dialect_utils.multiplications import MFMA
 from ...dialect_utils.operations import (
     defining_operation,
     is_inside,
@@ -55,7 +56,6 @@ from ..fragments.live_registers import REGISTER_BITS, UNCOUNTED, LoopRegisters, 
 from .other_iteration import at_iteration, depends_on_iteration
 from .staged_copies import check_read_only
 
-_MFMA = "amdgpu.mfma"
 _LOAD, _STORE = "vector.load", "vector.store"
 _MOST_CARRIED = 64
 """The most registers that hold what several iterations load. On an H200, f16 convolutions in NCHW,
@@ -108,7 +108,7 @@ class LoadAhead(FunctionPass):
 
 def _multiplying_loops(function: ir.Operation) -> list[ir.Operation]:
     """Returns the loops with matrix instructions in their own bodies."""
-    around = dict.fromkeys(each.parent.operation for each in operations_in(function, MMA, _MFMA))
+    around = dict.fromkeys(each.parent.operation for each in operations_in(function, MMA, MFMA))
     return [each for each in around if each.name == FOR]
 
 
@@ -177,7 +177,7 @@ class _Ahead:
         loads = [each for each in body if each in found]
         for load in loads:
             _check(load, loop)
-        count = iterations_ahead(len(operations_in(loop, MMA, _MFMA)), trips)
+        count = iterations_ahead(len(operations_in(loop, MMA, MFMA)), trips)
         return _Ahead(loop, lower, lower + (trips - 1) * step, step, loads, barrier, count)
 
     @property

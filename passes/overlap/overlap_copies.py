@@ -44,6 +44,7 @@ from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations
 from ...dialect_utils.memory.lds_ops import ALLOC, COPY
 from ...dialect_utils.memory.memref_types import lds_bytes, shown_type, type_of
 from ...dialect_utils.memory.mma_operands import MMA
+from ...dialect_utils.multiplications import EXPONENTIALS, MULTIPLY_ADD
 from ...dialect_utils.operations import operations_in
 from ...dialect_utils.swizzle_hint import ARRANGED
 from ..base import FunctionPass, PassContext
@@ -52,8 +53,6 @@ from ..fragments.carried_sums import carried_sums
 from .async_copies import AsyncCopies, check_copies, slots_bytes
 from .staged_copies import StagingLoop, staging_loops
 
-_MULTIPLY_ADD = "math.fma"
-_EXPONENTIALS = ("math.exp", "math.exp2")
 _LONG = 20
 """How many iterations a loop has for each that copies nothing, if that shall not cost much."""
 
@@ -152,7 +151,7 @@ class OverlapCopies(FunctionPass):
         chip, launch = chip_of(function, context.test_target), launch_of(function)
         if chip is None or chip.processor is None or launch is None:
             return False
-        if loop.is_repeated or operations_in(loop.operation, *_EXPONENTIALS):
+        if loop.is_repeated or operations_in(loop.operation, *EXPONENTIALS):
             return False
         if has_described_tile(function):
             return True
@@ -213,7 +212,7 @@ def _contractions(loop: ir.Operation) -> int:
     contractions = len(operations_in(loop, MMA))
     if contractions:
         return contractions
-    results = [each.results[0].type for each in operations_in(loop, _MULTIPLY_ADD)]
+    results = [each.results[0].type for each in operations_in(loop, MULTIPLY_ADD)]
     return sum(map(element_count, results)) // MULTIPLY_ADDS
 
 
