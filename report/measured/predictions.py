@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ...bank_model.layout_counts import LayoutCount
 from ...bank_model.targets import AccessKind
-from ..conflict_report import LDMATRIX_NAME, AllocationReport, FunctionReport
+from ..conflict_report import LDMATRIX_NAME, AccessGroup, FunctionReport
 
 READS, WRITES = frozenset({AccessKind.READ}), frozenset({AccessKind.WRITE})
 BOTH = READS | WRITES
@@ -15,50 +16,38 @@ BOTH = READS | WRITES
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a counter counts of the accesses of some kinds, in one workgroup."""
+    """What a counter counts in one workgroup of a kernel whose report is given."""
 
-    kinds: frozenset[AccessKind]
-    of_allocation: Callable[[AllocationReport, frozenset[AccessKind]], int]
+    of: Callable[[FunctionReport], int]
 
-    def of(self, report: FunctionReport) -> int:
-        """Returns the count of one workgroup in the code as it stands."""
-        return sum(self.of_allocation(each, self.kinds) for each in report.allocations)
-
-
-def _conflicts(allocation: AllocationReport, kinds: frozenset[AccessKind]) -> int:
-    standing = allocation.standing
-    if standing is None:
-        return 0
-    return sum(g.conflict_cycles(standing) for g in allocation.groups if g.kind in kinds)
-
-
-def _cycles(allocation: AllocationReport, kinds: frozenset[AccessKind]) -> int:
-    standing = allocation.standing
-    if standing is None:
-        return 0
-    return sum(g.lds_cycles(standing) for g in allocation.groups if g.kind in kinds)
+    @staticmethod
+    def of_groups(
+        kinds: frozenset[AccessKind], count: Callable[[AccessGroup, LayoutCount], int]
+    ) -> Prediction:
+        """Predicts the sum of what the groups of accesses of some kinds count in their layouts."""
+        return Prediction(
+            lambda report: sum(
+                count(group, each.standing)
+                for each in report.allocations
+                if each.standing is not None
+                for group in each.groups
+                if group.kind in kinds
+            )
+        )
 
 
-def _by_ldmatrix(allocation: AllocationReport, kinds: frozenset[AccessKind]) -> int:
-    standing = allocation.standing
-    if standing is None:
-        return 0
-    groups = (g for g in allocation.groups if g.accesses[0].instruction == LDMATRIX_NAME)
-    return sum(g.lds_cycles(standing) for g in groups if g.kind in kinds)
+def _by_ldmatrix(group: AccessGroup, count: LayoutCount) -> int:
+    is_ldmatrix = group.accesses[0].instruction == LDMATRIX_NAME
+    return group.lds_cycles(count) if is_ldmatrix else 0
 
 
-def _by_loads(allocation: AllocationReport, kinds: frozenset[AccessKind]) -> int:
-    return _cycles(allocation, kinds) - _by_ldmatrix(allocation, kinds)
+def _by_loads(group: AccessGroup, count: LayoutCount) -> int:
+    return group.lds_cycles(count) - _by_ldmatrix(group, count)
 
 
-def _descriptors(allocation: AllocationReport, _: frozenset[AccessKind]) -> int:
-    return allocation.descriptor_cycles
-
-
-def _no_conflicts(_: AllocationReport, __: frozenset[AccessKind]) -> int:
-    """Returns that descriptors have none (`described_reads.py`)."""
-    return 0
-
+_BY_DESCRIPTORS = Prediction(lambda report: sum(a.descriptor_cycles for a in report.allocations))
+_NO_CONFLICTS = Prediction(lambda _: 0)
+"""Descriptors have none (`described_reads.py`)."""
 
 _NCU_CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 _NCU_CYCLES = (
@@ -68,21 +57,22 @@ _NCU_CYCLES = (
 
 
 def _of_ncu() -> Iterator[tuple[str, Prediction]]:
+    of_groups = Prediction.of_groups
     for suffix, kinds in (("", BOTH), ("_op_ld", READS), ("_op_st", WRITES)):
-        yield f"{_NCU_CONFLICTS}{suffix}.sum", Prediction(kinds, _conflicts)
+        yield f"{_NCU_CONFLICTS}{suffix}.sum", of_groups(kinds, AccessGroup.conflict_cycles)
         for name in _NCU_CYCLES:
             # The instructions' own counter tells `ldmatrix` from other loads.
             told_apart = kinds == READS and name == _NCU_CYCLES[0]
-            counted = _by_loads if told_apart else _cycles
-            yield f"{name}{suffix}.sum", Prediction(kinds, counted)
-    yield f"{_NCU_CYCLES[0]}_op_ldsm.sum", Prediction(READS, _by_ldmatrix)
-    yield f"{_NCU_CONFLICTS}_op_gmma.sum", Prediction(READS, _no_conflicts)
-    yield f"{_NCU_CYCLES[-1]}_op_gmma.sum", Prediction(READS, _descriptors)
+            counted = _by_loads if told_apart else AccessGroup.lds_cycles
+            yield f"{name}{suffix}.sum", of_groups(kinds, counted)
+    yield f"{_NCU_CYCLES[0]}_op_ldsm.sum", of_groups(READS, _by_ldmatrix)
+    yield f"{_NCU_CONFLICTS}_op_gmma.sum", _NO_CONFLICTS
+    yield f"{_NCU_CYCLES[-1]}_op_gmma.sum", _BY_DESCRIPTORS
 
 
 PREDICTIONS: Mapping[str, Prediction] = {
-    "SQ_LDS_BANK_CONFLICT": Prediction(BOTH, _conflicts),
-    "SQ_LDS_IDX_ACTIVE": Prediction(BOTH, _cycles),
+    "SQ_LDS_BANK_CONFLICT": Prediction.of_groups(BOTH, AccessGroup.conflict_cycles),
+    "SQ_LDS_IDX_ACTIVE": Prediction.of_groups(BOTH, AccessGroup.lds_cycles),
     **dict(_of_ncu()),
 }
 """By the names of the counters, in the order in which they are shown."""
