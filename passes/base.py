@@ -9,11 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, Self, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, get_type_hints
 
 from iree.compiler import ir
 
-from ..dialect_utils.diagnostics import DiagnosticSink, SourceLocation
+from ..dialect_utils.diagnostics import DiagnosticSink, Refusal, SourceLocation
 from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.operations import symbol_of
 from ..dialect_utils.tuned_operation import TunedOperation
@@ -23,6 +23,8 @@ from .decisions import Action, Decision, DecisionLog, LayoutRound
 class PassOptionError(ValueError):
     """A textual option that its pass does not have or whose value does not fit."""
 
+
+Plan = TypeVar("Plan")
 
 Assumption = Callable[[ir.Operation], None]
 """Raises a PassFailure for a function that is not as a pass has assumed that it would become."""
@@ -42,6 +44,23 @@ class PassContext:
     """Returns why IREE's configurations may be the user's own, or nothing where they are not."""
     test_target: str | None = None
     """Architecture of functions that carry no target of their own (`--iree-gpu-test-target`)."""
+
+    def planned(
+        self, location: ir.Location, what_stays: str, plan: Callable[[], Plan | None]
+    ) -> Plan | None:
+        """Returns what `plan` returns, for a pass that replaces what IREE has configured.
+
+        Where `plan` refuses, or the configuration is the user's own, the result is None, and a
+        remark says what stays as it is, and why.
+        """
+        try:
+            found = plan()
+            if found is not None and (objection := self.users_configuration()):
+                raise Refusal(objection)
+        except Refusal as refusal:
+            self.sink.remark(location, f"{what_stays}: {refusal.reason}")
+            return None
+        return found
 
 
 @dataclass(frozen=True)

@@ -73,14 +73,11 @@ class CarryIntegers(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites `function`; never fails."""
         function = function.operation
-        try:
-            contraction = carried_contraction(function, context.test_target)
-            if contraction is not None and (objection := context.users_configuration()):
-                raise Refusal(objection)
-        except Refusal as refusal:
-            message = f"the contraction of i8 keeps scalar instructions: {refusal.reason}"
-            context.sink.remark(function.location, message)
-            return
+        contraction = context.planned(
+            function.location,
+            "the contraction of i8 keeps scalar instructions",
+            lambda: carried_contraction(function, context.test_target),
+        )
         if contraction is None:
             return
         matmul = _carry(function, contraction)

@@ -72,11 +72,10 @@ class FoldBroadcasts(FunctionPass):
         """Rewrites the batches of `function`; never fails."""
         for batch in list(_batches(function.operation)):
             location = batch.operation.location
-            if objection := context.users_configuration():
-                context.sink.remark(location, f"its matrix stays a batch: {objection}")
-                continue
-            batch.apply()
-            context.sink.remark(location, "computed as one matmul, because all matrices are one")
+            if context.planned(location, "its matrix stays a batch", lambda each=batch: each):
+                batch.apply()
+                text = "computed as one matmul, because all matrices are one"
+                context.sink.remark(location, text)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ Runs on the configured function, before its pipeline.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -63,15 +64,9 @@ class MergeBlockedSizes(FunctionPass):
             PassFailure: the matmul keeps its scalar instructions nevertheless.
         """
         function = function.operation
-        try:
-            merger = _merger_of(function, context.test_target)
-            if merger is None:
-                return
-            if objection := context.users_configuration():
-                raise Refusal(objection)
-        except Refusal as refusal:
-            message = f"a dynamic size stays parted: {refusal.reason}"
-            context.sink.remark(function.location, message)
+        plan = partial(_merger_of, function, context.test_target)
+        merger = context.planned(function.location, "a dynamic size stays parted", plan)
+        if merger is None:
             return
         merger.apply()
         # The configuration is that of the parted sizes, until the next pass replaces it.

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -59,13 +60,9 @@ class SliceStridedImages(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the contractions of `function`; never fails."""
         for generic, loops in list(_strided_contractions(function.operation)):
-            try:
-                if objection := context.users_configuration():
-                    raise Refusal(objection)
-                slices = _slices(generic, loops)
-            except Refusal as refusal:
-                message = f"the strided image is not sliced: {refusal.reason}"
-                context.sink.remark(generic.location, message)
+            plan = partial(_slices, generic, loops)
+            slices = context.planned(generic.location, "the strided image is not sliced", plan)
+            if slices is None:
                 continue
             for number, each in enumerate(slices):
                 if each is not None:

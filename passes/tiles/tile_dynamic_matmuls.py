@@ -28,7 +28,6 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...dialect_utils.diagnostics import Refusal
 from ..base import FunctionPass, PassContext
 from .dynamic_matmuls import dynamic_matmul
 from .tiled_operation import Circumstances
@@ -60,15 +59,12 @@ class TileDynamicMatmuls(FunctionPass):
             reloads=False,
             native_exponentials=False,
         )
-        try:
-            found = dynamic_matmul(function, circumstances, context.test_target)
-            if found is None:
-                return
-            if objection := context.users_configuration():
-                raise Refusal(objection)
-        except Refusal as refusal:
-            message = f"the matmul keeps scalar instructions: {refusal.reason}"
-            context.sink.remark(function.location, message)
+        found = context.planned(
+            function.location,
+            "the matmul keeps scalar instructions",
+            lambda: dynamic_matmul(function, circumstances, context.test_target),
+        )
+        if found is None:
             return
         matmul, shapes = found
         matmul.configure(function, matmul.tile)

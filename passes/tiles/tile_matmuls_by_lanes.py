@@ -68,17 +68,13 @@ class TileMatmulsByLanes(TilingPass):
         """Rewrites the configuration and the shapes of `function`; never fails."""
         function = function.operation
         circumstances = self.circumstances(function, context.test_target)
-        try:
-            found = lane_matmul(
-                function, circumstances, context.test_target, everywhere=self.everywhere
-            )
-            if found is None:
-                return
-            if objection := context.users_configuration():
-                raise Refusal(objection)
-        except Refusal as refusal:
-            message = f"no lane gets a tile of the matmul: {refusal.reason}"
-            context.sink.remark(function.location, message)
+        target, everywhere = context.test_target, self.everywhere
+        found = context.planned(
+            function.location,
+            "no lane gets a tile of the matmul",
+            lambda: lane_matmul(function, circumstances, target, everywhere=everywhere),
+        )
+        if found is None:
             return
         matmul, shapes = found
         matmul.configure(function, matmul.tile)

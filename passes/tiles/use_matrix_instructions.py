@@ -72,14 +72,11 @@ class UseMatrixInstructions(TilingPass):
         """
         function = function.operation
         circumstances = self.circumstances(function, context.test_target)
-        try:
-            attention = matrix_attention(function, circumstances, context.test_target)
-            if attention is not None and (objection := context.users_configuration()):
-                raise Refusal(objection)
-        except Refusal as refusal:
-            message = f"the attention keeps IREE's instructions: {refusal.reason}"
-            context.sink.remark(function.location, message)
-            return
+        attention = context.planned(
+            function.location,
+            "the attention keeps IREE's instructions",
+            lambda: matrix_attention(function, circumstances, context.test_target),
+        )
         if attention is None:
             return
         try:
