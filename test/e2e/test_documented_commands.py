@@ -3,14 +3,16 @@
 
 `documented_blocks.py` says how a page is read. The blocks of a page run in the order of the page,
 in one directory that looks like the root of the repository, so that a block can use what an
-earlier one has written. Python runs as one notebook, behind the commands; where it is written as a
-dialogue, with `>>> `, doctest compares what it prints.
+earlier one has written. A picture that a block draws must be the one that the page shows. Python
+runs as one notebook, behind the commands; where it is written as a dialogue, with `>>> `, doctest
+compares what it prints.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -113,6 +115,10 @@ def run_page(
         else:
             check_data(block, f"{page.name}:{block.line}")
     run_session(page.name, commands, root, environment)
+    for picture in re.findall(r"!\[[^\]]*\]\(([\w.]+)\)", page.read_text()):
+        if (root / picture).exists():
+            same = (root / picture).read_bytes() == (page.parent / picture).read_bytes()
+            assert same, f"{page.name}: its command draws another {picture} than the page shows"
     python = [block.text for block in chosen if block.language == "python" and not block.file]
     is_dialogue = any(text.startswith(">>> ") for text in python)
     if python:
