@@ -22,13 +22,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
-from pathlib import Path
 
-from .atomic_file import OutputError, write_output
 from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, joined_flags
 from .embedding import compiler_tool, compiler_version
 from .pipeline_edit import LOWERED, NativePass
 from .temporary_files import temporary_directory
+from .user_cache import UserCache
 
 LOWER_EXECUTABLE_TARGET = "iree-llvmgpu-lower-executable-target"
 RESOLVE_SWIZZLE_HINTS = "iree-codegen-resolve-swizzle-hints"
@@ -189,11 +188,11 @@ class RecordingStore:
 
     Attributes:
         version: compiler version whose recordings are wanted.
-        cache_directory: where recordings taken on the fly are kept.
+        cache: where recordings taken on the fly are kept.
     """
 
     version: str = field(default_factory=compiler_version)
-    cache_directory: Path = field(default_factory=lambda: _default_cache_directory())
+    cache: UserCache = field(default_factory=UserCache)
 
     @cached_property
     def _packaged(self) -> dict[RecordingKey, Recording]:
@@ -209,8 +208,9 @@ class RecordingStore:
         if key in self._packaged:
             return self._packaged[key]
         try:
-            cached = load_recordings(_unsealed(self._cache_file(key).read_text()), self.version)
-        except (OSError, ValueError):
+            text = self.cache.read(self._name(key), self._text_of(key))
+            cached = [] if text is None else load_recordings(text, self.version)
+        except ValueError:
             return None
         return next((recording for recording in cached if recording.key == key), None)
 
@@ -228,48 +228,15 @@ class RecordingStore:
         found = self.find(key)
         if found is None:
             found = record(key, configured_module, function)
-            self._keep(found)
+            text = dump_recordings(self.version, [found])
+            self.cache.keep(self._name(key), self._text_of(key), text)
         return found
 
-    def _cache_file(self, key: RecordingKey) -> Path:
-        import hashlib  # Loads a library of its own, and most pipelines come with the package.
+    def _name(self, key: RecordingKey) -> str:
+        return f"pipeline-{self.version}-{key.pipeline}"
 
-        digest = hashlib.sha256(repr((self.version, key)).encode()).hexdigest()[:16]
-        return self.cache_directory / f"pipeline-{self.version}-{key.pipeline}-{digest}.json"
-
-    def _keep(self, recording: Recording) -> None:
-        target = self._cache_file(recording.key)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            write_output(str(target), _sealed(dump_recordings(self.version, [recording])).encode())
-        except (OSError, OutputError):
-            # A cache that cannot be written costs time, never the compile.
-            return
-
-
-def _sealed(text: str) -> str:
-    """Returns a text behind a line from which `_unsealed` tells whether it is as it was written."""
-    import hashlib
-
-    return f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
-
-
-def _unsealed(text: str) -> str:
-    """Returns the text that was sealed.
-
-    Raises:
-        ValueError: it was changed or cut since. A pipeline of it would fail in some pass, or worse.
-    """
-    rest = text.partition("\n")[2]
-    if text != _sealed(rest):
-        raise ValueError("not what was written")
-    return rest
-
-
-def _default_cache_directory() -> Path:
-    from platformdirs import user_cache_path
-
-    return user_cache_path("bankwise")
+    def _text_of(self, key: RecordingKey) -> str:
+        return repr((self.version, key))
 
 
 def record(key: RecordingKey, configured_module: str, function: str) -> Recording:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bankwise.iree_plugin import recording as recording_module
+from bankwise.iree_plugin import user_cache
 from bankwise.iree_plugin.embedding import compiler_version
 from bankwise.iree_plugin.pipeline_edit import LOWERED
 from bankwise.iree_plugin.recording import (
@@ -23,6 +24,7 @@ from bankwise.iree_plugin.recording import (
     record,
 )
 from bankwise.iree_plugin.recording_samples import RecordingRequest, packaged_requests
+from bankwise.iree_plugin.user_cache import UserCache
 
 KEY = RecordingKey("rocm", "VectorDistribute", ("prefetch_num_stages = 2",), ("--flag=1",))
 RECORDING = Recording(KEY, ("canonicalize{max-iterations=10 top-down=true}", "cse"), ("cse",))
@@ -92,7 +94,7 @@ def test_recordings_survive_their_data_file() -> None:
 
 
 def test_every_packaged_request_is_in_the_package() -> None:
-    store = RecordingStore(cache_directory=Path("/nonexistent"))
+    store = RecordingStore(cache=UserCache(Path("/nonexistent")))
     for request in packaged_requests():
         options = pipeline_options(f"#iree_gpu.pipeline_options<{request.options}>")
         key = RecordingKey(request.backend, request.pipeline, options)
@@ -129,11 +131,14 @@ def test_a_missing_recording_is_taken_once_and_cached(
         return RECORDING
 
     monkeypatch.setattr(recording_module, "record", take)
-    store = RecordingStore("0.0.test", tmp_path / "cache")
+    store = RecordingStore("0.0.test", UserCache(tmp_path / "cache"))
     assert store.get(KEY, "module {}", "f") == RECORDING
-    assert RecordingStore("0.0.test", tmp_path / "cache").get(KEY, "module {}", "f") == RECORDING
+    assert (
+        RecordingStore("0.0.test", UserCache(tmp_path / "cache")).get(KEY, "module {}", "f")
+        == RECORDING
+    )
     assert taken == [KEY]
-    assert RecordingStore("0.0.other", tmp_path / "cache").find(KEY) is None
+    assert RecordingStore("0.0.other", UserCache(tmp_path / "cache")).find(KEY) is None
 
 
 @pytest.mark.parametrize(
@@ -156,13 +161,13 @@ def test_a_spoilt_cache_file_is_taken_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setattr(recording_module, "record", lambda *_: RECORDING)
-    store = RecordingStore("0.0.test", tmp_path)
+    store = RecordingStore("0.0.test", UserCache(tmp_path))
     store.get(KEY, "", "f")
     (spoilt,) = tmp_path.iterdir()
     if text.startswith("lists of"):
         document = json.loads(spoilt.read_text().partition("\n")[2])
         document["pass_lists"] = [[1] if text.endswith("numbers") else []] * 2
-        text = recording_module._sealed(json.dumps(document))
+        text = user_cache._sealed(json.dumps(document))
     elif text == "a name that is cut":
         # Every key and every type is right, and yet there is no such pass.
         name = RECORDING.codegen[0]
@@ -175,7 +180,7 @@ def test_a_spoilt_cache_file_is_taken_anew(
 
 def test_an_unwritable_cache_does_not_stop_a_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording_module, "record", lambda *_: RECORDING)
-    assert RecordingStore("0.0.test", Path("/proc/none")).get(KEY, "", "f") == RECORDING
+    assert RecordingStore("0.0.test", UserCache(Path("/proc/none"))).get(KEY, "", "f") == RECORDING
 
 
 def test_a_module_without_the_function_gives_no_recording() -> None:
