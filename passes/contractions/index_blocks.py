@@ -205,10 +205,10 @@ class _Finder:
     ) -> tuple[BlockEnd, tuple[int, ...]]:
         contraction = self.contractions.get(operation)
         if contraction is None:
-            raise Refusal("an accumulator goes through a product that is not understood")
+            raise Refusal("an accumulator goes through a contraction that is not understood")
         loop = contraction.loops[2][position]
         if contraction.size != size or contraction.operand_of(loop) != number:
-            raise Refusal("an accumulator goes through different products", operation.location)
+            raise Refusal("an accumulator goes through different contractions", operation.location)
         read = contraction.read_of(number, self.evaluator)
         outer = read.dims[contraction.loops[number].index(loop)]
         end = BlockEnd(read.transfer, outer, _within(read.transfer, outer, outer + 1))

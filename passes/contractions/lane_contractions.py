@@ -73,10 +73,10 @@ class LaneContraction:
         if match is None or match[1] != match[2]:
             raise Refusal(f"the lanes of {kind} are not known", where)
         if "distributed = true" not in str(operation.attributes["semantics"]):
-            raise Refusal("the product is not distributed to lanes", where)
+            raise Refusal("the contraction is not distributed to lanes", where)
         operands, results = segments_of(operation)
         if len(operands) != 2 or len(results) != 1:
-            raise Refusal("it is no product of two operands", where)
+            raise Refusal("it does not contract two operands", where)
         if not all(isinstance(each.type, ir.VectorType) for each in operation.operands):
             raise Refusal("its operands are no vectors", where)
         loops: list[tuple[int, ...]] = []
@@ -106,7 +106,7 @@ class LaneContraction:
         """
         numbers = [number for number in (0, 1) if loop in self.loops[number]]
         if len(numbers) != 1:
-            raise Refusal("a loop of the product is one of both operands", self.operation.location)
+            raise Refusal("a loop indexes both operands, or none", self.operation.location)
         return numbers[0]
 
     def read_of(self, number: int, evaluator: LaneEvaluator) -> OperandRead:

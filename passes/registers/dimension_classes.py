@@ -331,7 +331,7 @@ class _Walk:
     def _inner_tiled(self, op: ir.Operation) -> str | None:
         segments = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
         if list(segments) != [2, 1] or len(op.results) != 1:
-            return f"{op_name(op)} is no product of two operands"
+            return f"{op_name(op)} does not contract two operands"
         self._same(op.operands[2], op.results[0])
         maps = [
             [str(result) for result in ir.AffineMapAttr(attribute).value.results]

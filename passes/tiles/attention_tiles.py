@@ -570,7 +570,7 @@ def warp_tiled_attention(function: ir.Operation) -> WarpTiledAttention | None:
     warps = {_warps(each, _promoted(name, staged), loops) for name, each in contractions.items()}
     launch = WarpLaunch.of(function)
     if warps != {launch.warps}:
-        raise Refusal("its products are not spread over all warps of the workgroup")
+        raise Refusal("its contractions are not spread over all warps of the workgroup")
     rows, columns = (prod(workgroup[loop] for loop in of) for of in (loops.rows, loops.columns))
     tile = AttentionTile(
         *(rows, columns, reduction[loops.keys], launch.warps),
@@ -591,7 +591,7 @@ def contractions_of(operation: ir.Operation) -> Mapping[str, LoweringConfig]:
         Refusal: they have other entries, or none.
     """
     if DECOMPOSITION not in operation.attributes:
-        raise Refusal("its products have no configuration")
+        raise Refusal("its contractions have no configuration")
     parts = _entries(operation.attributes[DECOMPOSITION])
     if {*parts} != {SCORES, OUTPUTS}:
         raise Refusal("its decomposition_config has other entries than qk_attrs and pv_attrs")
@@ -629,7 +629,7 @@ def _warps(contraction: LoweringConfig, promoted: tuple[int, ...], loops: Attent
     """
     contraction.only((MMA_KIND, _PROMOTED, BASIS), ("promotion_types",))
     if contraction.numbers(_PROMOTED) != promoted:
-        raise Refusal("its products stage other operands in the LDS than IREE's")
+        raise Refusal("its contractions stage other operands in the LDS than IREE's")
     counts, _ = basis_of(contraction)
     warps = prod(counts[loop] for loop in loops.rows)
     if prod(counts) != warps:
@@ -662,7 +662,7 @@ def basis_of(
         Refusal: there are none.
     """
     if name not in contraction.entries:
-        raise Refusal(f"its products have no {name}")
+        raise Refusal(f"its contractions have no {name}")
     attribute = contraction.entries[name]
     lists: Iterable[ir.Attribute] = attribute if isinstance(attribute, ir.ArrayAttr) else ()
     numbers = [integers(each) for each in lists]

@@ -79,7 +79,7 @@ Sums = tuple[LoopSum, ...]
 
 @dataclass(frozen=True)
 class ImplicitGemm(FunctionPass):
-    """Makes one loop each of the rows, the columns and the summed elements of a product."""
+    """Makes one loop each of the rows, the columns and the summed elements of a contraction."""
 
     name: ClassVar[str] = "bankwise-implicit-gemm"
     summary: ClassVar[str] = "make convolutions, and matmuls over several loops, plain matmuls"
@@ -90,26 +90,26 @@ class ImplicitGemm(FunctionPass):
         """Rewrites `function`; never fails."""
         function = function.operation
         try:
-            product = _product_of(function)
-            if product is None or product.is_plain:
+            contraction = _contraction_of(function)
+            if contraction is None or contraction.is_plain:
                 return
             if objection := context.users_configuration():
                 raise Refusal(objection)
             launch = WarpLaunch.as_row(function)
-            collapse = _Collapse(product)
+            collapse = _Collapse(contraction)
             collapse.plan()
         except Refusal as refusal:
-            message = f"the loops of the product stay: {refusal.reason}"
+            message = f"the loops of the contraction stay: {refusal.reason}"
             context.sink.remark(function.location, message)
             return
         collapse.apply(function)
         function.attributes[TRANSLATION_INFO] = launch.with_warps(_WARPS_EACH_WAY**2)
-        sizes = " x ".join(str(product.extent(each)) for each in product.groups)
-        context.sink.remark(product.operation.location, f"computed as a matmul of {sizes}")
+        sizes = " x ".join(str(contraction.extent(each)) for each in contraction.groups)
+        context.sink.remark(contraction.operation.location, f"computed as a matmul of {sizes}")
 
 
 @dataclass(frozen=True)
-class _Product:
+class _Contraction:
     """A sum of products over any loops.
 
     Attributes:
@@ -140,8 +140,8 @@ class _Product:
         return prod(self.extents[loop] for loop in group)
 
 
-def _product_of(function: ir.Operation) -> _Product | None:
-    """Returns the product that decides on the workgroups of `function`, if there is one.
+def _contraction_of(function: ir.Operation) -> _Contraction | None:
+    """Returns the contraction that decides on the workgroups of `function`, if there is one.
 
     Raises:
         Refusal: it is not understood.
@@ -175,13 +175,13 @@ def _product_of(function: ir.Operation) -> _Product | None:
     parallel = [tuple(loop for loop in of_result if loop in part) for part in parts]
     summed = _summed(a & b - c, sums, extents, config)
     if not parallel[1] or not parallel[2] or not summed:
-        raise Refusal("it is no product of matrices")
+        raise Refusal("it multiplies no matrices")
     groups = (*([parallel[0]] if parallel[0] else []), *parallel[1:], summed)
-    return _Product(operation, sums, extents, groups, left, results)
+    return _Contraction(operation, sums, extents, groups, left, results)
 
 
 def _results(operation: ir.Operation, loops: tuple[int, ...]) -> dict[ir.Value, tuple[int, ...]]:
-    """Returns the loops that index the result of a product and what is computed from it.
+    """Returns the loops that index the result of a contraction and what is computed from it.
 
     Args:
         loops: those that index the result.
@@ -276,7 +276,7 @@ class _Collapse:
         memory: for each load and store the number of the operand that is a buffer, and the binding.
     """
 
-    product: _Product
+    contraction: _Contraction
     shapes: dict[ir.Value, tuple[int, ...]] = field(default_factory=dict)
     maps: dict[ir.Operation, list[tuple[int, ...]]] = field(default_factory=dict)
     buffers: dict[ir.Operation, StridedBuffer] = field(default_factory=dict)
@@ -288,12 +288,12 @@ class _Collapse:
         Raises:
             Refusal: something is not understood.
         """
-        product, root = self.product, self.product.operation
+        contraction, root = self.contraction, self.contraction.operation
         operands = [self._operand(n) for n in (_A, _B)]
-        result = tuple(range(len(product.groups) - 1))
+        result = tuple(range(len(contraction.groups) - 1))
         self.maps[root] = [*operands, result]
         self._started(root.operands[_C])
-        for value in product.results:
+        for value in contraction.results:
             self.shapes[value] = self._shape(result)
             for use in value.uses:
                 user = use.owner.operation
@@ -304,17 +304,17 @@ class _Collapse:
         self._check_uses()
 
     def _shape(self, groups: Sequence[int]) -> tuple[int, ...]:
-        return tuple(self.product.extent(self.product.groups[each]) for each in groups)
+        return tuple(self.contraction.extent(self.contraction.groups[each]) for each in groups)
 
     def _operand(self, number: int) -> tuple[int, ...]:
-        """Plans an operand of the product; returns the groups that index it."""
-        product = self.product
-        kind = ir.ShapedType(product.operation.operands[number].type).element_type
+        """Plans an operand of the contraction; returns the groups that index it."""
+        contraction = self.contraction
+        kind = ir.ShapedType(contraction.operation.operands[number].type).element_type
         if not isinstance(kind, ir.FloatType):
             raise Refusal(f"it multiplies {kind}")
-        *batch, rows, columns, summed = range(len(product.groups))
-        own = rows if number == product.left else columns
-        value, sums = product.operation.operands[number], product.sums[number]
+        *batch, rows, columns, summed = range(len(contraction.groups))
+        own = rows if number == contraction.left else columns
+        value, sums = contraction.operation.operands[number], contraction.sums[number]
         orders = [(*batch, own, summed), (*batch, summed, own)]
         load, binding = self._loaded(value)
         made = [self._strided(load.operands[0], sums, order) for order in orders]
@@ -343,7 +343,7 @@ class _Collapse:
         """
         binding, offset = _binding_of(buffer), _start_in_binding(buffer)
         strides = _known_strides(buffer)
-        by_loop = dict.fromkeys(range(len(self.product.extents)), 0)
+        by_loop = dict.fromkeys(range(len(self.contraction.extents)), 0)
         for each, stride in zip(sums, strides, strict=True):
             offset += each.constant * stride
             for loop, factor in each.factors.items():
@@ -351,8 +351,8 @@ class _Collapse:
         if any(each < 0 for each in (offset, *by_loop.values())):
             raise Refusal("a buffer is read backwards")
         dims = [
-            joined_digits([(self.product.extents[loop], by_loop[loop]) for loop in loops])
-            for loops in (self.product.groups[each] for each in groups)
+            joined_digits([(self.contraction.extents[loop], by_loop[loop]) for loop in loops])
+            for loops in (self.contraction.groups[each] for each in groups)
         ]
         return StridedBuffer(tuple(dims), prod(type_of(binding).shape), offset)
 
@@ -368,24 +368,24 @@ class _Collapse:
         fill = defining_operation(value)
         if fill is None or fill.name != _FILL:
             raise Refusal("it adds to another tensor")
-        self.shapes[value] = self._shape(range(len(self.product.groups) - 1))
+        self.shapes[value] = self._shape(range(len(self.contraction.groups) - 1))
         self._empty(fill.operands[-1])
 
     def _empty(self, value: ir.Value) -> None:
         definition = defining_operation(value)
         if definition is None or definition.name != _EMPTY:
             raise Refusal(f"{value.type} is written over")
-        self.shapes[value] = self._shape(range(len(self.product.groups) - 1))
+        self.shapes[value] = self._shape(range(len(self.contraction.groups) - 1))
 
     def _stored(self, store: ir.Operation, value: ir.Value, result: Sequence[int]) -> None:
         binding = _binding_of(store.operands[1])
-        sums = tuple(LoopSum({loop: 1}) for loop in self.product.results[value])
+        sums = tuple(LoopSum({loop: 1}) for loop in self.contraction.results[value])
         buffer = self._strided(store.operands[1], sums, result)
         self._bind(store, 1, binding, buffer)
 
     def _elementwise(self, generic: ir.Operation, value: ir.Value, result: tuple[int, ...]) -> None:
         """Plans an elementwise operation on a value."""
-        results, operands = self.product.results, list(generic.operands)
+        results, operands = self.contraction.results, list(generic.operands)
         sums = loop_sums(generic)
         names = _names(sums[operands.index(value)], results[value])
         inputs = len(operands) - len(generic.results)
@@ -406,7 +406,7 @@ class _Collapse:
         if not isinstance(value.type, ir.RankedTensorType):
             return ()
         loops = {loop for each in sums for loop in each.factors}
-        groups = tuple(each for each in result if loops.intersection(self.product.groups[each]))
+        groups = tuple(each for each in result if loops.intersection(self.contraction.groups[each]))
         load, binding = self._loaded(value)
         if value in self.shapes:
             raise Refusal(f"{value.type} is read in two ways")
@@ -445,17 +445,17 @@ class _Collapse:
             user.operands[number] = binding.results[0]
             _erase_unused(view)
         note_strided(function, self.buffers)
-        groups = len(self.product.groups)
+        groups = len(self.contraction.groups)
         for generic, operands in self.maps.items():
-            loops = groups if generic == self.product.operation else groups - 1
+            loops = groups if generic == self.contraction.operation else groups - 1
             _set_loops(generic, loops, operands)
         self._configure()
 
     def _configure(self) -> None:
-        """Gives the product a tile whose sizes need not divide those of the matmul."""
-        product, operation = self.product, self.product.operation
-        if product.left == _B:
-            # A product has the same bits whichever factor comes first.
+        """Gives the contraction a tile whose sizes need not divide those of the matmul."""
+        contraction, operation = self.contraction, self.contraction.operation
+        if contraction.left == _B:
+            # A product of two numbers has the same bits whichever comes first.
             first, second = operation.operands[_A], operation.operands[_B]
             operation.operands[_A], operation.operands[_B] = second, first
             maps = list(ir.ArrayAttr(operation.attributes[_MAPS]))
@@ -463,7 +463,7 @@ class _Collapse:
             operation.attributes[_MAPS] = ir.ArrayAttr.get(swapped, operation.context)
         config = LoweringConfig.of(operation.attributes[CONFIG]).without(_PADDING_CONV)
         m, n, k = config.instruction
-        batch = len(product.groups) - 3
+        batch = len(contraction.groups) - 3
         warp = _SQUARE // _WARPS_EACH_WAY
         entries = {
             WORKGROUP: [*[1] * batch, _SQUARE, _SQUARE, 0],
@@ -540,11 +540,11 @@ def _check_elementwise(operation: ir.Operation) -> None:
 
 
 def _names(dims: Sums, loops: Sequence[int]) -> Mapping[int, int]:
-    """Returns the loops of a product by those of an elementwise operation on its result.
+    """Returns the loops of a contraction by those of an elementwise operation on its result.
 
     Args:
         dims: what indexes the result in the operation.
-        loops: those of the product that index it.
+        loops: those of the contraction that index it.
     """
     names = {each.loop: loop for each, loop in zip(dims, loops, strict=True)}
     found = {own: loop for own, loop in names.items() if own is not None}
@@ -554,7 +554,7 @@ def _names(dims: Sums, loops: Sequence[int]) -> Mapping[int, int]:
 
 
 def _set_loops(generic: ir.Operation, loops: int, operands: Sequence[Sequence[int]]) -> None:
-    """Gives a `linalg.generic` other loops, the last of which sums in the product alone."""
+    """Gives a `linalg.generic` other loops, the last of which sums in the contraction alone."""
     context = generic.context
     kinds = list(ir.ArrayAttr(generic.attributes[_ITERATORS]))
     parallel = next(each for each in kinds if "parallel" in str(each))

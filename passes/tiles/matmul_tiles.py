@@ -280,7 +280,7 @@ def _configured(function: ir.Operation, entries: tuple[str, ...] = ()) -> WarpTi
         raise Refusal("several operations decide on the workgroups")
     (operation,) = roots
     if operation.name != GENERIC or len(operation.operands) != 3:
-        raise Refusal(f"{operation.name} is no product of two matrices that is known")
+        raise Refusal(f"{operation.name} multiplies no two matrices that are known")
     config = LoweringConfig.of(operation.attributes[CONFIG])
     usual = ("mma_kind", PROMOTED, REDUCTION, SUBGROUP, WORKGROUP)
     config.only(usual, (ADDED_LATER, *entries))

@@ -31,7 +31,7 @@ from ..base import FunctionPass, PassContext
 _ATTENTION = "iree_linalg_ext.online_attention"
 _CONFIG = "decomposition_config"
 _ROW_MAJOR = re.compile(r"(#iree_gpu\.(?:virtual_)?mma_layout<V?MFMA_\w+)>")
-_PRODUCTS = 2
+_CONTRACTIONS = 2
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,6 @@ class TransposeContractions(FunctionPass):
             text = str(attention.attributes[_CONFIG])
             turned, count = _ROW_MAJOR.subn(r"\1, col_major = true>", text)
             # The statistics of rows connect the contractions: both have to be turned.
-            if count == _PRODUCTS and text.count("mma_kind") == _PRODUCTS:
+            if count == _CONTRACTIONS and text.count("mma_kind") == _CONTRACTIONS:
                 attention.attributes[_CONFIG] = ir.Attribute.parse(turned, function.context)
-                context.sink.remark(attention.location, "both products are computed transposed")
+                context.sink.remark(attention.location, "both contractions are computed transposed")

@@ -201,7 +201,7 @@ func.func @plain() attributes {hal.executable.target = #hal.executable.target<"c
 
 // CHECK-LABEL: func.func @padded_channels
 // CHECK-NOT:     bankwise.
-// expected-remark @+1 {{the loops of the product stay: a loop over its summed elements is padded}}
+// expected-remark @+1 {{the loops of the contraction stay: a loop over its summed elements is padded}}
 func.func @padded_channels() attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
@@ -228,7 +228,7 @@ func.func @padded_channels() attributes {hal.executable.target = #hal.executable
 
 // CHECK-LABEL: func.func @two_sums
 // CHECK-NOT:     bankwise.
-// expected-remark @+1 {{the loops of the product stay: its summed elements are no single loop}}
+// expected-remark @+1 {{the loops of the contraction stay: its summed elements are no single loop}}
 func.func @two_sums() attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
@@ -255,7 +255,7 @@ func.func @two_sums() attributes {hal.executable.target = #hal.executable.target
 
 // CHECK-LABEL: func.func @two_sums_of_a_window
 // CHECK-NOT:     bankwise.
-// expected-remark @+1 {{the loops of the product stay: its summed elements are several loops to IREE, too}}
+// expected-remark @+1 {{the loops of the contraction stay: its summed elements are several loops to IREE, too}}
 func.func @two_sums_of_a_window() attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
@@ -282,7 +282,7 @@ func.func @two_sums_of_a_window() attributes {hal.executable.target = #hal.execu
 
 // CHECK-LABEL: func.func @place
 // CHECK-NOT:     bankwise.
-// expected-remark @+1 {{the loops of the product stay: what is computed of its result depends on the place}}
+// expected-remark @+1 {{the loops of the contraction stay: what is computed of its result depends on the place}}
 func.func @place() attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
