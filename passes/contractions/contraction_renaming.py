@@ -41,7 +41,7 @@ from ...dialect_utils.memory.lds_accesses import AllocationAccesses, trace_alloc
 from ...dialect_utils.memory.memref_types import static_strides, type_of
 from ..layout_policy import KnownTile, LayoutPolicy
 from ..registers.renaming_search import NOTHING, RenamingCost, RenamingSearch
-from .index_blocks import BlockEnd, IndexBlock
+from .index_blocks import IndexBlock, IndexUse
 from .lane_transfers import LaneTransfer
 from .renamed_scatters import store_side_by_side
 from .renamed_steps import MergedPair, rename_transfer
@@ -72,17 +72,17 @@ class _Site:
     """A transfer, with all blocks that occur in it.
 
     Attributes:
-        ends: by the number of the block.
-        moved: where its vector may lie instead, by the merges of its blocks in the order of `ends`.
+        uses: by the number of the block.
+        moved: where its vector may lie instead, by the merges of its blocks in the order of `uses`.
     """
 
     transfer: LaneTransfer
-    ends: Mapping[int, BlockEnd]
+    uses: Mapping[int, IndexUse]
     moved: Mapping[Merges, MovedVector]
 
     def chosen(self, merges: Sequence[int]) -> MovedVector | None:
         """Returns where the vector lies under a choice; None where it is."""
-        return self.moved.get(tuple(merges[number] for number in self.ends))
+        return self.moved.get(tuple(merges[number] for number in self.uses))
 
 
 class ContractionSearch:
@@ -122,7 +122,7 @@ class ContractionSearch:
         """Puts the transfers that were decided on in the place of those that are there."""
         merges = [decision.merged for decision in decisions]
         for site in self._sites:
-            pairs = self._pairs(site.ends, [merges[number] for number in site.ends])
+            pairs = self._pairs(site.uses, [merges[number] for number in site.uses])
             if pairs:
                 rename_transfer(site.transfer, pairs)
         for block, merged in zip(self.blocks, merges, strict=True):
@@ -139,10 +139,10 @@ class ContractionSearch:
         take two instructions unless the backend pairs them.
         """
         found: set[int] = {1}
-        for end in block.ends:
-            if self._root(end.transfer) is None or not _runs_along_rows(end):
+        for use in block.uses:
+            if self._root(use.transfer) is None or not _runs_along_rows(use):
                 continue
-            bits = _bits(end.transfer)
+            bits = _bits(use.transfer)
             if not block.summed and self._is_read_transposed(bits):
                 continue
             found.update(possible_merges(block.steps, block.unit, bits))
@@ -150,7 +150,7 @@ class ContractionSearch:
             merged
             for merged in found
             if block.aligned % merged == 0
-            and all(self._keeps_transactions(end, block, merged) for end in block.ends)
+            and all(self._keeps_transactions(use, block, merged) for use in block.uses)
         )
 
     def _is_read_transposed(self, bits: int) -> bool:
@@ -161,11 +161,11 @@ class ContractionSearch:
         """
         return self.policy.lds.has(f"ds_read_b64_tr_b{bits}")
 
-    def _keeps_transactions(self, end: BlockEnd, block: IndexBlock, merged: int) -> bool:
-        if merged == 1 or self._root(end.transfer) is not None:
+    def _keeps_transactions(self, use: IndexUse, block: IndexBlock, merged: int) -> bool:
+        if merged == 1 or self._root(use.transfer) is not None:
             return True
-        renamed = MergedPair(end.outer, block.renaming(merged))
-        before, after = (self._transactions(end.transfer, each) for each in ([], [renamed]))
+        renamed = MergedPair(use.outer, block.renaming(merged))
+        before, after = (self._transactions(use.transfer, each) for each in ([], [renamed]))
         return after <= before
 
     def _root(self, transfer: LaneTransfer) -> ir.Operation | None:
@@ -181,12 +181,12 @@ class ContractionSearch:
         return self._roots[transfer.operation]
 
     def _make_sites(self) -> list[_Site]:
-        ends: dict[ir.Operation, dict[int, BlockEnd]] = {}
+        uses: dict[ir.Operation, dict[int, IndexUse]] = {}
         for number, block in enumerate(self.blocks):
-            for end in block.ends:
-                ends.setdefault(end.transfer.operation, {})[number] = end
+            for use in block.uses:
+                uses.setdefault(use.transfer.operation, {})[number] = use
         sites: list[_Site] = []
-        for of_blocks in ends.values():
+        for of_blocks in uses.values():
             transfer = next(iter(of_blocks.values())).transfer
             moved: dict[Merges, MovedVector] = {}
             for merges in product(*({1, self._widest[number]} for number in of_blocks)):
@@ -196,11 +196,11 @@ class ContractionSearch:
             sites.append(_Site(transfer, of_blocks, moved))
         return sites
 
-    def _pairs(self, ends: Mapping[int, BlockEnd], merges: Sequence[int]) -> list[MergedPair]:
+    def _pairs(self, uses: Mapping[int, IndexUse], merges: Sequence[int]) -> list[MergedPair]:
         """Returns what is renamed of a transfer by the merges of the blocks that occur in it."""
         return [
-            MergedPair(end.outer, self.blocks[number].renaming(merged))
-            for (number, end), merged in zip(ends.items(), merges, strict=True)
+            MergedPair(use.outer, self.blocks[number].renaming(merged))
+            for (number, use), merged in zip(uses.items(), merges, strict=True)
             if merged > 1
         ]
 
@@ -263,7 +263,7 @@ class ContractionSearch:
 
     def _tiles(self, number: int) -> list[ir.Operation]:
         """Returns the tiles that a block touches."""
-        roots = [self._root(end.transfer) for end in self.blocks[number].ends]
+        roots = [self._root(use.transfer) for use in self.blocks[number].uses]
         return [root for root in dict.fromkeys(roots) if root is not None]
 
     def _cost(self, number: int, merges: Sequence[int]) -> RenamingCost | None:
@@ -316,7 +316,7 @@ def _bits(transfer: LaneTransfer) -> int:
     return element_bits(ir.VectorType(transfer.vector.type).element_type) or 0
 
 
-def _runs_along_rows(end: BlockEnd) -> bool:
+def _runs_along_rows(use: IndexUse) -> bool:
     """Returns whether the block lies along the rows of the memory."""
-    strides = static_strides(type_of(end.transfer.memory))
-    return strides is not None and strides[end.inner] == 1
+    strides = static_strides(type_of(use.transfer.memory))
+    return strides is not None and strides[use.inner] == 1

@@ -2,7 +2,7 @@
 """The indices of contractions that may be renamed, and all transfers that must go along.
 
 An `IndexBlock` is one index of one or more contractions: the rows of a result, its columns, or what
-is summed over. Its *ends* are the transfers with memory in which the index occurs. For all of them
+is summed over. Its *uses* are the transfers with memory in which the index occurs. For all of them
 it is proven, on the offsets of all lanes, that they access the block as
 `bank_model/step_renaming.py` says. What is not proven is a `Refusal`, and nothing of it is renamed.
 """
@@ -36,7 +36,7 @@ from .masked_scatters import MaskedScatter, masked_scatter
 
 
 @dataclass(frozen=True)
-class BlockEnd:
+class IndexUse:
     """A transfer in which the index occurs.
 
     Attributes:
@@ -59,7 +59,7 @@ class IndexBlock:
     """An index that may be renamed.
 
     Attributes:
-        ends: all transfers in which it occurs.
+        uses: all transfers in which it occurs.
         summed: whether it is summed over, so that a renaming changes the order of a sum.
         steps: the steps of a wave over its block.
         scatters: all masked scatters in which it occurs; then it is the columns of a result.
@@ -68,7 +68,7 @@ class IndexBlock:
             into which the memory divides.
     """
 
-    ends: tuple[BlockEnd, ...]
+    uses: tuple[IndexUse, ...]
     scatters: tuple[MaskedScatter, ...]
     summed: bool
     steps: int
@@ -136,20 +136,20 @@ class _Finder:
         where = contraction.operation.location
         if any(loop not in contraction.loops[number] for number in (0, 1)):
             raise Refusal("a loop that is summed over is none of both operands", where)
-        ends: list[BlockEnd] = []
+        uses: list[IndexUse] = []
         places: set[tuple[int, ...]] = set()
         units: set[int] = set()
         for number in (0, 1):
             read = contraction.read_of(number, self.evaluator)
-            end, unit = _read_end(contraction, number, loop, read)
-            if end.steps == 1:
+            use, unit = _read_use(contraction, number, loop, read)
+            if use.steps == 1:
                 return None
             units.add(unit)
-            places.add(self._places(end, Slot.DEPTH, contraction.size, unit))
-            ends.append(end)
+            places.add(self._places(use, Slot.DEPTH, contraction.size, unit))
+            uses.append(use)
         if len(places) != 1 or len(units) != 1:
             raise Refusal("the operands do not pair the elements that lie alike", where)
-        return self._block(ends, (), len(places.pop()), units.pop())
+        return self._block(uses, (), len(places.pop()), units.pop())
 
     def kept(self, contraction: LaneContraction, position: int) -> IndexBlock | None:
         """Returns the block of a dimension of a contraction's result.
@@ -171,21 +171,21 @@ class _Finder:
             raise Refusal("the rows that a lane has of one instruction are no neighbours", where)
         dims = (position, inner[0] if number == 0 else inner[-1])
         flow = AccumulatorFlow.of(contraction.result, dims)
-        ends: list[BlockEnd] = []
+        uses: list[IndexUse] = []
         places: set[tuple[int, ...]] = set()
         for operation, (steps, _) in flow.contractions.items():
-            end, found = self._operand_end(operation, steps, number, contraction.size)
-            ends.append(end)
+            use, found = self._operand_use(operation, steps, number, contraction.size)
+            uses.append(use)
             places.add(found)
             self._met.add((operation, steps))
         for operation, (steps, within) in flow.transfers.items():
             transfer = LaneTransfer.of(operation, self.evaluator)
-            end = BlockEnd(transfer, steps, _within(transfer, steps, within))
+            use = IndexUse(transfer, steps, _within(transfer, steps, within))
             if number == 1:
-                places.add(self._places(end, Slot.ROW, contraction.size, 1))
+                places.add(self._places(use, Slot.ROW, contraction.size, 1))
             else:
-                self._check_rows(end, contraction.size)
-            ends.append(end)
+                self._check_rows(use, contraction.size)
+            uses.append(use)
         if flow.scatters and number == 0:
             raise Refusal("rows of a result are scattered", contraction.operation.location)
         scatters = [
@@ -198,11 +198,11 @@ class _Finder:
         if places != {tuple(range(slots))}:
             where = contraction.operation.location
             raise Refusal("an operand and the result do not lie alike in the lanes", where)
-        return self._block(ends, scatters, slots, 1, summed=False)
+        return self._block(uses, scatters, slots, 1, summed=False)
 
-    def _operand_end(
+    def _operand_use(
         self, operation: ir.Operation, position: int, number: int, size: int
-    ) -> tuple[BlockEnd, tuple[int, ...]]:
+    ) -> tuple[IndexUse, tuple[int, ...]]:
         contraction = self.contractions.get(operation)
         if contraction is None:
             raise Refusal("an accumulator goes through a contraction that is not understood")
@@ -211,30 +211,30 @@ class _Finder:
             raise Refusal("an accumulator goes through different contractions", operation.location)
         read = contraction.read_of(number, self.evaluator)
         outer = read.dims[contraction.loops[number].index(loop)]
-        end = BlockEnd(read.transfer, outer, _within(read.transfer, outer, outer + 1))
-        return end, self._places(end, Slot.ROW, size, 1)
+        use = IndexUse(read.transfer, outer, _within(read.transfer, outer, outer + 1))
+        return use, self._places(use, Slot.ROW, size, 1)
 
-    def _places(self, end: BlockEnd, slot: Slot, size: int, unit: int) -> tuple[int, ...]:
-        """Returns where the slots of an end begin, once it is sure that it accesses a block."""
-        where = end.transfer.operation.location
-        offsets = end.transfer.offsets(end.inner, self.evaluator)
+    def _places(self, use: IndexUse, slot: Slot, size: int, unit: int) -> tuple[int, ...]:
+        """Returns where the slots of a use begin, once it is sure that it accesses a block."""
+        where = use.transfer.operation.location
+        offsets = use.transfer.offsets(use.inner, self.evaluator)
         places = slot_places(offsets, slot, size)
         if places is None or not are_slots(places, unit):
             raise Refusal("the lanes do not access slots side by side", where)
-        if end.transfer.extents[end.inner] != unit:
+        if use.transfer.extents[use.inner] != unit:
             raise Refusal("a lane accesses more than one slot", where)
-        self._check_surroundings(end, slot, size, len(places) * unit)
+        self._check_surroundings(use, slot, size, len(places) * unit)
         return places
 
-    def _check_rows(self, end: BlockEnd, size: int) -> None:
+    def _check_rows(self, use: IndexUse, size: int) -> None:
         """Makes sure that lane l has the rows l // size * n of a result, and the n - 1 after it."""
-        offsets = end.transfer.offsets(end.inner, self.evaluator)
-        count = end.transfer.extents[end.inner]
+        offsets = use.transfer.offsets(use.inner, self.evaluator)
+        count = use.transfer.extents[use.inner]
         places = slot_places(offsets, Slot.DEPTH, size)
         if places is None or list(places) != list(range(0, size, count)):
-            where = end.transfer.operation.location
+            where = use.transfer.operation.location
             raise Refusal("the lanes do not have the rows of the result side by side", where)
-        self._check_surroundings(end, Slot.DEPTH, size, size)
+        self._check_surroundings(use, Slot.DEPTH, size, size)
 
     def _check_repeated(self, operation: ir.Operation, number: int, size: int) -> None:
         """Makes sure that all lanes read the same that differ in their row, or column, alone."""
@@ -244,49 +244,49 @@ class _Finder:
             if not ignores(transfer.offsets(dim, self.evaluator), slot, size):
                 raise Refusal("what an accumulator meets differs between lanes", operation.location)
 
-    def _check_surroundings(self, end: BlockEnd, slot: Slot, size: int, places: int) -> None:
-        transfer, where = end.transfer, end.transfer.operation.location
+    def _check_surroundings(self, use: IndexUse, slot: Slot, size: int, places: int) -> None:
+        transfer, where = use.transfer, use.transfer.operation.location
         kind = type_of(transfer.memory)
         strides = static_strides(kind)
-        if end.inner != end.outer + 1 or strides is None or not kind.has_static_shape:
+        if use.inner != use.outer + 1 or strides is None or not kind.has_static_shape:
             raise Refusal(_APART, where)
-        row = kind.shape[end.inner]
-        if row != places or strides[end.outer] != row * strides[end.inner]:
+        row = kind.shape[use.inner]
+        if row != places or strides[use.outer] != row * strides[use.inner]:
             raise Refusal(_APART, where)
         for dim in range(kind.rank):
             offsets = transfer.offsets(dim, self.evaluator)
-            if dim == end.outer and not is_uniform(offsets):
+            if dim == use.outer and not is_uniform(offsets):
                 raise Refusal("the lanes of a wave access different steps", where)
-            if dim != end.inner and not ignores(offsets, slot, size):
+            if dim != use.inner and not ignores(offsets, slot, size):
                 raise Refusal("an index depends on the slot of another one", where)
 
     def _block(
         self,
-        ends: Sequence[BlockEnd],
+        uses: Sequence[IndexUse],
         scatters: Sequence[MaskedScatter],
         slots: int,
         unit: int,
         *,
         summed: bool = True,
     ) -> IndexBlock:
-        if len({end.steps for end in ends} | {each.count for each in scatters}) != 1:
+        if len({use.steps for use in uses} | {each.count for each in scatters}) != 1:
             raise Refusal("the transfers of an index have different steps")
-        alike = [end.transfer.operation for end in ends]
-        for end in ends:
-            check_exchange(end.transfer, alike)
-        aligned = gcd(*self._bounds(ends), *(each.aligned for each in scatters))
-        return IndexBlock(tuple(ends), tuple(scatters), summed, ends[0].steps, slots, unit, aligned)
+        alike = [use.transfer.operation for use in uses]
+        for use in uses:
+            check_exchange(use.transfer, alike)
+        aligned = gcd(*self._bounds(uses), *(each.aligned for each in scatters))
+        return IndexBlock(tuple(uses), tuple(scatters), summed, uses[0].steps, slots, unit, aligned)
 
-    def _bounds(self, ends: Sequence[BlockEnd]) -> Iterator[int]:
-        for end in ends:
-            offsets = end.transfer.offsets(end.outer, self.evaluator)
+    def _bounds(self, uses: Sequence[IndexUse]) -> Iterator[int]:
+        for use in uses:
+            offsets = use.transfer.offsets(use.outer, self.evaluator)
             yield int(np.gcd.reduce(offsets, axis=None))
-            yield type_of(end.transfer.memory).shape[end.outer]
+            yield type_of(use.transfer.memory).shape[use.outer]
 
 
-def _read_end(
+def _read_use(
     contraction: LaneContraction, number: int, loop: int, read: OperandRead
-) -> tuple[BlockEnd, int]:
+) -> tuple[IndexUse, int]:
     """Returns where a loop that is summed over occurs in a read, and the elements of a slot."""
     extents = read.transfer.extents
     dims = [read.dims[dim] for dim in contraction.inner_dims(number)]
@@ -296,7 +296,7 @@ def _read_end(
         where = read.transfer.operation.location
         raise Refusal("a lane has elements along two dimensions of an instruction", where)
     within = _within(read.transfer, outer, long[0] if long else outer + 1)
-    return BlockEnd(read.transfer, outer, within), extents[within]
+    return IndexUse(read.transfer, outer, within), extents[within]
 
 
 def _within(transfer: LaneTransfer, outer: int, expected: int) -> int:

@@ -75,7 +75,7 @@ class RenameContractions(FunctionPass):
     def _report(
         self, function: ir.Operation, decision: BlockDecision, context: PassContext
     ) -> None:
-        transfer = decision.block.ends[0].transfer
+        transfer = decision.block.uses[0].transfer
         place = transfer.operation.location
         what = "summed over" if decision.block.summed else "of the result"
         if decision.merged == 1:

@@ -100,9 +100,9 @@ def test_columns_and_what_is_summed_over(bias: str) -> None:
     assert (summed.summed, summed.steps, summed.slots, summed.unit) == (True, 2, 4, 1)
     assert (columns.summed, columns.steps, columns.slots, columns.unit) == (False, 4, 16, 1)
     assert (summed.aligned, columns.aligned) == (2, 4)
-    names = [end.transfer.operation.name for end in columns.ends]
+    names = [use.transfer.operation.name for use in columns.uses]
     assert sorted(names) == ["vector.transfer_read", "vector.transfer_write"]
-    assert [end.outer for end in summed.ends] == [2, 0]
+    assert [use.outer for use in summed.uses] == [2, 0]
 
 
 @pytest.mark.parametrize(
