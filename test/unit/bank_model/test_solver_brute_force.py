@@ -281,23 +281,17 @@ def assert_exact(problem, number):
     assert seen[Optimality.BEST_FOUND] <= seen.total() / 100
 
 
-@pytest.mark.parametrize("number", [120, pytest.param(300, marks=pytest.mark.nightly)])
-def test_small_chips_are_solved_exactly(number):
-    assert_exact(small_problem, number)
-
-
-def test_chips_are_solved_exactly():
-    assert_exact(large_problem, 6)
-
-
-@pytest.mark.nightly
-def test_more_small_chips_are_solved_exactly():
-    assert_exact(small_problem, 30000)
-
-
-@pytest.mark.nightly
-def test_more_chips_are_solved_exactly():
-    assert_exact(large_problem, 1500)
+@pytest.mark.parametrize(
+    ("problem", "number"),
+    [
+        (small_problem, 120),
+        (large_problem, 6),
+        pytest.param(small_problem, 30000, marks=pytest.mark.nightly),
+        pytest.param(large_problem, 1500, marks=pytest.mark.nightly),
+    ],
+)
+def test_chips_are_solved_exactly(problem, number):
+    assert_exact(problem, number)
 
 
 @settings(deadline=None, max_examples=100)

@@ -22,6 +22,8 @@ from bankwise.bank_model.targets import target
 from bankwise.tiles.layout_text import layout_of
 from bankwise.tiles.notations import notations
 
+from ..examples import examples
+
 ROWS_OF_64 = LdsTile((64, 64), 16)
 H100 = target("sm_90")
 
@@ -81,24 +83,10 @@ QUESTIONS = (
 )
 
 
-@settings(max_examples=10, deadline=None)
-@given(*QUESTIONS)
+@examples(10, 60, given(*QUESTIONS))
 def test_notations_of_an_answer_give_the_same_counts(
     arch: str, tile: str, write: str, read: str
 ) -> None:
-    check_notations(arch, tile, write, read)
-
-
-@pytest.mark.nightly
-@settings(max_examples=60, deadline=None)
-@given(*QUESTIONS)
-def test_notations_of_many_answers_give_the_same_counts(
-    arch: str, tile: str, write: str, read: str
-) -> None:
-    check_notations(arch, tile, write, read)
-
-
-def check_notations(arch: str, tile: str, write: str, read: str) -> None:
     found = bankwise.solve(arch, tile, write=write, read=read)
     best = found.best if isinstance(found.best.layout, SwizzledLayout) else found.swizzled
     wanted = [(str(count.layout), count) for count in found.layouts.values()]
