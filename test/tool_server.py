@@ -29,6 +29,8 @@ from typing import IO, Any, NoReturn
 CLIENT = Path(__file__).with_name("started_tool.py")
 TOOLS = ("compile", "opt", "report", "run")
 """What is run in a fork. The others do not load the compiler, or are started by it."""
+CHECKER = "filecheck"
+"""What looks at the output of half of them, and runs in a fork too."""
 ROOMS = ("bank_model", "dialect_utils", "passes", "iree_plugin", "report", "runtime", "emulator")
 LATE = "bankwise.emulator.timing"
 """What takes seconds to import, and few tools want."""
@@ -66,7 +68,7 @@ class ToolServer:
     def command(self, program: str) -> list[str]:
         """Returns the words that start a program of the environment, which takes arguments."""
         installed = str(Path(sys.executable).with_name(program))
-        if program.removeprefix("bankwise-") not in TOOLS:
+        if program.removeprefix("bankwise-") not in (*TOOLS, CHECKER):
             return [installed]
         # Isolated, and without packages: it has to start fast.
         return [sys.executable, "-I", "-S", str(CLIENT), self.socket, installed]
@@ -102,6 +104,7 @@ def serve(listener: socket.socket) -> None:
 
 def import_tools() -> None:
     """Imports what the tools import when they need it."""
+    import_module("filecheck.main")
     for tool in TOOLS:
         import_module(f"bankwise.tools.{tool}")
     for room in ROOMS:
@@ -141,10 +144,16 @@ def become(asked: dict[str, Any], streams: list[int]) -> NoReturn:
     sys.stdin = sys.__stdin__ = stream_of(0, "r")
     sys.stdout = sys.__stdout__ = stream_of(1, "w")
     sys.stderr = sys.__stderr__ = stream_of(2, "w", buffering=1, errors="backslashreplace")
-    commands = import_module("bankwise.tools.commands")
     tool = Path(sys.argv[0]).name.removeprefix("bankwise-")
     try:
-        getattr(commands, f"{tool}_command")()
+        if tool == CHECKER:
+            import_module("filecheck.main").main()
+        else:
+            getattr(import_module("bankwise.tools.commands"), f"{tool}_command")()
+    except SystemExit as end:  # The checker's way; the tools leave on their own.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(int(end.code or 0))
     except BaseException:  # What Python does with it where a program has a beginning and an end.
         traceback.print_exc()
     finally:
