@@ -305,6 +305,7 @@ def _dispatch(run: Interpreter, op: ir.Operation) -> Sequence[object]:
     entry = next((e for e in entry_points if e in run.module.exports), None)
     if entry is None:
         raise HostProgramError(f"the module has no kernel {' or '.join(entry_points)}")
+    entry = _entry_for(run, entry, workload)
     counts = _workgroups(run, run.module.exports[entry], workload)
     bindings = tuple(
         Binding(part.address, part.size)
@@ -322,13 +323,36 @@ def _dispatch(run: Interpreter, op: ir.Operation) -> Sequence[object]:
     return []
 
 
+def _entry_for(run: Interpreter, entry: str, workload: Sequence[int]) -> str:
+    """Returns the kernel that a dispatch of another one runs for a workload.
+
+    It is the other one, or what that falls back to where its condition does not hold.
+    """
+    export = run.module.exports[entry]
+    if "condition_fallback" not in export.attributes:
+        return entry
+    (holds,) = _computed(run, export.regions[_CONDITION], workload)
+    if holds:
+        return entry
+    fallback = ir.FlatSymbolRefAttr(export.attributes["condition_fallback"]).value
+    return _entry_for(run, "::".join([*entry.split("::")[:-1], fallback]), workload)
+
+
+_COUNT, _CONDITION = range(2)
+"""The regions of an export."""
+
+
+def _computed(run: Interpreter, region: ir.Region, workload: Sequence[int]) -> list[object]:
+    """Returns what a region of an export computes from a workload."""
+    arguments = [None, *workload][: len(region.blocks[0].arguments)]
+    return Interpreter(run.module, run.device).run_region(region, arguments)
+
+
 def _workgroups(
     run: Interpreter, export: ir.Operation, workload: Sequence[int]
 ) -> tuple[int, int, int]:
     """Returns the workgroup count that the export computes from the workload."""
-    region = export.regions[0]
-    arguments = [None, *workload][: len(region.blocks[0].arguments)]
-    counts = Interpreter(run.module, run.device).run_region(region, arguments)
+    counts = _computed(run, export.regions[_COUNT], workload)
     if len(counts) != 3 or not all(isinstance(c, int) for c in counts):
         raise run.unsupported(export)
     x, y, z = (int(str(c)) for c in counts)

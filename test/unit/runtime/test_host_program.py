@@ -126,6 +126,19 @@ func.func @double(%a: tensor<?xf32>) -> tensor<?xf32> {
     assert all(binding.size == 4000 for binding in command.bindings)
 
 
+@pytest.mark.parametrize(("size", "suffix"), [(4, ""), (5, "_0"), (64, "_0"), (65, "_0_1")])
+def test_a_size_is_computed_by_the_kernel_for_its_range(load, size, suffix):
+    device = RecordingDevice()
+    sized = "%c0 = arith.constant 0 : index\n %d = tensor.dim %a, %c0 : tensor<?xf32>\n %e ="
+    ranges = "#util<int.assumption.multi_array[[<umax = 4>], [<umax = 64>]]>"
+    attributes = f"attrs = {{iree_codegen.specialization_ranges = {ranges}}} {{\n"
+    source = ADD.format(n="?", d="%d").replace("%e =", sized)
+    source = source.replace("f32>) {\n  ^bb0", f"f32>) {attributes}  ^bb0")
+    load(source, device).call("add", [np.ones(size, np.float32), 1.5])
+    (command,) = device.dispatches
+    assert command.kernel == f"add_dispatch_0_elementwise_D_f32{suffix}"
+
+
 def test_constants_fills_and_copies(load):
     blob = np.arange(1024, dtype=np.float32)
     text = """
