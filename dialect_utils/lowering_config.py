@@ -255,6 +255,19 @@ class WarpLaunch:
         return launch
 
     @staticmethod
+    def of_one_warp(warp_size: int, context: ir.Context) -> WarpLaunch:
+        """Returns the launch of one warp, for an operation that no function is configured for."""
+        return WarpLaunch(
+            ir.Attribute.parse(
+                "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
+                f"workgroup_size = [{warp_size}, 1, 1] subgroup_size = {warp_size}>",
+                context,
+            ),
+            1,
+            warp_size,
+        )
+
+    @staticmethod
     def _read(function: ir.Operation) -> tuple[WarpLaunch | None, list[int]]:
         """Returns the launch, if its lanes are whole warps, and the sizes of a workgroup.
 

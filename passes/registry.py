@@ -53,6 +53,7 @@ from .tiles.implicit_gemm import ImplicitGemm
 from .tiles.merge_blocked_sizes import MergeBlockedSizes
 from .tiles.retile import Retile
 from .tiles.slice_strided_images import SliceStridedImages
+from .tiles.specialize_sizes import SpecializeSizes
 from .tiles.split_keys import SplitKeys
 from .tiles.tile_by_lanes import TileByLanes
 from .tiles.tile_dynamic_matmuls import TileDynamicMatmuls
@@ -65,6 +66,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     SplitKeys,
     FoldBroadcasts,
     SliceStridedImages,
+    SpecializeSizes,
     UseMatrixInstructions,
     TileByLanes,
     MergeBlockedSizes,

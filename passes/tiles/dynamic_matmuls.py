@@ -12,15 +12,15 @@ Tiles need not divide the sizes, which are rounded up (`passes/shapes/enlarged_s
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from math import inf, log, prod
+from typing import Any, ClassVar, Self, TypeVar
 
 from iree.compiler import ir
 
-from ...bank_model.tile_cost import MatmulTile
+from ...bank_model.tile_cost import MatmulTile, TileWork
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_target_of
@@ -41,17 +41,16 @@ from .attention_tiles import BASIS, basis_attribute, promoting, rounded_up
 from .matmul_tiles import GENERIC, PROMOTED, WarpTiledMatmul, is_filled
 from .scalar_attention import LANE_BASIS
 from .scalar_contractions import multiplies_and_adds
+from .size_ranges import SIZES, asked_sizes
 from .tiled_operation import Circumstances, Maps, TiledOperation, loop_sizes
 
 Tiled = TypeVar("Tiled", bound=TiledOperation[Any])
 
 _OPERANDS = 3
-_TYPICAL_SIZES = (32, 256, 2048)
-"""What the sizes may be that the program computes."""
 _STEP = 32
 """The summed elements of a step that all instructions divide, but for the deepest ones."""
 _ROUND = 256
-"""What the typical sizes count as where a tile has to divide them."""
+"""What the sizes count as where a tile has to divide them."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,32 @@ class DynamicMatmul(WarpTiledMatmul):
     """
 
     kind: ir.Attribute
+
+    more_sizes: ClassVar[tuple[int, ...]] = (16, *WarpTiledMatmul.more_sizes)
+    steps: ClassVar[tuple[int, ...]] = (*WarpTiledMatmul.steps, 128)
+
+    @property
+    def asked(self) -> int | None:
+        """Returns the loop with more than one element in a tile whose length is computed.
+
+        None stands for several such loops, of which nothing is known together.
+        """
+        computed = self.computed.intersection(self.loops)
+        return next(iter(computed)) if len(computed) == 1 else None
+
+    def tilings(self) -> list[Self]:
+        """Returns the matmul with each of its tiles, and with sizes that these divide.
+
+        Other tiles than powers of two can divide a size that is known.
+        """
+        enlarged = (self.enlarged(tile) for tile in self.enlarging_candidates())
+        computed = self.computed.intersection(self.loops)
+        return [
+            each
+            for each in enlarged
+            if each.takes(each.tile)
+            and all(each.multiples[loop].bit_count() == 1 for loop in computed)
+        ]
 
     def attributes(self, tile: MatmulTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
@@ -96,20 +121,37 @@ def dynamic_matmul(
     root = scalar_matmul_root(function)
     if root is None:
         return None
+    matmul = planned_matmul(function, root, WarpLaunch.as_row(function), test_target)
+    if matmul is None:
+        return None
+    sizes = SIZES if matmul.asked is None else asked_sizes(root, matmul.asked)
+    best = fastest(matmul.tilings(), matmul.loops[2], circumstances, sizes)
+    if best is None:
+        raise Refusal("no tile of matrix instructions fits in the LDS")
+    return best, rounded_shapes(best, best.loops)
+
+
+def planned_matmul(
+    function: ir.Operation, root: ir.Operation, launch: WarpLaunch, test_target: str | None
+) -> DynamicMatmul | None:
+    """Returns a matmul as matrix instructions compute it, with no tile yet.
+
+    None stands for one whose sizes are known.
+
+    Args:
+        launch: the lanes of a workgroup.
+
+    Raises:
+        Refusal: matrix instructions cannot compute it.
+    """
     loops = ScalarLoops.of(function, root)
     if not loops.computed:
         return None
     kind = matrix_instruction(function, root, test_target)
     shape = LoweringConfig({MMA_KIND: kind}).instruction
-    tile, launch = MatmulTile(1, 1, _STEP, 1, 1), WarpLaunch.as_row(function)
+    tile = MatmulTile(1, 1, _STEP, 1, 1)
     of_root = (root, loops.extents, launch, tile, loops.tiled, shape, kind)
-    matmul = DynamicMatmul(*of_root, computed=loops.computed)
-    tiles = [each for each in matmul.enlarging_candidates() if matmul.enlarged(each).takes(each)]
-    enlarged = [matmul.enlarged(each) for each in tiles]
-    best = fastest(enlarged, circumstances)
-    if best is None:
-        raise Refusal("no tile of matrix instructions fits in the LDS")
-    return best, rounded_shapes(best, best.loops)
+    return DynamicMatmul(*of_root, computed=loops.computed)
 
 
 @dataclass(frozen=True)
@@ -157,7 +199,7 @@ def scalar_matmul_root(function: ir.Operation) -> ir.Operation | None:
     (root,) = roots
     if MMA_KIND in LoweringConfig.of(root.attributes[CONFIG]).entries or is_tiled_by_lanes(root):
         return None
-    return root if any(multiplies_and_adds(root, *body) for body in _BODIES) else None
+    return root if multiplies(root) else None
 
 
 def is_tiled_by_lanes(root: ir.Operation) -> bool:
@@ -167,6 +209,11 @@ def is_tiled_by_lanes(root: ir.Operation) -> bool:
     except Refusal:
         return False
     return {LANE_BASIS, PROMOTED} <= entries.keys()
+
+
+def multiplies(root: ir.Operation) -> bool:
+    """Returns whether the body of an operation is that of a matmul."""
+    return any(multiplies_and_adds(root, *body) for body in _BODIES)
 
 
 _BODIES = (
@@ -228,37 +275,56 @@ def _depth(kind: ir.Attribute) -> int:
     return LoweringConfig({MMA_KIND: kind}).instruction[2]
 
 
-def fastest(tiled: Sequence[Tiled], circumstances: Circumstances | None) -> Tiled | None:
+def fastest(
+    tiled: Sequence[Tiled],
+    summed: int,
+    circumstances: Circumstances | None,
+    sizes: Sequence[int] = SIZES,
+) -> Tiled | None:
     """Returns the operation with the tile that is predicted to take the least time.
 
-    Where the program computes sizes, that is in the geometric mean over typical ones. None stands
-    for tiles of which none fits in the LDS.
+    Where the program computes sizes, that is in the geometric mean over some. None stands for tiles
+    of which none fits in the LDS.
 
     Args:
         tiled: the operation with each of its tiles, and sizes that the tile divides.
+        summed: the loop over the summed elements.
         circumstances: None for a GPU without a model, where the first tile is taken.
+        sizes: what the program may compute.
     """
     if circumstances is None:
         return tiled[0] if tiled else None
-    known = circumstances
-    ways = [
-        replace(each, tile=tile)
-        for each in tiled
-        for tile in known.ways(each.with_typical(max(_TYPICAL_SIZES)), each.tile)
-    ]
-    best = min(ways, key=lambda each: _cost(each, known), default=None)
-    return None if best is None or _cost(best, known) == math.inf else best
+    found = predicted_logarithms(tiled, summed, circumstances, sizes)
+    best, logarithms = min(found, key=lambda each: sum(each[1]), default=(None, [inf]))
+    return None if sum(logarithms) == inf else best
 
 
-def _cost(tiled: TiledOperation[Any], circumstances: Circumstances) -> float:
-    """Returns the logarithm of the predicted time in the mean over typical sizes."""
-    total = 0.0
-    for size in _TYPICAL_SIZES:
-        typical = tiled.with_typical(size)
-        extents = rounded_up(typical.extents, tiled.multiples)
-        work = circumstances.work(replace(typical, extents=extents), tiled.tile)
-        total += math.log(circumstances.time(work))
-    return total
+def predicted_logarithms(
+    tiled: Sequence[Tiled], summed: int, circumstances: Circumstances, sizes: Sequence[int]
+) -> Iterator[tuple[Tiled, list[float]]]:
+    """Yields the operation with each tile and number of slots, and the logarithms of its times.
+
+    There is one for each of the sizes that the program may compute, and a single one where it
+    computes none.
+    """
+    for each in tiled:
+        known = [each.typical(size) for size in sizes] if each.computed else [each.extents]
+        rounded = [rounded_up(extents, each.multiples) for extents in known]
+        longest = replace(each, extents=rounded[-1])
+        for tile in circumstances.ways(longest, each.tile):
+            work = longest.work(tile, circumstances)
+            logarithms = {
+                extents: log(circumstances.time(_scaled(work, summed, rounded[-1], extents)))
+                for extents in {*rounded}
+            }
+            yield replace(each, tile=tile), [logarithms[extents] for extents in rounded]
+
+
+def _scaled(work: TileWork, summed: int, extents: Sequence[int], others: Sequence[int]) -> TileWork:
+    """Returns the work of a workgroup where loops have other lengths, which the tile divides."""
+    steps = work.steps * others[summed] // extents[summed]
+    parts = work.workgroups * prod(others) * extents[summed] // (prod(extents) * others[summed])
+    return replace(work, workgroups=parts, steps=steps)
 
 
 def rounded_shapes(matmul: TiledOperation[Any], loops: tuple[int, int, int]) -> EnlargedShapes:

@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from iree.compiler import ir
-
 from ...bank_model.scalar_cost import RowReduction, row_reduction_microseconds
 from ...bank_model.split_cost import memory_microseconds, merge_microseconds
 from ...bank_model.tile_cost import AttentionShape
@@ -173,7 +171,7 @@ def planned_attentions(
         Refusal: there is no matrix instruction for its elements, or it has no such parts.
     """
     operation, lanes = attention.operation, circumstances.processor.lanes
-    launch = WarpLaunch(ir.UnitAttr.get(operation.context), 1, lanes)
+    launch = WarpLaunch.of_one_warp(lanes, operation.context)
     loops = AttentionLoops.of(attention.maps, len(attention.order))
     sized = loops, tuple(attention.sizes(attention.order)), frozenset[int]()
     return matrix_attentions(operation, sized, listed, launch)

@@ -54,10 +54,8 @@ _A, _B, _C = range(3)
 _FUNCTION = "func.func"
 
 _SIZES = (32, 64, 128, 256)
-_MORE_SIZES = tuple(range(32, 257, 32))
 _COPIED_BYTES, _WORD_BYTES = 16, 4
 """What a thread copies at once."""
-_STEPS = (32, 64)
 _BOUND_INSTRUCTIONS = 24
 """Instructions with which a copy for `wgmma` finds out where a matrix ends. Fitted to f16
 3000x3000x3000 on an H200: 128 x 192 with 8 warps 154 us, 128 x 256 180 us. 1000x3000x2000 took
@@ -84,6 +82,10 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
     sizes_differ: ClassVar[str] = (
         "the elements of its operands differ in size, or have none that is known"
     )
+    more_sizes: ClassVar[tuple[int, ...]] = tuple(range(32, 257, 32))
+    """The rows and columns of tiles that need not divide the sizes."""
+    steps: ClassVar[tuple[int, ...]] = (32, 64)
+    """The summed elements of a step."""
 
     @property
     def batch(self) -> int:
@@ -140,7 +142,7 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         All threads share their copies evenly.
         """
         run = _COPIED_BYTES // self.element_bytes
-        for tile in self._tiles(_MORE_SIZES):
+        for tile in self._tiles(self.more_sizes):
             threads = tile.warps * self.launch.warp_size
             runs = (size * tile.summed // run for size in (tile.rows, tile.columns))
             if not any(each % threads for each in runs):
@@ -153,7 +155,7 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         # Of tiles that are predicted to take equally long the last one is chosen: of 128 x 64, two
         # by two warps take 0.88 times as long as four by one in a convolution from 64 channels.
         shares.sort(key=lambda share: (-abs(share[0] - share[1]), -share[0]))
-        steps = sorted({self.tile.summed, *_STEPS})
+        steps = sorted({self.tile.summed, *self.steps})
         for rows, columns, summed, (down, across) in product(sizes, sizes, steps, shares):
             yield MatmulTile(rows, columns, summed, down, across)
 

@@ -124,7 +124,8 @@ def lane_matmul(
         root, loops.extents, launch, none, loops.tiled, computed=loops.computed
     )
     enlarged = [matmul.enlarged(each) for each in matmul.candidates()]
-    best = fastest([each for each in enlarged if each.takes(each.tile)], circumstances)
+    taken = [each for each in enlarged if each.takes(each.tile)]
+    best = fastest(taken, loops.tiled[2], circumstances)
     if best is None:
         raise Refusal("no tile of lanes fits in the LDS")
     if circumstances is not None and stock_time < math.inf:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from iree.compiler import ir
 
@@ -188,12 +188,11 @@ class TiledOperation(ABC, Generic[Tile]):
         """Returns how long the loops are, as `passes/shapes/enlarged_shapes.py` writes sizes."""
         return written_sizes(self.extents, self.computed, self.multiples)
 
-    def with_typical(self, size: int) -> Self:
-        """Returns the operation with loops of a typical size where the program computes them."""
-        extents = (
+    def typical(self, size: int) -> tuple[int, ...]:
+        """Returns how long the loops are where the program computes this size."""
+        return tuple(
             size if loop in self.computed else each for loop, each in enumerate(self.extents)
         )
-        return replace(self, extents=tuple(extents))
 
     @property
     def handicap(self) -> float:

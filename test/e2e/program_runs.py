@@ -13,8 +13,8 @@ from bankwise.bench.program_families.program import Array, Program, largest_erro
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin import program_passes
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.passes.base import FunctionPass
 from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.tiles.split_keys import SplitKeys
 from bankwise.runtime.emulated_device import EmulatedDevice
 from bankwise.runtime.emulated_module import EmulatedModule, compile_for_emulation
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
@@ -81,14 +81,14 @@ def run_again(
     *,
     inputs: Sequence[Array] = (),
     edits: Sequence[PipelineEdit] = (),
-    parts: int = 0,
+    changing: Sequence[FunctionPass] = (),
 ) -> ProgramRun:
     """Returns what `run_program` does, but compiles a program once for all of its inputs.
 
     Args:
-        parts: into how many parts keys are split, whatever is predicted; 0 where that decides.
+        changing: the passes that change programs, in the place of those of the mode.
     """
-    module, log = _compiled(program.source, arch, mode, tuple(edits), parts)
+    module, log = _compiled(program.source, arch, mode, tuple(edits), tuple(changing))
     drawn, device = inputs or program.draw_inputs(), EmulatedDevice(module.kernels)
     host = HostProgram(module.host, device)
     (signature,) = host.signatures
@@ -100,11 +100,15 @@ def run_again(
 # The cases of a table that share a program are neighbours.
 @lru_cache(maxsize=4)
 def _compiled(
-    source: str, arch: str, mode: str, edits: Sequence[PipelineEdit], parts: int
+    source: str,
+    arch: str,
+    mode: str,
+    edits: Sequence[PipelineEdit],
+    changing: Sequence[FunctionPass],
 ) -> tuple[EmulatedModule, DecisionLog]:
-    log, forced = DecisionLog(), (SplitKeys(parts=parts),)
-    splitting = patch.object(program_passes, "program_passes", lambda mode: forced)
-    with splitting if parts else nullcontext():
+    log = DecisionLog()
+    forced = patch.object(program_passes, "program_passes", lambda mode: changing)
+    with forced if changing else nullcontext():
         module = compile_for_emulation(source, target_flags(arch), mode, edits=edits, decisions=log)
     with module:
         return module, log

@@ -11,6 +11,7 @@ import pytest
 from bankwise.bench.program_families.attention import Attention
 from bankwise.bench.program_families.matmuls import Contraction
 from bankwise.passes.decisions import Action
+from bankwise.passes.tiles.specialize_sizes import SpecializeSizes
 from bankwise.passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
 
@@ -85,6 +86,15 @@ def test_a_matmul_takes_any_number_of_rows(
         dynamic="m",
     )
     run_again(matmul.program(), arch).assert_tiled(MATMULS)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 32, 33, 70])
+def test_few_rows_have_a_kernel_of_their_own(rows: int) -> None:
+    matmul = Contraction("", "f16", {"m": rows, "n": 90, "k": 64}, dynamic="m").program()
+    ran = run_again(matmul, changing=[SpecializeSizes(bound=32)])
+    assert ran.error <= matmul.tolerance
+    assert ran.actions_of(MATMULS) == [Action.RETILE] * 2
+    assert [each.kernel.name.endswith("_0") for each in ran.run.records] == [rows > 32][:rows]
 
 
 def test_rows_of_a_matmul_may_be_those_of_several_loops() -> None:

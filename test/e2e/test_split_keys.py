@@ -19,6 +19,7 @@ from bankwise.bench.program_families.attention import Attention
 from bankwise.bench.program_families.program import Array
 from bankwise.emulator.counters import Counted
 from bankwise.passes.decisions import Action
+from bankwise.passes.tiles.split_keys import SplitKeys
 from bankwise.report.compile_decisions import decisions
 from bankwise.runtime.dtypes import dtype_of
 from bankwise.sweep.cases import target_flags
@@ -32,7 +33,8 @@ def emulated(
     attention: Attention, parts: int, arch: str = "gfx942", inputs: Sequence[Array] = ()
 ) -> ProgramRun:
     """Runs an attention with its keys in so many parts, whatever is predicted."""
-    ran = run_again(attention.program(), arch, FAST, inputs=inputs, parts=parts)
+    changing = [SplitKeys(parts=parts)]
+    ran = run_again(attention.program(), arch, FAST, inputs=inputs, changing=changing)
     assert [each.detail for each in ran.log if each.action is Action.SPLIT] == [f"{parts} parts"]
     return ran
 

@@ -70,3 +70,89 @@ func.func @known_sizes(%x: tensor<2x128xf16>, %y: tensor<128x64xf16>, %e: tensor
   } -> tensor<2x64xf32>
   return %r : tensor<2x64xf32>
 }
+
+// A kernel for few rows has a tile of few rows, and the one that is called for more than 256 has
+// one of many, though it is told nothing.
+
+// CHECK-LABEL: func.func @few_rows
+// CHECK:         workgroup = [16, {{[0-9]+}}, 0]
+func.func @few_rows(%asked: index) attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %known = util.assume.int %asked<umin = 0, umax = 16> : index
+  %rows = iree_tensor_ext.dispatch.workload.ordinal %known, 0 : index
+  %a = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<?x4096xf16>{%rows}
+  %b = hal.interface.binding.subspan layout(#layout) binding(1) offset(%c0) : memref<4096x4096xf16>
+  %c = hal.interface.binding.subspan layout(#layout) binding(2) offset(%c0) : memref<?x4096xf32>{%rows}
+  %x = iree_codegen.load_from_buffer %a : memref<?x4096xf16> -> tensor<?x4096xf16>
+  %y = iree_codegen.load_from_buffer %b : memref<4096x4096xf16> -> tensor<4096x4096xf16>
+  %e = tensor.empty(%rows) : tensor<?x4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4096xf32>) -> tensor<?x4096xf32>
+  // expected-remark @+1 {{by matrix instructions in the place of scalar ones}}
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<?x4096xf16>, tensor<4096x4096xf16>) outs(%f : tensor<?x4096xf32>) attrs = {bankwise.size_bounds = array<i64: 16, 256>, lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 1, 32], [0, 1, 2]], partial_reduction = [0, 0, 4096], subgroup_basis = [[1, 1, 32], [0, 1, 2]], thread = [0, 0, 4], workgroup = [1, 1, 0]}>} {
+  ^bb0(%p: f16, %q: f16, %t: f32):
+    %pw = arith.extf %p : f16 to f32
+    %qw = arith.extf %q : f16 to f32
+    %pq = arith.mulf %pw, %qw : f32
+    %s = arith.addf %t, %pq : f32
+    linalg.yield %s : f32
+  } -> tensor<?x4096xf32>
+  iree_codegen.store_to_buffer %r, %c : tensor<?x4096xf32> into memref<?x4096xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @many_rows
+// CHECK:         workgroup = [128, {{[0-9]+}}, 0]
+func.func @many_rows(%asked: index) attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %known = util.assume.int %asked<umin = 0, umax = 9007199254740991> : index
+  %rows = iree_tensor_ext.dispatch.workload.ordinal %known, 0 : index
+  %a = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<?x4096xf16>{%rows}
+  %b = hal.interface.binding.subspan layout(#layout) binding(1) offset(%c0) : memref<4096x4096xf16>
+  %c = hal.interface.binding.subspan layout(#layout) binding(2) offset(%c0) : memref<?x4096xf32>{%rows}
+  %x = iree_codegen.load_from_buffer %a : memref<?x4096xf16> -> tensor<?x4096xf16>
+  %y = iree_codegen.load_from_buffer %b : memref<4096x4096xf16> -> tensor<4096x4096xf16>
+  %e = tensor.empty(%rows) : tensor<?x4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4096xf32>) -> tensor<?x4096xf32>
+  // expected-remark @+1 {{by matrix instructions in the place of scalar ones}}
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<?x4096xf16>, tensor<4096x4096xf16>) outs(%f : tensor<?x4096xf32>) attrs = {bankwise.size_bounds = array<i64: 16, 256>, lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 1, 32], [0, 1, 2]], partial_reduction = [0, 0, 4096], subgroup_basis = [[1, 1, 32], [0, 1, 2]], thread = [0, 0, 4], workgroup = [1, 1, 0]}>} {
+  ^bb0(%p: f16, %q: f16, %t: f32):
+    %pw = arith.extf %p : f16 to f32
+    %qw = arith.extf %q : f16 to f32
+    %pq = arith.mulf %pw, %qw : f32
+    %s = arith.addf %t, %pq : f32
+    linalg.yield %s : f32
+  } -> tensor<?x4096xf32>
+  iree_codegen.store_to_buffer %r, %c : tensor<?x4096xf32> into memref<?x4096xf32>
+  return
+}
+
+// Where no kernel has few rows to itself, the tile is a compromise.
+
+// CHECK-LABEL: func.func @any_rows
+// CHECK:         workgroup = [64, {{[0-9]+}}, 0]
+func.func @any_rows(%asked: index) attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %known = util.assume.int %asked<umin = 0, umax = 9007199254740991> : index
+  %rows = iree_tensor_ext.dispatch.workload.ordinal %known, 0 : index
+  %a = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<?x4096xf16>{%rows}
+  %b = hal.interface.binding.subspan layout(#layout) binding(1) offset(%c0) : memref<4096x4096xf16>
+  %c = hal.interface.binding.subspan layout(#layout) binding(2) offset(%c0) : memref<?x4096xf32>{%rows}
+  %x = iree_codegen.load_from_buffer %a : memref<?x4096xf16> -> tensor<?x4096xf16>
+  %y = iree_codegen.load_from_buffer %b : memref<4096x4096xf16> -> tensor<4096x4096xf16>
+  %e = tensor.empty(%rows) : tensor<?x4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4096xf32>) -> tensor<?x4096xf32>
+  // expected-remark @+1 {{by matrix instructions in the place of scalar ones}}
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<?x4096xf16>, tensor<4096x4096xf16>) outs(%f : tensor<?x4096xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 1, 32], [0, 1, 2]], partial_reduction = [0, 0, 4096], subgroup_basis = [[1, 1, 32], [0, 1, 2]], thread = [0, 0, 4], workgroup = [1, 1, 0]}>} {
+  ^bb0(%p: f16, %q: f16, %t: f32):
+    %pw = arith.extf %p : f16 to f32
+    %qw = arith.extf %q : f16 to f32
+    %pq = arith.mulf %pw, %qw : f32
+    %s = arith.addf %t, %pq : f32
+    linalg.yield %s : f32
+  } -> tensor<?x4096xf32>
+  iree_codegen.store_to_buffer %r, %c : tensor<?x4096xf32> into memref<?x4096xf32>
+  return
+}

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lets matmuls with a size that only the program knows have several kernels, for ranges of it.
+
+A tile that is best for many rows wastes most of its work on few, and computes few rows in few
+workgroups. f16 ?x4096x4096 on an H200, 64 x 128 with 64 summed elements a step: 1 row takes 36 us,
+2048 rows take 252 us. IREE compiles a function several times if it is told for which sizes
+(`passes/tiles/size_ranges.py`), and the program calls the kernel for the size that it comes with.
+Which ranges there are follows from the predicted times of all tiles with all sizes: each of at most
+three kernels has the tile that is best in the geometric mean over its range. One kernel more is
+made where that saves a range 10 % of its time, or 20 % on AMD's GPUs, on which the predictions were
+compared with those of a more exact model.
+
+The order of sums does not depend on the tile, so that outputs are as they would be in one kernel.
+
+Runs on functions of the program, before dispatches are formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+from iree.compiler import ir
+
+from ...bank_model.kernel_ranges import range_ends
+from ...bank_model.targets import Processor
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.lowering_config import WarpLaunch
+from ...dialect_utils.operations import operations_in
+from ..base import PassContext
+from ..decisions import LayoutRound
+from .dynamic_matmuls import multiplies, planned_matmul, predicted_logarithms
+from .size_ranges import RANGES, SIZES, note_ranges
+from .tiled_operation import MODELLED_GAIN, Circumstances
+from .tiling_pass import TilingPass
+
+_MOST_KERNELS = 3
+_LEAST_GAIN = 0.1
+"""The part of a range's time that another kernel must save."""
+_OPERANDS = 3
+
+
+@dataclass(frozen=True)
+class SpecializeSizes(TilingPass):
+    """Asks for several kernels of a matmul with a dynamic size.
+
+    Attributes:
+        bound: up to which size a kernel of its own computes, where that does not depend on the
+            prediction; 0 where it does.
+        unmeasured: whether it does so, too, on GPUs on which the model was not compared with
+            measured times, and where it was compared with a more exact model and saves less than
+            `MODELLED_GAIN`.
+    """
+
+    name: ClassVar[str] = "bankwise-specialize-sizes"
+    summary: ClassVar[str] = "let matmuls of dynamic sizes have a kernel for few and for many rows"
+    layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
+
+    bound: int = 0
+    unmeasured: bool = False
+
+    def __post_init__(self) -> None:
+        self._expect("bound", self.bound >= 0, "0, or a size")
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has a matmul of dynamic sizes."""
+        return any(True for _ in _dynamic_matmuls(function))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Annotates the matmuls of `function`; never fails."""
+        function = function.operation
+        circumstances = self.circumstances(function, context.test_target)
+        if circumstances is None:
+            return
+        for operation in _dynamic_matmuls(function):
+            try:
+                loop, bounds = self._bounds(function, operation, circumstances, context)
+                if objection := context.users_configuration():
+                    raise Refusal(objection)
+            except Refusal as refusal:
+                reason = f"one kernel computes all sizes: {refusal.reason}"
+                context.sink.remark(operation.location, reason)
+                continue
+            note_ranges(operation, loop, bounds)
+            listed = " and ".join(str(each) for each in bounds)
+            reason = f"sizes up to {listed} have kernels of their own"
+            context.sink.remark(operation.location, reason)
+
+    def _bounds(
+        self,
+        function: ir.Operation,
+        operation: ir.Operation,
+        circumstances: Circumstances,
+        context: PassContext,
+    ) -> tuple[int, Sequence[int]]:
+        """Returns the loop of dynamic length, and the greatest lengths of all kernels but the last.
+
+        Raises:
+            Refusal: one kernel is as good.
+        """
+        launch = WarpLaunch.of_one_warp(circumstances.processor.lanes, operation.context)
+        matmul = planned_matmul(function, operation, launch, context.test_target)
+        if matmul is None or matmul.asked is None:
+            raise Refusal("not one of its sizes is dynamic")
+        if self.bound:
+            return matmul.asked, (self.bound,)
+        found = predicted_logarithms(matmul.tilings(), matmul.loops[2], circumstances, SIZES)
+        times = [times for _, times in found if inf not in times]
+        least_gain = self._least_gain(circumstances.processor)
+        ends = range_ends(np.array(times), _MOST_KERNELS, least_gain) if times else ()
+        if not ends:
+            raise Refusal("one tile is good for all of them")
+        return matmul.asked, [SIZES[end - 1] for end in ends]
+
+    def _least_gain(self, processor: Processor) -> float:
+        """Returns the part of a range's time that another kernel must save."""
+        if processor.measured or self.unmeasured:
+            return _LEAST_GAIN
+        return MODELLED_GAIN if processor.modelled else inf
+
+
+def _dynamic_matmuls(function: ir.Operation) -> Iterator[ir.Operation]:
+    """Yields the matmuls of a program of which sizes are dynamic, and that have no ranges yet."""
+    for operation in operations_in(function):
+        if (
+            operation.name.startswith("linalg.")
+            and len(operation.operands) == _OPERANDS
+            and "indexing_maps" in operation.attributes
+            and RANGES not in operation.attributes
+            and DYNAMIC in ir.ShapedType(operation.operands[-1].type).shape
+            and multiplies(operation)
+        ):
+            yield operation
