@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from ml_dtypes import bfloat16
 
+from bankwise.bench.program_families.attention import Attention
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.numerics.native_exp2 import NativeExp2
@@ -17,6 +18,7 @@ from bankwise.passes.swizzles.hint_vector_allocs import HintVectorAllocs
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 
+from .program_runs import run_again
 from .test_odd_attentions import source
 
 # As there, tiles are no memory with hints yet when copies are shared.
@@ -57,3 +59,18 @@ def test_shared_copies_and_peeled_steps_keep_every_bit(
     fewer, shorter = Counted.TRANSACTIONS, Counted.VALU
     assert shared.counters[fewer] < before.counters[fewer]
     assert (peeled.counters[shorter] < before.counters[shorter]) == ends_inside
+
+
+@pytest.mark.parametrize("keys", [0, 20, 150, 256])
+def test_peeled_steps_of_a_dynamic_number_of_keys_keep_every_bit(keys: int) -> None:
+    sizes = {"b": 1, "m": 20, "n": 64, "k1": 64, "k2": keys}
+    program = Attention("", "f16", sizes, dynamic="m k2").program()
+    random = np.random.default_rng(3)
+    inputs = [random.standard_normal((1, each, 64)).astype(np.float16) for each in (20, keys, keys)]
+    before, peeled = (
+        run_again(program, mode="auto/fast/off", inputs=inputs, edits=edits)
+        for edits in ((PLAIN,), (PLAIN, PEELED))
+    )
+    assert peeled.bits == before.bits
+    if keys == 256:
+        assert peeled.run.counters[Counted.VALU] < before.run.counters[Counted.VALU]

@@ -42,6 +42,47 @@ func.func @one_partial_step(%s: vector<2xf32>) -> (vector<2xf32>, vector<2xf32>)
   return %r, %r : vector<2xf32>, vector<2xf32>
 }
 
+// The program computes the number of keys, and may find that there is none.
+
+// CHECK-LABEL: func.func @computed_keys
+//  CHECK-SAME:    %[[KEYS:[a-z0-9]+]]: index
+//   CHECK-DAG:   %[[C0:.+]] = arith.constant 0 : index
+//   CHECK-DAG:   %[[C32:.+]] = arith.constant 32 : index
+//   CHECK-DAG:   %[[END:.+]] = affine.apply affine_map<()[s0] -> ((s0 ceildiv 32) * 32)>()[%[[KEYS]]]
+//       CHECK:   %[[LAST:.+]] = arith.subi %[[END]], %[[C32]]
+//       CHECK:   %[[BORDER:.+]] = arith.maxsi %[[LAST]], %
+//       CHECK:   %[[R:.+]] = scf.for %{{.+}} = %[[C0]] to %[[BORDER]] step %[[C32]]
+//   CHECK-NOT:     arith.select
+//       CHECK:   scf.for %{{.+}} = %[[BORDER]] to %[[END]] step %[[C32]] iter_args(%{{.+}} = %[[R]])
+//       CHECK:     arith.select
+//       CHECK:   scf.for
+//       CHECK:     arith.select
+//   CHECK-NOT:   scf.for
+func.func @computed_keys(%keys: index, %others: index, %s: f32) -> (f32, f32) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %k = gpu.thread_id x
+  %none = arith.constant 0xFF800000 : f32
+  %end = affine.apply affine_map<()[s0] -> ((s0 ceildiv 32) * 32)>()[%keys]
+  // expected-remark @+1 {{only the last step meets absent keys, and is no part of the loop}}
+  %r = scf.for %i = %c0 to %end step %c32 iter_args(%old = %s) -> (f32) {
+    %left = arith.subi %keys, %i : index
+    %there = arith.cmpi slt, %k, %left : index
+    %x = arith.select %there, %s, %none : f32
+    %new = arith.maximumf %x, %old : f32
+    scf.yield %new : f32
+  }
+  // Of another number of keys any number of steps may have too few.
+  %q = scf.for %i = %c0 to %end step %c32 iter_args(%old = %s) -> (f32) {
+    %left = arith.subi %others, %i : index
+    %there = arith.cmpi slt, %k, %left : index
+    %x = arith.select %there, %s, %none : f32
+    %new = arith.maximumf %x, %old : f32
+    scf.yield %new : f32
+  }
+  return %r, %q : f32, f32
+}
+
 // Two steps meet absent keys, the last of them with no key left; keys may be as far as nobody knows; the loop ends
 // where the program says; there is one step; a comparison is another one.
 
