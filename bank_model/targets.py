@@ -175,7 +175,8 @@ class Target:
     there is `mma.sync`, `async_copies` whether there is `cp.async`, `prefetches` whether IREE can
     load what the next step copies into registers (`prefetch_num_stages`), `tensor_copies` whether
     there is TMA, `descriptor_tiles` whether there is `wgmma`, to which a descriptor names a tile of
-    LDS and its swizzle, `bf16_rounding` whether there is `cvt.rn.bf16x2.f32`, `native_exp2` whether
+    LDS and its swizzle, `bf16_rounding` whether there is `cvt.rn.bf16x2.f32`,
+    `packed_minima` whether there is `min.s16x2`, `native_exp2` whether
     there is `ex2.approx.f32`, `byte_permutes` whether there is `v_perm_b32`, and
     `mixes_exponentials` whether kernels are predicted to gain where LLVM mixes products with
     exponentials (`passes/overlap/mix_exponentials.py`). `processor` has the rates by which tiles
@@ -201,6 +202,7 @@ class Target:
     tensor_copies: bool = False
     descriptor_tiles: bool = False
     bf16_rounding: bool = False
+    packed_minima: bool = False
     native_exp2: bool = False
     byte_permutes: bool = False
     mixes_exponentials: bool = False
@@ -454,7 +456,7 @@ def _nvidia(
 
     The code of a `variant` runs on no other capability. PTX ISA, target notes: `mma.sync` needs
     7.0, `ldmatrix` 7.5; `cp.async` and the conversion of two numbers to bf16 need 8.0, tensor
-    copies 9.0; `wgmma` needs `sm_90a`.
+    copies and minima of two integers at once 9.0; `wgmma` needs `sm_90a`.
     """
     measured = capability in _NVIDIA_MEASURED
     ldmatrix = LdsInstruction(
@@ -481,6 +483,7 @@ def _nvidia(
         tensor_copies=capability >= 90,
         descriptor_tiles=(capability, variant) == (90, "a"),
         bf16_rounding=capability >= 80,
+        packed_minima=capability >= 90,
         native_exp2=True,
         processor=processor,
         iree_knows=iree_knows,

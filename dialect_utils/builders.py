@@ -193,7 +193,7 @@ class Builder:
     divui, remui = _binary("arith.divui"), _binary("arith.remui")
     shli, shrui = _binary("arith.shli"), _binary("arith.shrui")
     andi, ori, xori = _binary("arith.andi"), _binary("arith.ori"), _binary("arith.xori")
-    minui = _binary("arith.minui")
+    minui, minsi = _binary("arith.minui"), _binary("arith.minsi")
     maxsi = _binary("arith.maxsi")
     addf, subf = _binary("arith.addf"), _binary("arith.subf")
     mulf, divf = _binary("arith.mulf"), _binary("arith.divf")
@@ -250,7 +250,7 @@ class Builder:
         return self._value("arith.truncf", [value], kind)
 
     def same_bits(self, value: ir.Value, kind: ir.Type) -> ir.Value:
-        """Returns the bits of a scalar as another type of the same width."""
+        """Returns the bits of a scalar, or of each element, as another type of the same width."""
         return self._value("arith.bitcast", [value], kind)
 
     def negf(self, value: ir.Value) -> ir.Value:

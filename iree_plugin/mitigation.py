@@ -250,6 +250,10 @@ def _enlarging(setting: Setting) -> dict[str, Any]:
     return {"other_tiles": setting.mode.retile != "off", **_overlapping(setting)}
 
 
+def _rounding(setting: Setting) -> dict[str, Any]:
+    return {"same_nans": not setting.is_fast}
+
+
 def _reductions(setting: Setting) -> dict[str, Any]:
     return {"reductions": setting.is_fast}
 
@@ -397,7 +401,7 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(_RESOLVED, MixExponentials, since="fast", by_mma_sync=False),
     Step(_RESOLVED, NativeExp2, since="fast"),
-    Step(_RESOLVED, NativeBf16, since="fast"),
+    Step(_RESOLVED, NativeBf16, _rounding, since="exact"),
 )
 """The steps of all modes. An earlier one stands before a later one of the same place."""
 

@@ -2,7 +2,8 @@
 """Rounds f32 to bf16 on NVIDIA GPUs by the instruction `cvt.rn.bf16x2.f32`, two at once.
 
 IREE rounds by integer arithmetic for CUDA, of some 13 instructions for two elements: a third of
-what the inner loop of a bf16 attention executes. This pass runs before that:
+what the inner loop of a bf16 attention executes at `fast`, a fifth at `exact`. This pass runs
+before that:
 
     %b = arith.truncf %x : vector<2xf32> to vector<2xbf16>
 
@@ -11,7 +12,10 @@ becomes an operation that IREE leaves to LLVM, which has the instruction for it 
     %b = llvm.fptrunc %x : vector<2xf32> to vector<2xbf16>
 
 Both round to the nearest, ties to even; infinities, zeros and subnormal numbers come out as from
-IREE's arithmetic. Only the payload of a NaN differs: the instruction gives 0x7FFF (PTX ISA, "cvt").
+IREE's arithmetic. Only the payload of a NaN differs: the instruction gives 0x7FFF (PTX ISA, "cvt"),
+and IREE's arithmetic 0x7FC0. Where outputs must keep all bits, the least of that and 0x7FC0 is
+taken, as signed integers, which every other result is below, by `min.s16x2` for two at once. GPUs
+have that instruction from sm_90 on, and others keep IREE's arithmetic then.
 """
 
 from __future__ import annotations
@@ -28,35 +32,66 @@ from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
 
 _ROUNDING = "roundingmode"
+_NAN = 0x7FC0
+"""The NaN that IREE's arithmetic gives, whatever NaN it rounds."""
 
 
 @dataclass(frozen=True)
 class NativeBf16(FunctionPass):
-    """Replaces the rounding of f32, and of vectors of f32, to bf16 by `cvt.rn`."""
+    """Replaces the rounding of f32, and of vectors of f32, to bf16 by `cvt.rn`.
+
+    Attributes:
+        same_nans: whether NaNs get the payload that IREE's arithmetic gives them.
+    """
 
     name: ClassVar[str] = "bankwise-native-bf16"
     summary: ClassVar[str] = "round f32 to bf16 by cvt.rn.bf16x2.f32 on NVIDIA GPUs"
 
+    same_nans: bool = False
+
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` rounds to bf16 on a GPU that has the instruction."""
-        return _has_instruction(function, None) and bool(_roundings(function))
+        """Returns whether `function` rounds to bf16 on a GPU that has the instructions."""
+        return self._has_instructions(function, None) and bool(_roundings(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the roundings; never fails."""
         function = function.operation
-        if not _has_instruction(function, context.test_target):
+        if not self._has_instructions(function, context.test_target):
             return
         count = 0
         for operation in _roundings(function):
-            count += _replace(operation)
+            count += self._replace(operation)
         if count:
             made = "1 number is" if count == 1 else f"{count} numbers are"
             context.sink.remark(function.location, f"{made} rounded by cvt.rn.bf16x2.f32")
 
+    def _has_instructions(self, function: ir.Operation, test_target: str | None) -> bool:
+        chip = chip_of(function, test_target)
+        if chip is None or not chip.bf16_rounding:
+            return False
+        return chip.packed_minima or not self.same_nans
 
-def _has_instruction(function: ir.Operation, test_target: str | None) -> bool:
-    chip = chip_of(function, test_target)
-    return chip is not None and chip.bf16_rounding
+    def _replace(self, operation: ir.Operation) -> int:
+        """Replaces a rounding; returns how many numbers it rounds."""
+        builder, value = Builder.before(operation), operation.operands[0]
+        before, after = value.type, operation.results[0].type
+        count = 1
+        if isinstance(before, ir.VectorType):
+            count = math.prod(before.shape)
+            value = builder.shaped(value, [count])
+        kind: ir.Type = ir.BF16Type.get(operation.context)
+        bits: ir.Type = builder.integer_type(16)
+        if isinstance(after, ir.VectorType):
+            kind, bits = (builder.vector_type([count], each) for each in (kind, bits))
+        narrow = builder.fptrunc(value, kind)
+        if self.same_nans:
+            least = builder.minsi(builder.same_bits(narrow, bits), builder.constant(bits, _NAN))
+            narrow = builder.same_bits(least, kind)
+        if isinstance(after, ir.VectorType):
+            narrow = builder.shaped(narrow, after.shape)
+        operation.results[0].replace_all_uses_with(narrow)
+        operation.erase()
+        return count
 
 
 def _roundings(function: ir.Operation) -> list[ir.Operation]:
@@ -75,22 +110,3 @@ def _element_of(kind: ir.Type, element: type[ir.Type]) -> bool:
     if isinstance(kind, ir.VectorType) and not kind.scalable:
         kind = kind.element_type
     return isinstance(kind, element)
-
-
-def _replace(operation: ir.Operation) -> int:
-    """Replaces a rounding; returns how many numbers it rounds."""
-    builder, value = Builder.before(operation), operation.operands[0]
-    before, after = value.type, operation.results[0].type
-    count = 1
-    if isinstance(before, ir.VectorType):
-        count = math.prod(before.shape)
-        value = builder.shaped(value, [count])
-    kind: ir.Type = ir.BF16Type.get(operation.context)
-    if isinstance(after, ir.VectorType):
-        kind = builder.vector_type([count], kind)
-    narrow = builder.fptrunc(value, kind)
-    if isinstance(after, ir.VectorType):
-        narrow = builder.shaped(narrow, after.shape)
-    operation.results[0].replace_all_uses_with(narrow)
-    operation.erase()
-    return count

@@ -35,9 +35,9 @@ func.func @elementwise(%a: {tensor}) -> {out} {{
 """
 
 
-def mnemonics(source: str, mode: str) -> Counter[str]:
+def mnemonics(source: str, mode: str, target: str = "sm_80") -> Counter[str]:
     """Returns the instructions of a kernel's PTX, which the module carries as text."""
-    code = compile_mlir(source, target_flags("sm_80"), mode).decode("latin-1")
+    code = compile_mlir(source, target_flags(target), mode).decode("latin-1")
     return Counter(re.findall(r"^\t(?:@!?%\w+ )?([a-z][\w.]*)", code, re.MULTILINE))
 
 
@@ -73,6 +73,10 @@ def test_attention_rounds_to_bf16_two_at_once() -> None:
     assert fast["setp.nan.f32"] == 0
     assert exact["cvt.rn.bf16x2.f32"] == 0
     assert exact["setp.nan.f32"] == 48
+    # With the instruction that gives NaNs the bits of the integer arithmetic.
+    exact = mnemonics(source, "auto/exact/off", "sm_90")
+    assert exact["cvt.rn.bf16x2.f32"] == exact["min.s16x2"] == 16 + 8
+    assert exact["setp.nan.f32"] == 0
 
 
 @pytest.mark.parametrize(("count", "instruction"), [(512, "bf16x2"), (1, "bf16"), (3, "bf16")])

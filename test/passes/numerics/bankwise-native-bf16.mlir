@@ -1,5 +1,6 @@
 // RUN: bankwise-opt %s --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-native-bf16))' --verify-diagnostics --bankwise-remarks | FileCheck %s
 // RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-native-bf16))' | FileCheck %s --check-prefix=OTHER
+// RUN: bankwise-opt %s --iree-gpu-test-target=sm_90 --pass-pipeline='builtin.module(func.func(bankwise-native-bf16{same-nans=true}))' | FileCheck %s --check-prefix=SAME
 
 // OTHER-NOT: llvm.fptrunc
 
@@ -7,6 +8,16 @@
 // CHECK-SAME:    (%[[X:.+]]: vector<2xf32>)
 // CHECK-NEXT:    %[[B:.+]] = llvm.fptrunc %[[X]] : vector<2xf32> to vector<2xbf16>
 // CHECK-NEXT:    return %[[B]]
+
+// 0x7FFF becomes IREE's NaN, which is 0x7FC0; no other result is more as a signed integer.
+
+// SAME-LABEL: func.func @pair
+// SAME:         %[[B:.+]] = llvm.fptrunc %{{.+}} : vector<2xf32> to vector<2xbf16>
+// SAME:         %[[BITS:.+]] = arith.bitcast %[[B]] : vector<2xbf16> to vector<2xi16>
+// SAME:         %[[NAN:.+]] = arith.constant dense<32704> : vector<2xi16>
+// SAME:         %[[LEAST:.+]] = arith.minsi %[[BITS]], %[[NAN]] : vector<2xi16>
+// SAME:         %[[R:.+]] = arith.bitcast %[[LEAST]] : vector<2xi16> to vector<2xbf16>
+// SAME-NEXT:    return %[[R]]
 // expected-remark @+1 {{2 numbers are rounded by cvt.rn.bf16x2.f32}}
 func.func @pair(%x: vector<2xf32>) -> vector<2xbf16> {
   %0 = arith.truncf %x : vector<2xf32> to vector<2xbf16>
@@ -15,6 +26,8 @@ func.func @pair(%x: vector<2xf32>) -> vector<2xbf16> {
 
 // CHECK-LABEL: func.func @scalar
 // CHECK:         llvm.fptrunc %{{.+}} : f32 to bf16
+// SAME-LABEL: func.func @scalar
+// SAME:         arith.minsi %{{.+}}, %{{.+}} : i16
 // expected-remark @+1 {{1 number is rounded}}
 func.func @scalar(%x: f32) -> bf16 {
   %0 = arith.truncf %x : f32 to bf16

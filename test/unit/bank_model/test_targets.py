@@ -131,6 +131,7 @@ def test_instructions_come_with_the_capabilities_that_ptx_names(arch):
     assert chip.compute_capability == capability
     assert (chip.special_instructions != ()) == (capability >= 75)
     assert chip.async_copies == chip.bf16_rounding == (capability >= 80)
+    assert chip.packed_minima == (capability >= 90)
     assert chip.descriptor_tiles == (arch == "sm_90a")
     assert chip.native_exp2 and not chip.byte_permutes
     assert (chip.transaction_bytes, chip.line_bytes) == (32, 128)
