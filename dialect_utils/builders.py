@@ -29,6 +29,8 @@ Branch = Callable[["Builder"], "Sequence[ir.Value] | None"]
 
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 """Those of `arith.cmpi`, in the order of their numbers."""
+_ORDERED_LESS = 4
+"""The number of the predicate `olt` of `arith.cmpf`."""
 
 
 def _binary(name: str) -> Callable[[Builder, ir.Value, ir.Value], ir.Value]:
@@ -224,10 +226,19 @@ class Builder:
     def cmpi(self, predicate: str, left: ir.Value, right: ir.Value) -> ir.Value:
         """Creates a comparison of two integers or indices, or of vectors of them."""
         number = self._integer(64, _PREDICATES.index(predicate))
+        return self._value("arith.cmpi", [left, right], self._truths(left), predicate=number)
+
+    def is_less(self, left: ir.Value, right: ir.Value) -> ir.Value:
+        """Returns whether a floating-point number is less than another; a NaN never is."""
+        number = self._integer(64, _ORDERED_LESS)
+        return self._value("arith.cmpf", [left, right], self._truths(left), predicate=number)
+
+    def _truths(self, compared: ir.Value) -> ir.Type:
+        """Returns the type of a comparison of a value, element by element."""
         truth: ir.Type = self.integer_type(1)
-        if isinstance(left.type, ir.VectorType):
-            truth = self.vector_type(left.type.shape, truth)
-        return self._value("arith.cmpi", [left, right], truth, predicate=number)
+        if isinstance(compared.type, ir.VectorType):
+            truth = self.vector_type(compared.type.shape, truth)
+        return truth
 
     def select(self, condition: ir.Value, value: ir.Value, other: ir.Value) -> ir.Value:
         """Creates the choice between two values."""
@@ -252,6 +263,14 @@ class Builder:
     def same_bits(self, value: ir.Value, kind: ir.Type) -> ir.Value:
         """Returns the bits of a scalar, or of each element, as another type of the same width."""
         return self._value("arith.bitcast", [value], kind)
+
+    def fptosi(self, value: ir.Value, kind: ir.Type) -> ir.Value:
+        """Rounds a floating-point number towards zero to a signed integer."""
+        return self._value("arith.fptosi", [value], kind)
+
+    def floor(self, value: ir.Value) -> ir.Value:
+        """Creates the largest integer that is not above a floating-point number."""
+        return self._value("math.floor", [value], value.type)
 
     def negf(self, value: ir.Value) -> ir.Value:
         """Creates a negation."""

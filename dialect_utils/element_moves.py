@@ -17,6 +17,7 @@ from types import MappingProxyType
 from iree.compiler import ir
 
 from .dynamic_sizes import DYNAMIC
+from .operations import defining_operation
 
 Element = tuple[ir.Value, int]
 """A vector and the row-major number of an element; a scalar has the element 0."""
@@ -38,6 +39,20 @@ def moves_of(operation: ir.Operation) -> list[Move] | None:
     """
     name = operation.name
     return _MOVES[name](operation) if name in _MOVES else None
+
+
+def origin_of(element: Element) -> Element:
+    """Returns the element that moves have made another one of."""
+    while True:
+        value, number = element
+        operation = defining_operation(value)
+        moves = None if operation is None else moves_of(operation)
+        if moves is None:
+            return element
+        before = moves[ir.OpResult(value).result_number](number)
+        if before is None:
+            return element
+        element = before
 
 
 def element_count(kind: ir.Type) -> int:

@@ -31,6 +31,7 @@ from ..passes.fragments.order_contractions import OrderContractions
 from ..passes.fragments.order_fragments import OrderFragments
 from ..passes.fragments.order_scaled_operands import OrderScaledOperands
 from ..passes.fragments.reload_operands import ReloadOperands
+from ..passes.numerics.clamp_exponentials import ClampExponentials
 from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
 from ..passes.overlap.hold_workgroups import HoldWorkgroups
@@ -250,6 +251,10 @@ def _enlarging(setting: Setting) -> dict[str, Any]:
     return {"other_tiles": setting.mode.retile != "off", **_overlapping(setting)}
 
 
+def _unless_fast(setting: Setting) -> dict[str, Any] | None:
+    return None if setting.is_fast else {}
+
+
 def _rounding(setting: Setting) -> dict[str, Any]:
     return {"same_nans": not setting.is_fast}
 
@@ -400,6 +405,7 @@ STEPS: tuple[Step, ...] = (
     # What the instructions read and how they overlap is decided on while they are known.
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(_RESOLVED, MixExponentials, since="fast", by_mma_sync=False),
+    Step(_RESOLVED, ClampExponentials, _unless_fast, since="exact"),
     Step(_RESOLVED, NativeExp2, since="fast"),
     Step(_RESOLVED, NativeBf16, _rounding, since="exact"),
 )

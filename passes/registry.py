@@ -21,6 +21,7 @@ from .fragments.order_contractions import OrderContractions
 from .fragments.order_fragments import OrderFragments
 from .fragments.order_scaled_operands import OrderScaledOperands
 from .fragments.reload_operands import ReloadOperands
+from .numerics.clamp_exponentials import ClampExponentials
 from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
 from .overlap.hold_workgroups import HoldWorkgroups
@@ -102,6 +103,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TransposeBytes,
     ReinsertSwizzleHints,
     ResolveSwizzleHints,
+    ClampExponentials,
     NativeExp2,
     NativeBf16,
     AlignLdsAccesses,

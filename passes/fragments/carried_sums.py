@@ -17,16 +17,11 @@ from collections.abc import Iterator, Sequence
 from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.element_moves import Element, element_count, is_move, moves_of
+from ...dialect_utils.element_moves import element_count, is_move, origin_of
 from ...dialect_utils.loops import Carried, body_of, carried_as
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.multiplications import ACCUMULATOR
-from ...dialect_utils.operations import (
-    defining_operation,
-    operands_with,
-    operations_in,
-    terminator,
-)
+from ...dialect_utils.operations import operands_with, operations_in, terminator
 
 
 def carried_sums(loop: ir.Operation) -> list[Carried]:
@@ -51,11 +46,11 @@ def carried_sums(loop: ir.Operation) -> list[Carried]:
             last = adder[last.results[0]]
         begun, result = first.operands[ACCUMULATOR], last.results[0]
         for number in range(element_count(begun.type)):
-            value, place = _origin((begun, number))
+            value, place = origin_of((begun, number))
             carried = carried_as(value)
             if carried is None or carried.loop != loop or carried.argument != value:
                 raise Refusal("a sum does not begin with that of the iteration before")
-            if _origin((carried.yielded, place)) != (result, number):
+            if origin_of((carried.yielded, place)) != (result, number):
                 raise Refusal("a sum changes its place from iteration to iteration")
             found[carried.number] = carried
             elements.add((carried.number, place))
@@ -90,18 +85,3 @@ def _uses_behind_moves(value: ir.Value) -> Iterator[tuple[ir.Operation, int]]:
             pending += [use for result in user.results for use in operands_with(result)]
         else:
             yield user, number
-
-
-def _origin(element: Element) -> Element:
-    """Returns the element that moves have made another one of."""
-    while True:
-        value, number = element
-        operation = defining_operation(value)
-        moves = None if operation is None else moves_of(operation)
-        if operation is None or moves is None:
-            return element
-        place = ir.OpResult(value).result_number
-        before = moves[place](number)
-        if before is None:
-            return element
-        element = before

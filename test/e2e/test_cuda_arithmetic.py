@@ -53,6 +53,17 @@ def test_attention_flushes_subnormal_numbers(dtype: str) -> None:
     assert exact[POLYNOMIAL] == 34
 
 
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_exact_attention_clamps_its_exponentials_once(target: str) -> None:
+    """Nothing else changes: IREE's clamps are ptxas's `setp` and `selp` with these numbers."""
+    source = Attention(1, 128, 64, "f16").source()
+    lowest, others = "0fC2AF999A", ("0f42B1999A", "0f42FE0000", "0fC2FE0000")
+    for mode, count in (("auto/layout/off", 68), ("auto/exact/off", 0)):
+        code = compile_mlir(source, target_flags(target), mode).decode("latin-1")
+        assert code.count(lowest) == 68
+        assert [code.count(each) for each in others] == [count] * 3
+
+
 @pytest.mark.parametrize("operation", ["math.exp2", "math.exp"])
 def test_functions_without_lds_keep_subnormal_numbers(operation: str) -> None:
     found = mnemonics(elementwise(operation, "f32"), "auto/fast")

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Computes exponentials of what is not positive on NVIDIA GPUs without clamps that do nothing.
+
+IREE computes exp2(x) for CUDA in some 21 instructions, of which four are clamps:
+
+    y = x * ln 2, between -87.8 and 88.8      n = floor(y * log2 e + 0.5), between -127 and 127
+    r = y - n * ln 2                          exp2(x) = 2^n * polynomial(r)
+
+An attention takes exponentials of s - m, where m is a maximum of s and other numbers, so that x is
+at most 0 or NaN. Then y is between -87.8 and 0 behind the first clamp, n between -127 and 0, and
+the other three leave NaNs and all numbers alone. This pass expands such an exponential to the
+operations that IREE expands it to later, but for these three: all results are the same bits.
+
+That m is such a maximum is seen where it is made: behind `arith.maximumf` and reductions of a
+lane's own elements, by which the result is at least as large as each of them, or NaN.
+
+Exponentials of other numbers stay, and those of AMD's GPUs, which IREE gives their instruction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.element_moves import Element, element_count, origin_of
+from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.operations import defining_operation, operations_in
+from ..base import FunctionPass, PassContext
+
+_EXP2, _SUBTRACTION, _MAXIMUM, _REDUCTION = (
+    *("math.exp2", "arith.subf", "arith.maximumf", "vector.reduction"),
+)
+_LN2, _LOWEST, _LOG2_E = 0x3F317218, 0xC2AF999A, 0x3FB8AA3B
+"""Numbers in f32, by their bits, as IREE has them."""
+_LN2_PARTS = (0xBF318000, 0x395E8083)
+"""The natural logarithm of 2 with the sign changed, in two parts."""
+_COEFFICIENTS = (0x39506967, 0x3AB743CE, 0x3C088908, 0x3D2AA9C1, 0x3E2AAAAA, 0x3F000000)
+_ONE, _MANTISSA_BITS = 0x3F800000, 23
+
+
+@dataclass(frozen=True)
+class ClampExponentials(FunctionPass):
+    """Expands exponentials of f32 that are known not to be positive, with one clamp of four."""
+
+    name: ClassVar[str] = "bankwise-clamp-exponentials"
+    summary: ClassVar[str] = "clamp exponentials of what is not positive once, on NVIDIA GPUs"
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` is for an NVIDIA GPU and has such exponentials."""
+        return _expands(function, None) and bool(_exponentials(function))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Expands the exponentials; never fails."""
+        function = function.operation
+        if not _expands(function, context.test_target):
+            return
+        found = _exponentials(function)
+        count = sum(element_count(each.results[0].type) for each in found)
+        for operation in found:
+            at, operand = Builder.before(operation), operation.operands[0]
+            operation.results[0].replace_all_uses_with(_exp2(at, operand))
+            operation.erase()
+        if found:
+            made = "1 exponential is" if count == 1 else f"{count} exponentials are"
+            context.sink.remark(function.location, f"{made} clamped once: no operand is positive")
+
+
+def _expands(function: ir.Operation, test_target: str | None) -> bool:
+    """Returns whether IREE expands exponentials for the GPU of a function to a polynomial."""
+    chip = chip_of(function, test_target)
+    return chip is not None and chip.native_exp2
+
+
+def _exponentials(function: ir.Operation) -> list[ir.Operation]:
+    """Returns the exponentials of f32 whose operands are known not to be positive."""
+    return [each for each in operations_in(function, _EXP2) if _is_never_positive(each)]
+
+
+def _is_never_positive(exponential: ir.Operation) -> bool:
+    kind = exponential.results[0].type
+    scalar = kind.element_type if isinstance(kind, ir.VectorType) else kind
+    difference = defining_operation(exponential.operands[0])
+    if not isinstance(scalar, ir.F32Type) or difference is None or difference.name != _SUBTRACTION:
+        return False
+    if isinstance(kind, ir.VectorType) and kind.scalable:
+        return False
+    less, greater = difference.operands
+    return all(
+        origin_of((less, number)) in _reached((greater, number))
+        for number in range(element_count(kind))
+    )
+
+
+def _reached(element: Element) -> set[Element]:
+    """Returns elements that an element is at least as large as, unless it is NaN."""
+    found: set[Element] = set()
+    pending = [element]
+    while pending:
+        each = origin_of(pending.pop())
+        if each in found:
+            continue
+        found.add(each)
+        value, number = each
+        operation = defining_operation(value)
+        if operation is None:
+            continue
+        if operation.name == _MAXIMUM:
+            pending += [(operand, number) for operand in operation.operands]
+        elif operation.name == _REDUCTION and "maximumf" in str(operation.attributes["kind"]):
+            vector, *start = operation.operands
+            pending += [(vector, place) for place in range(element_count(vector.type))]
+            pending += [(each, 0) for each in start]
+    return found
+
+
+def _exp2(at: Builder, x: ir.Value) -> ir.Value:
+    """Returns 2^x for x that is not positive, or NaN."""
+    kind = x.type
+    scalar: ir.Type = at.integer_type(32)
+    bits: ir.Type = (
+        at.vector_type(kind.shape, scalar) if isinstance(kind, ir.VectorType) else scalar
+    )
+
+    def constant(number: int) -> ir.Value:
+        return at.constant(kind, float(np.uint32(number).view(np.float32)))
+
+    lowest = constant(_LOWEST)
+    y = at.mulf(x, constant(_LN2))
+    y = at.select(at.is_less(y, lowest), lowest, y)
+    n = at.floor(at.fma(y, constant(_LOG2_E), constant(_COEFFICIENTS[-1])))
+    r = y
+    for part in _LN2_PARTS:
+        r = at.fma(n, constant(part), r)
+    first, *others = map(constant, _COEFFICIENTS)
+    sum_ = first
+    for coefficient in others:
+        sum_ = at.fma(sum_, r, coefficient)
+    sum_ = at.addf(at.fma(sum_, at.mulf(r, r), r), constant(_ONE))
+    exponent = at.shli(at.fptosi(n, bits), at.constant(bits, _MANTISSA_BITS))
+    return at.mulf(sum_, at.same_bits(at.addi(exponent, at.constant(bits, _ONE)), kind))

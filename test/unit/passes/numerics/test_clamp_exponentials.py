@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which exponentials `bankwise-clamp-exponentials` expands, and that the clamps do nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bankwise.passes.numerics.clamp_exponentials import ClampExponentials
+
+from ...functions import Edit, edited, gpu_target, parse, run
+
+F32 = np.float32
+
+ATTENTION = f"""
+func.func @f(%s: vector<2x2xf32>, %before: vector<1xf32>, %other: f32) -> vector<2xf32>
+    attributes {{{gpu_target("sm_80")}}} {{
+  %least = arith.constant 0xFF800000 : f32
+  %one = arith.constant 1 : i32
+  %lanes = arith.constant 32 : i32
+  %a = vector.extract %s[0] : vector<2xf32> from vector<2x2xf32>
+  %b = vector.extract %s[1] : vector<2xf32> from vector<2x2xf32>
+  %ab = arith.maximumf %a, %b : vector<2xf32>
+  %own = vector.reduction <maximumf>, %ab, %least : vector<2xf32> into f32
+  %others, %valid = gpu.shuffle xor %own, %one, %lanes : f32
+  %all = arith.maximumf %own, %others : f32
+  %v = vector.broadcast %all : f32 to vector<1xf32>
+  %m = arith.maximumf %v, %before : vector<1xf32>
+  %e = vector.extract %m[0] : f32 from vector<1xf32>
+  %max = vector.broadcast %e : f32 to vector<2xf32>
+  %x = arith.subf %a, %max : vector<2xf32>
+  %r = math.exp2 %x : vector<2xf32>
+  return %r : vector<2xf32>
+}}
+"""
+
+
+def test_an_exponential_of_what_a_maximum_exceeds_is_expanded() -> None:
+    parsed = parse(ATTENTION)
+    assert ClampExponentials().has_work(parsed.function)
+    assert run(parsed, ClampExponentials()).messages == [
+        "2 exponentials are clamped once: no operand is positive"
+    ]
+    assert not parsed.operations("math.exp2")
+    assert len(parsed.operations("arith.cmpf", "arith.select")) == 2
+    assert len(parsed.operations("math.fma")) == 1 + 2 + 5 + 1
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("subf %a, %max", "subf %max, %a"),
+        ("subf %a, %max", "addf %a, %max"),
+        ("= arith.maximumf %a, %b", "= arith.minimumf %a, %b"),
+        ("= arith.maximumf %a, %b", "= arith.maxnumf %a, %b"),
+        ("reduction <maximumf>", "reduction <minimumf>"),
+        ("broadcast %e : f32 to", "broadcast %other : f32 to"),
+        ("broadcast %e : f32 to", "broadcast %others : f32 to"),
+        ("sm_80", "gfx942"),
+    ],
+)
+def test_other_exponentials_stay(edit: Edit) -> None:
+    parsed = parse(edited(ATTENTION, edit))
+    assert not ClampExponentials().has_work(parsed.function)
+    assert not run(parsed, ClampExponentials()).said
+    assert parsed.operations("math.exp2")
+
+
+def test_each_element_is_compared_with_its_own_maximum() -> None:
+    whole = ("%max = vector.broadcast %e : f32 to vector<2xf32>", "")
+    own = ("subf %a, %max", "subf %a, %ab")
+    assert ClampExponentials().has_work(parse(edited(ATTENTION, whole, own)).function)
+    turned = (
+        whole[0],
+        "%each:2 = vector.to_elements %ab : vector<2xf32>\n"
+        "%max = vector.from_elements %each#1, %each#0 : vector<2xf32>",
+    )
+    assert not ClampExponentials().has_work(parse(edited(ATTENTION, turned)).function)
+
+
+def test_the_clamps_that_are_left_out_change_nothing() -> None:
+    """Both functions are monotonic, so that their ends bound them."""
+    lowest, log2_e = (np.uint32(each).view(F32) for each in (0xC2AF999A, 0x3FB8AA3B))
+    for y in (lowest, F32(0)):
+        # The product is exact in f64, and rounding is monotonic.
+        n = np.floor(F32(np.float64(y) * np.float64(log2_e) + 0.5))
+        assert -127 <= n <= 0
