@@ -264,14 +264,6 @@ class Builder:
         """Returns the bits of a scalar, or of each element, as another type of the same width."""
         return self._value("arith.bitcast", [value], kind)
 
-    def fptosi(self, value: ir.Value, kind: ir.Type) -> ir.Value:
-        """Rounds a floating-point number towards zero to a signed integer."""
-        return self._value("arith.fptosi", [value], kind)
-
-    def floor(self, value: ir.Value) -> ir.Value:
-        """Creates the largest integer that is not above a floating-point number."""
-        return self._value("math.floor", [value], value.type)
-
     def negf(self, value: ir.Value) -> ir.Value:
         """Creates a negation."""
         return self._value("arith.negf", [value], value.type)

@@ -31,9 +31,9 @@ from ..passes.fragments.order_contractions import OrderContractions
 from ..passes.fragments.order_fragments import OrderFragments
 from ..passes.fragments.order_scaled_operands import OrderScaledOperands
 from ..passes.fragments.reload_operands import ReloadOperands
-from ..passes.numerics.clamp_exponentials import ClampExponentials
 from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
+from ..passes.numerics.shorten_exponentials import ShortenExponentials
 from ..passes.overlap.hold_workgroups import HoldWorkgroups
 from ..passes.overlap.load_ahead import LoadAhead
 from ..passes.overlap.load_operands_ahead import LoadOperandsAhead
@@ -405,7 +405,7 @@ STEPS: tuple[Step, ...] = (
     # What the instructions read and how they overlap is decided on while they are known.
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(_RESOLVED, MixExponentials, since="fast", by_mma_sync=False),
-    Step(_RESOLVED, ClampExponentials, _unless_fast, since="exact"),
+    Step(_RESOLVED, ShortenExponentials, _unless_fast, since="exact"),
     Step(_RESOLVED, NativeExp2, since="fast"),
     Step(_RESOLVED, NativeBf16, _rounding, since="exact"),
 )

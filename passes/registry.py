@@ -21,9 +21,9 @@ from .fragments.order_contractions import OrderContractions
 from .fragments.order_fragments import OrderFragments
 from .fragments.order_scaled_operands import OrderScaledOperands
 from .fragments.reload_operands import ReloadOperands
-from .numerics.clamp_exponentials import ClampExponentials
 from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
+from .numerics.shorten_exponentials import ShortenExponentials
 from .overlap.hold_workgroups import HoldWorkgroups
 from .overlap.load_ahead import LoadAhead
 from .overlap.load_operands_ahead import LoadOperandsAhead
@@ -103,7 +103,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TransposeBytes,
     ReinsertSwizzleHints,
     ResolveSwizzleHints,
-    ClampExponentials,
+    ShortenExponentials,
     NativeExp2,
     NativeBf16,
     AlignLdsAccesses,

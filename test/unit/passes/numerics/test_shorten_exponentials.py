@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which exponentials `bankwise-clamp-exponentials` expands, and that the clamps do nothing."""
+"""Which exponentials `bankwise-shorten-exponentials` expands, and that the clamps do nothing."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from bankwise.passes.numerics.clamp_exponentials import ClampExponentials
+from bankwise.passes.numerics.shorten_exponentials import ShortenExponentials
 
 from ...functions import Edit, edited, gpu_target, parse, run
-
-F32 = np.float32
 
 ATTENTION = f"""
 func.func @f(%s: vector<2x2xf32>, %before: vector<1xf32>, %other: f32) -> vector<2xf32>
@@ -37,13 +35,14 @@ func.func @f(%s: vector<2x2xf32>, %before: vector<1xf32>, %other: f32) -> vector
 
 def test_an_exponential_of_what_a_maximum_exceeds_is_expanded() -> None:
     parsed = parse(ATTENTION)
-    assert ClampExponentials().has_work(parsed.function)
-    assert run(parsed, ClampExponentials()).messages == [
-        "2 exponentials are clamped once: no operand is positive"
+    assert ShortenExponentials().has_work(parsed.function)
+    assert run(parsed, ShortenExponentials()).messages == [
+        "2 exponentials are shortened: no operand is positive"
     ]
     assert not parsed.operations("math.exp2")
     assert len(parsed.operations("arith.cmpf", "arith.select")) == 2
     assert len(parsed.operations("math.fma")) == 1 + 2 + 5 + 1
+    assert len(parsed.operations("llvm.call_intrinsic")) == 2
 
 
 @pytest.mark.parametrize(
@@ -61,27 +60,35 @@ def test_an_exponential_of_what_a_maximum_exceeds_is_expanded() -> None:
 )
 def test_other_exponentials_stay(edit: Edit) -> None:
     parsed = parse(edited(ATTENTION, edit))
-    assert not ClampExponentials().has_work(parsed.function)
-    assert not run(parsed, ClampExponentials()).said
+    assert not ShortenExponentials().has_work(parsed.function)
+    assert not run(parsed, ShortenExponentials()).said
     assert parsed.operations("math.exp2")
 
 
 def test_each_element_is_compared_with_its_own_maximum() -> None:
     whole = ("%max = vector.broadcast %e : f32 to vector<2xf32>", "")
     own = ("subf %a, %max", "subf %a, %ab")
-    assert ClampExponentials().has_work(parse(edited(ATTENTION, whole, own)).function)
+    assert ShortenExponentials().has_work(parse(edited(ATTENTION, whole, own)).function)
     turned = (
         whole[0],
         "%each:2 = vector.to_elements %ab : vector<2xf32>\n"
         "%max = vector.from_elements %each#1, %each#0 : vector<2xf32>",
     )
-    assert not ClampExponentials().has_work(parse(edited(ATTENTION, turned)).function)
+    assert not ShortenExponentials().has_work(parse(edited(ATTENTION, turned)).function)
 
 
-def test_the_clamps_that_are_left_out_change_nothing() -> None:
-    """Both functions are monotonic, so that their ends bound them."""
-    lowest, log2_e = (np.uint32(each).view(F32) for each in (0xC2AF999A, 0x3FB8AA3B))
-    for y in (lowest, F32(0)):
-        # The product is exact in f64, and rounding is monotonic.
-        n = np.floor(F32(np.float64(y) * np.float64(log2_e) + 0.5))
-        assert -127 <= n <= 0
+def test_what_is_left_out_changes_nothing() -> None:
+    """The functions are monotonic, so that their ends bound them."""
+    lowest, log2_e, m = (
+        np.uint32(each).view(np.float32) for each in (0xC2AF999A, 0x3FB8AA3B, 0x4B400000)
+    )
+    # The product is exact in f64, and rounding is monotonic.
+    first, last = (np.float32(np.float64(y) * np.float64(log2_e) + 0.5) for y in (lowest, 0.0))
+    assert (np.floor(first), np.floor(last)) == (-127, 0)
+    numbers = np.linspace(first, last, 10001, dtype=np.float32)
+    # Numbers of f32 as large as M are integers: the sum rounded down is that of the floor.
+    assert np.nextafter(m, np.float32(np.inf)) - m == m - np.nextafter(m, np.float32(0)) == 1
+    sums = (np.floor(np.float64(m) + numbers)).astype(np.float32)
+    assert (sums - m == np.floor(numbers)).all()
+    converted = np.floor(numbers).astype(np.int32).view(np.uint32) << 23
+    assert (sums.view(np.uint32) << 23 == converted).all()

@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Computes exponentials of what is not positive on NVIDIA GPUs without clamps that do nothing.
+"""Computes exponentials of what is not positive on NVIDIA GPUs in fewer instructions, to the bit.
 
-IREE computes exp2(x) for CUDA in some 21 instructions, of which four are clamps:
+IREE computes exp2(x) for CUDA in some 21 instructions, of which four are clamps, and two go to a
+unit with an eighth of the rate of the others: the floor, and the conversion to an integer.
 
-    y = x * ln 2, between -87.8 and 88.8      n = floor(y * log2 e + 0.5), between -127 and 127
+    y = x * ln 2, between -87.8 and 88.8      n = floor(t), t = y * log2 e + 0.5, from -127 to 127
     r = y - n * ln 2                          exp2(x) = 2^n * polynomial(r)
 
 An attention takes exponentials of s - m, where m is a maximum of s and other numbers, so that x is
-at most 0 or NaN. Then y is between -87.8 and 0 behind the first clamp, n between -127 and 0, and
-the other three leave NaNs and all numbers alone. This pass expands such an exponential to the
-operations that IREE expands it to later, but for these three: all results are the same bits.
+at most 0 or NaN. This pass expands such an exponential to the operations that IREE expands it to
+later, with two differences. All results are the same bits:
+
+* Behind the first clamp, y is between -87.8 and 0, and n between -127 and 0. The other three leave
+  NaNs and all numbers alone, and are left out.
+* The floor is made by `fma.rm.f32`, which rounds a sum down. In f32, the next number above
+  M = 1.5 * 2^23 is M + 1, so that t + M rounded down is M + floor(t), from which M is taken away
+  exactly. The lowest bits of that sum are those of the integer n, and the bits of M there are 0:
+  shifted to the exponent's place they are what the converted n is. (Of a NaN the result is NaN,
+  whatever the exponent is.)
 
 That m is such a maximum is seen where it is made: behind `arith.maximumf` and reductions of a
 lane's own elements, by which the result is at least as large as each of them, or NaN.
@@ -40,14 +48,16 @@ _LN2_PARTS = (0xBF318000, 0x395E8083)
 """The natural logarithm of 2 with the sign changed, in two parts."""
 _COEFFICIENTS = (0x39506967, 0x3AB743CE, 0x3C088908, 0x3D2AA9C1, 0x3E2AAAAA, 0x3F000000)
 _ONE, _MANTISSA_BITS = 0x3F800000, 23
+_M = 0x4B400000
+_ROUNDED_DOWN = "llvm.nvvm.fma.rm.f"
 
 
 @dataclass(frozen=True)
-class ClampExponentials(FunctionPass):
-    """Expands exponentials of f32 that are known not to be positive, with one clamp of four."""
+class ShortenExponentials(FunctionPass):
+    """Expands exponentials of f32 whose operands are known not to be positive."""
 
-    name: ClassVar[str] = "bankwise-clamp-exponentials"
-    summary: ClassVar[str] = "clamp exponentials of what is not positive once, on NVIDIA GPUs"
+    name: ClassVar[str] = "bankwise-shorten-exponentials"
+    summary: ClassVar[str] = "compute exponentials of what is not positive in fewer instructions"
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` is for an NVIDIA GPU and has such exponentials."""
@@ -66,7 +76,7 @@ class ClampExponentials(FunctionPass):
             operation.erase()
         if found:
             made = "1 exponential is" if count == 1 else f"{count} exponentials are"
-            context.sink.remark(function.location, f"{made} clamped once: no operand is positive")
+            context.sink.remark(function.location, f"{made} shortened: no operand is positive")
 
 
 def _expands(function: ir.Operation, test_target: str | None) -> bool:
@@ -131,14 +141,23 @@ def _exp2(at: Builder, x: ir.Value) -> ir.Value:
     lowest = constant(_LOWEST)
     y = at.mulf(x, constant(_LN2))
     y = at.select(at.is_less(y, lowest), lowest, y)
-    n = at.floor(at.fma(y, constant(_LOG2_E), constant(_COEFFICIENTS[-1])))
+    sum_ = _rounded_down(at, at.fma(y, constant(_LOG2_E), constant(_COEFFICIENTS[-1])))
+    n = at.subf(sum_, constant(_M))
     r = y
     for part in _LN2_PARTS:
         r = at.fma(n, constant(part), r)
     first, *others = map(constant, _COEFFICIENTS)
-    sum_ = first
+    value = first
     for coefficient in others:
-        sum_ = at.fma(sum_, r, coefficient)
-    sum_ = at.addf(at.fma(sum_, at.mulf(r, r), r), constant(_ONE))
-    exponent = at.shli(at.fptosi(n, bits), at.constant(bits, _MANTISSA_BITS))
-    return at.mulf(sum_, at.same_bits(at.addi(exponent, at.constant(bits, _ONE)), kind))
+        value = at.fma(value, r, coefficient)
+    value = at.addf(at.fma(value, at.mulf(r, r), r), constant(_ONE))
+    exponent = at.shli(at.same_bits(sum_, bits), at.constant(bits, _MANTISSA_BITS))
+    return at.mulf(value, at.same_bits(at.addi(exponent, at.constant(bits, _ONE)), kind))
+
+
+def _rounded_down(at: Builder, t: ir.Value) -> ir.Value:
+    """Returns t + M, rounded down element by element."""
+    f32 = ir.F32Type.get(at.context)
+    one, added = (at.constant(f32, float(np.uint32(each).view(np.float32))) for each in (_ONE, _M))
+    sums = [at.intrinsic(_ROUNDED_DOWN, [each, one, added], each.type) for each in at.elements(t)]
+    return at.joined(sums, t.type)
