@@ -77,7 +77,7 @@ def test_a_compile_says_it_in_one_line(tool: Tool, program: Path, tmp_path: Path
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(each, marks=() if number % 6 == 0 else pytest.mark.nightly)
+        pytest.param(each, marks=() if number % 13 == 0 else pytest.mark.nightly)
         for number, each in enumerate(SCALAR)
     ],
 )
@@ -94,7 +94,7 @@ def test_every_attention_that_was_measured_has_a_factor() -> None:
     assert len(SCALAR) >= 26
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("mitigation", "flags"),
     [
@@ -111,6 +111,7 @@ def test_there_is_nothing_to_say(mitigation: str, flags: list[str]) -> None:
         compile(F16, [*target_flags("sm_80"), *flags], mitigation)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("arch", ["sm_80", "gfx942"])
 def test_python_is_warned(arch: str) -> None:
     log = DecisionLog()

@@ -53,6 +53,7 @@ def test_an_attention_is_measured_beside_its_round_shape() -> None:
     assert row.fast.counters[Counted.CONFLICTS] == 0
 
 
+@pytest.mark.nightly
 def test_an_attention_that_stock_has_instructions_for_is_compared_with_none() -> None:
     row = ShapeRow.measure(cases(["gfx950"], "_2x1024x128_f16")[0])
     assert row.stock

@@ -27,15 +27,16 @@ SHARED = PipelineEdit.before(RestoreShapes.name, ShareCopies())
 PEELED = PipelineEdit.before(NativeExp2.name, PeelLastStep())
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     ("sizes", "dtype", "mask", "ends_inside"),
     [
         # Rows are 9 and 11 times 16 bytes long, and rows of the tile in the LDS are longer.
-        pytest.param((128, 256, 72, 72), "f16", False, False, marks=pytest.mark.nightly),
-        pytest.param((64, 300, 88, 40), "bf16", True, True, marks=pytest.mark.nightly),
+        ((128, 256, 72, 72), "f16", False, False),
+        ((64, 300, 88, 40), "bf16", True, True),
         # Keys end inside a step. A row of the tile is 12 copies long, of which the 128 lanes of two
         # warps do not make whole rows at once; the 192 of three do, and are left alone.
-        pytest.param((32, 200, 80, 80), "f16", False, True, marks=pytest.mark.nightly),
+        ((32, 200, 80, 80), "f16", False, True),
         # Rows begin at multiples of 8 and of 2 bytes; all keys are one step, and several.
         ((33, 77, 100, 20), "f16", True, False),
         ((20, 150, 75, 41), "f16", False, True),

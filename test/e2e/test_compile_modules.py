@@ -64,10 +64,12 @@ def same_as_stock(tool: Tool, directory: Path, source: str, *flags: str) -> None
     assert (directory / "c").stat().st_size > 0
 
 
+@pytest.mark.nightly
 def test_several_dispatches(tool: Tool, tmp_path: Path) -> None:
     same_as_stock(tool, tmp_path, MLP, *GFX942)
 
 
+@pytest.mark.nightly
 def test_several_functions_of_different_types(tool: Tool, tmp_path: Path) -> None:
     kernels = [
         Attention(1, 256, 64, dtype).source().replace("@attention", f"@attention_{dtype}")
@@ -102,7 +104,8 @@ def test_a_module_for_the_cpu_alone(tool: Tool, tmp_path: Path) -> None:
                   "--iree-llvmcpu-target-cpu=generic")  # fmt: skip
 
 
-@pytest.mark.parametrize("phase", ["executable-sources", "executable-configurations"])
+@pytest.mark.sampled
+@pytest.mark.parametrize("phase", ["executable-configurations", "executable-sources"])
 def test_executables_that_iree_has_formed_already(tool: Tool, tmp_path: Path, phase: str) -> None:
     (tmp_path / "in.mlir").write_text(MLP)
     formed = tool("iree-compile", "in.mlir", *GFX942, f"--compile-to={phase}", "-o=formed.mlir")

@@ -19,6 +19,7 @@ Result = subprocess.CompletedProcess[str]
 
 SOURCES = Path(program_families.__file__).parent / "sources"
 GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
+NO_CODE = "--compile-to=executable-targets"
 ATTENTION = Attention(1, 256, 64, "f16").source()
 CPU = "func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %a : tensor<4xf32>\n}\n"
 
@@ -65,7 +66,7 @@ def test_parts_of_a_split_input_do_not_overwrite_each_others_dumps(
     tool: Tool, source: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "two.mlir").write_text(f"{ATTENTION}// -----\n{ATTENTION}")
-    flags = (*GFX942, "-o=/dev/null", "--split-input-file", "--bankwise-dump-ir=ir")
+    flags = (*GFX942, NO_CODE, "-o=/dev/null", "--split-input-file", "--bankwise-dump-ir=ir")
     result = tool("bankwise-compile", "two.mlir", *flags)
     assert result.returncode == 0, result.stderr
     dumped = sorted((tmp_path / "ir").iterdir())
@@ -77,7 +78,8 @@ def test_parts_of_a_split_input_do_not_overwrite_each_others_dumps(
 
 def test_a_flag_and_its_value_may_be_two_words(tool: Tool, source: Path, tmp_path: Path) -> None:
     result = tool("bankwise-compile", source, "--iree-hal-target-device", "hip",
-                  "--iree-rocm-target", "gfx942", "-o", "a", "--bankwise-decisions=d")  # fmt: skip
+                  "--iree-rocm-target", "gfx942", "-o", "a", NO_CODE,
+                  "--bankwise-decisions=d")  # fmt: skip
     assert (result.returncode, result.stderr) == (0, "")
     assert '"action": "hint"' in (tmp_path / "d").read_text()
 
@@ -97,7 +99,7 @@ def test_input_may_come_from_stdin(tool: Tool, tmp_path: Path) -> None:
 
 
 def test_every_pass_prints_its_ir_when_asked(tool: Tool, source: Path) -> None:
-    result = tool("bankwise-compile", source, *GFX942, "-o", "/dev/null",
+    result = tool("bankwise-compile", source, *GFX942, NO_CODE, "-o", "/dev/null",
                   "--mlir-print-ir-after-all", "--mlir-disable-threading")  # fmt: skip
     assert result.returncode == 0
     for name in ("iree-codegen-gpu-vector-alloc", "bankwise-hint-vector-allocs",
@@ -106,7 +108,7 @@ def test_every_pass_prints_its_ir_when_asked(tool: Tool, source: Path) -> None:
 
 
 def test_one_pass_of_ours_prints_its_ir_when_asked(tool: Tool, source: Path) -> None:
-    result = tool("bankwise-compile", source, *GFX942, "-o", "/dev/null",
+    result = tool("bankwise-compile", source, *GFX942, NO_CODE, "-o", "/dev/null",
                   "--mlir-print-ir-after=bankwise-hint-vector-allocs")  # fmt: skip
     assert result.returncode == 0
     assert result.stderr.count("IR Dump After") == 1
@@ -124,7 +126,7 @@ def test_a_compile_may_go_on_from_a_phase(tool: Tool, source: Path, tmp_path: Pa
     configured = tool("bankwise-compile", source, *GFX942, "-o=c.mlir",
                       "--compile-to=executable-configurations")  # fmt: skip
     assert configured.returncode == 0
-    rest = tool("bankwise-compile", "c.mlir", *GFX942, "-o=rest.vmfb",
+    rest = tool("bankwise-compile", "c.mlir", *GFX942, NO_CODE, "-o=rest.mlir",
                 "--compile-from=executable-configurations",
                 "--bankwise-decisions=d.json")  # fmt: skip
     assert rest.returncode == 0, rest.stderr
@@ -156,7 +158,7 @@ def test_an_allocation_without_a_swizzle_is_a_warning_in_swizzle_mode(
 ) -> None:
     # The sums of three waves are read through a mask, behind which no swizzle looks.
     source = SOURCES / "layernorm_f32.mlir"
-    result = tool("bankwise-compile", source, *GFX942, "-o=out.vmfb",
+    result = tool("bankwise-compile", source, *GFX942, NO_CODE, "-o=out.mlir",
                   "--bankwise-mitigation=swizzle", "--bankwise-decisions=d.json")  # fmt: skip
     assert result.returncode == 0
     decisions = json.loads((tmp_path / "d.json").read_text())["decisions"]
@@ -274,7 +276,7 @@ def test_hints_survive_prefetching(tool: Tool, source: Path, tmp_path: Path) -> 
     prefetching = text.replace("{iree_codegen.denormal", f"{{{options}iree_codegen.denormal", 1)
     assert prefetching != text
     (tmp_path / "c.mlir").write_text(prefetching)
-    result = tool("bankwise-compile", "c.mlir", *GFX942, "-o=a.vmfb", "--bankwise-dump-ir=ir",
+    result = tool("bankwise-compile", "c.mlir", *GFX942, NO_CODE, "-o=a", "--bankwise-dump-ir=ir",
                   "--compile-from=executable-configurations", "--bankwise-decisions=d",
                   "--bankwise-level=layout")  # fmt: skip
     assert (result.returncode, result.stderr) == (0, "")
@@ -350,6 +352,7 @@ def test_conflicts_are_found_up_to_whatever_phase_code_is_compiled(
     assert_fails_with_one_line(result, "conflict cycles")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("arch", "dtype", "used", "unused"),
     [

@@ -25,7 +25,7 @@ def _forked_tools(server: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "tool_command", server.command)
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=9)
 @pytest.mark.parametrize(
     "case",
     [
@@ -51,7 +51,8 @@ def test_stock_mitigation_is_byte_identical_everywhere(case: identity.Case) -> N
     assert identity.Row.measure(case).faults == []
 
 
-@pytest.mark.parametrize("mitigation", ["auto/layout", "auto/exact", "auto/fast"])
+@pytest.mark.sampled(every=3)
+@pytest.mark.parametrize("mitigation", ["auto/exact", "auto/layout", "auto/fast"])
 def test_a_function_in_which_nothing_changes_is_left_to_stock(mitigation: str) -> None:
     # Stock loads both operands direct to the LDS, through hints of its own that leave no conflict.
     kernel = Matmul(2048, 2048, 2048, "f16", transposed=True)
@@ -61,6 +62,7 @@ def test_a_function_in_which_nothing_changes_is_left_to_stock(mitigation: str) -
     assert {each["action"] for each in ours.decisions} == {"keep"}
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "sm_80"])
 def test_tile_and_fuse_is_swizzled_within_the_plain_bytes(target: str) -> None:
     ours, plain = (compile_kernel(MATMUL, target, m) for m in ("auto/layout", "none"))
@@ -82,6 +84,7 @@ def test_what_stock_swizzles_itself_stays_and_the_rest_is_swizzled_beside_it() -
     assert ours.lds_bytes == stock.lds_bytes
 
 
+@pytest.mark.nightly
 def test_tile_and_fuse_is_padded_like_the_rest() -> None:
     none, pad, stock = (compile_kernel(MATMUL, "gfx942", m) for m in ("none", "pad", None))
     assert none.lds_bytes < pad.lds_bytes <= stock.lds_bytes
@@ -100,7 +103,7 @@ def check_auto(case: tuple[Attention, str]) -> None:
     assert row.lds_instructions <= row.stock_lds_instructions or row.split
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=8)
 @pytest.mark.parametrize(
     "case",
     attention_cases(compile_sweep.DTYPES, every=100)[::2],

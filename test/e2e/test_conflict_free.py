@@ -40,7 +40,7 @@ def run(source: str, arch: str, edits: list[PipelineEdit], log: DecisionLog) -> 
     return run_emulated(source, flags, "stock", inputs_of(source), edits=edits, decisions=log)
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize(
     ("name", "arch"),
     [

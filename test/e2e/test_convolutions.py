@@ -71,7 +71,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=12)
 @pytest.mark.parametrize("case", CASES, ids=lambda each: each.name)
 def test_convolutions_keep_all_bits(case: Windowed) -> None:
     random = np.random.default_rng(7)
@@ -134,6 +134,7 @@ def test_epilogues_have_the_loops_of_the_matmul() -> None:
     assert Action.RETILE in {each.action for each in log if each.pass_name == EnlargeMatmuls.name}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", [nchw(1, 9, 17, 40, 3, stride=2), nhwc(3, 7, 48, 33, 3)])
 def test_loads_of_the_next_iteration_keep_all_bits(case: Windowed) -> None:
     random = np.random.default_rng(9)
@@ -157,7 +158,7 @@ def copies(source: str) -> Counter[str]:
     return Counter(re.findall(r"(?:[ls][dt]\.global|cp\.async)[\w.]*", code))
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     "source",
     [

@@ -46,6 +46,7 @@ def mnemonics(source: str, mode: str, target: str = "sm_80") -> Counter[str]:
     return Counter(re.findall(r"^\t(?:@!?%\w+ )?([a-z][\w.]*)", code, re.MULTILINE))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 def test_attention_flushes_subnormal_numbers(dtype: str) -> None:
     source = Attention(1, 128, 64, dtype).source()

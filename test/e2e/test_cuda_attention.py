@@ -32,7 +32,7 @@ def test_other_wavefronts_than_predicted_are_noticed():
     assert not more.is_as_predicted
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("mitigation", MITIGATIONS)
 def test_the_model_still_says_what_was_counted(mitigation: str):
     kernel = Attention(2, 512, 64, "f16")

@@ -33,7 +33,7 @@ def test_i8_is_multiplied_by_instructions_whose_sums_wrap(transposed: bool) -> N
     assert found["mad.lo.s32"] == 0
 
 
-@pytest.mark.sampled("shape", "transposed")
+@pytest.mark.sampled("shape", "transposed", every=3)
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("shape", [(100, 132, 72), (100, 130, 70), (250, 201, 263)])
 def test_i8_of_ragged_sizes_is_multiplied_so_too(
@@ -47,6 +47,7 @@ def test_i8_of_ragged_sizes_is_multiplied_so_too(
     assert copied is (shape[2] % 4 == 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("transposed", [False, True])
 def test_f32_is_multiplied_from_the_lds(transposed: bool) -> None:
     found = instructions(Matmul(1024, 1024, 256, "f32", transposed=transposed))

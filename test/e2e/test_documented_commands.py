@@ -32,16 +32,19 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [page for page in PAGES if page.exists()]
 BY_NIGHT = {
+    "bank_conflicts.md",
     "ci.md",
     "claims.md",
     "counters.md",
     "faq.md",
     "for_iree.md",
     "notebook.md",
+    "report.md",
     "sweep.md",
+    "timing.md",
 }
 """Pages whose blocks compile and run for longer than what they show changes, or show what
-`test_ci.py`, `test_notebook.py` and `test_sweep.py` run too."""
+`test_ci.py`, `test_notebook.py`, `test_report_tool.py` and `test_sweep.py` run too."""
 NOT_LINKED = {".git", ".venv", "out", "build"}
 END = "<<documented command ended: {}>>"
 ENVIRONMENT = {
@@ -79,17 +82,17 @@ def forked(server: ToolServer, tmp_path_factory: pytest.TempPathFactory) -> Path
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_the_blocks_of_a_page_run(page: Path, root: Path, forked: Path) -> None:
-    # The README's run as a reader starts them.
     path = f"{forked}{os.pathsep}{ENVIRONMENT['PATH']}"
-    environment = ENVIRONMENT if page == PAGES[0] else {**ENVIRONMENT, "PATH": path}
     chosen = [block for block in blocks(page) if not block.is_nightly]
-    run_page(page, chosen, root, environment)
+    run_page(page, chosen, root, {**ENVIRONMENT, "PATH": path})
 
 
 @pytest.mark.nightly
-def test_pages_with_slow_blocks_run_whole(root: Path) -> None:
+def test_the_readme_and_pages_with_slow_blocks_run_whole_as_a_reader_starts_them(
+    root: Path,
+) -> None:
     for page in PAGES:
-        if any(block.is_nightly for block in blocks(page)):
+        if page == PAGES[0] or any(block.is_nightly for block in blocks(page)):
             run_page(page, blocks(page), root, ENVIRONMENT)
 
 

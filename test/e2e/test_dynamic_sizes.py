@@ -27,7 +27,7 @@ def batched(rows: int, keys: int, head: int, columns: int, dtype: str, mask: str
     return Attention("", dtype, sizes, mask=dims, mask_dtype=mask or dtype, dynamic="b m k2")
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("arch", "attention"),
     [
@@ -65,7 +65,7 @@ def test_there_may_be_no_rows_and_no_keys(rows: int, keys: int) -> None:
     assert np.isnan(output).all()
 
 
-@pytest.mark.sampled("rows", "dtype")
+@pytest.mark.sampled("rows", "dtype", every=4)
 @pytest.mark.parametrize("rows", [1, 70])
 @pytest.mark.parametrize(
     ("arch", "dtype", "transposed", "summed", "epilogue"),

@@ -53,10 +53,8 @@ def test_fast_is_right_to_rounding_and_uses_matrix_instructions(name: str):
     assert Action.RETILE in {each.action for each in attentions}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(each, marks=[pytest.mark.nightly] * (each != "vit_bf16")) for each in TARGETS],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", TARGETS)
 def test_exact_is_bitwise_equal_to_stock(name: str):
     exact, stock = (run(name, mode)[0] for mode in ("auto/exact", "stock"))
     assert exact.outputs[0].tobytes() == stock.outputs[0].tobytes()

@@ -38,7 +38,7 @@ DEEPSEEK = Attention(
 )
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=7)
 @pytest.mark.parametrize(
     ("arch", "attention"),
     [
@@ -63,7 +63,7 @@ SIXTEEN = grouped(16, 64, mask="m k2")
 TWO_BY_32 = {"h": 2, "m": 64, "n": 64, "k1": 64, "k2": 64}
 
 
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     ("attention", "tile"),
     [
@@ -97,7 +97,7 @@ def test_tiles_over_several_loops_keep_the_bits(attention: Attention, tile: Atte
     assert ran.run.counters[Counted.CONFLICTS] == 0
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("sizes", "operands"),
     [

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The hand-written examples: no conflicts once compiled, and the same bits."""
 
+from functools import cache
+
 import pytest
 
-from bankwise.bench.hand_written import EXAMPLES, Example, measure
+from bankwise.bench import hand_written
+from bankwise.bench.hand_written import EXAMPLES, Example
+
+measure = cache(hand_written.measure)
+"""Several tests ask for the same runs."""
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.path)

@@ -102,6 +102,7 @@ def _run(source: str, mitigation: str) -> EmulatedRun:
     return run
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "body",
     [_FRAMES_ALONE, _WHILE, _BESIDE],
@@ -171,6 +172,7 @@ def _edit(**options: bool) -> bankwise.PipelineEdit:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("program", ["mmt4d_f16", "at_f16_h80"])
 def test_the_last_resort_is_stock_byte_for_byte(program: str):
     (source,) = (p.source for p in reproducers.programs() if p.name == f"reproducer_{program}")

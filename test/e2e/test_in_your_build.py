@@ -68,6 +68,7 @@ def test_the_python_code_compiles_what_bankwise_compile_compiles(project: Path) 
     assert built == by_bankwise_compile("attention.mlir", at=project)
 
 
+@pytest.mark.nightly
 def test_the_command_of_the_readme_compiles_what_bankwise_compile_compiles(tmp_path: Path) -> None:
     runnable = [each for each in blocks(ROOT / "README.md") if each.is_session]
     commands = [command.text for each in runnable for command in each.commands()]

@@ -26,7 +26,7 @@ from .test_odd_attentions import odd, source
 EDITS = [PipelineEdit.replace(UseMatrixInstructions.name, TileByLanes(everywhere=True))]
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("arch", "sizes", "mask"),
     [
@@ -49,6 +49,7 @@ def test_lanes_compute_what_rows_one_at_a_time_do(
     run_program(program, arch, edits=EDITS).assert_tiled(TileByLanes.name, matrix=False)
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "attention",
     [
@@ -79,6 +80,7 @@ def test_f32_on_nvidia_gpus_is_overlapped_and_read_next_to_its_use() -> None:
     assert max(runs) < 40
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("sizes", [(197, 197, 64, 64), (1000, 1000, 72, 41), (8, 4096, 128, 128)])
 def test_all_sizes_leave_no_conflicts(sizes: tuple[int, int, int, int]) -> None:
     text = source(*sizes, "f32", False, 8)

@@ -25,6 +25,7 @@ def retiled(log: DecisionLog) -> list[str]:
     return [each.pass_name for each in log if each.action is Action.RETILE]
 
 
+@pytest.mark.sampled("arch")
 @pytest.mark.parametrize("rows", [1, 70])
 @pytest.mark.parametrize(
     ("arch", "right", "summed", "epilogue"),
@@ -38,6 +39,7 @@ def test_lanes_take_any_number_of_rows(
     run_again(matmul.program(), arch, edits=EDITS).assert_tiled(PASS, matrix=False)
 
 
+@pytest.mark.sampled("left")
 @pytest.mark.parametrize("summed", [1, 45])
 @pytest.mark.parametrize("left", ["m k", "k m"])
 def test_how_much_lanes_sum_may_be_dynamic(summed: int, left: str) -> None:
@@ -45,7 +47,7 @@ def test_how_much_lanes_sum_may_be_dynamic(summed: int, left: str) -> None:
     run_again(matmul.program(), edits=EDITS).assert_tiled(PASS, matrix=False)
 
 
-@pytest.mark.sampled("sizes", "transposed")
+@pytest.mark.sampled("sizes", "transposed", every=3)
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("sizes", [(1001, 777, 503), (1000, 1000, 1000), (40, 700, 50)])
 def test_sizes_that_no_tile_divides_are_tiled_on_nvidia_gpus(

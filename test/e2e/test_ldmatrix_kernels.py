@@ -38,6 +38,7 @@ func.func @matmul(%a: {tensor}, %b: {tensor}) -> {result} {{
 """
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("source", "transposing"),
     [

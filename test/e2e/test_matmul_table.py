@@ -81,6 +81,7 @@ def test_a_matmul_passes(row: Row):
     assert len(csv_table([row]).splitlines()) == 2
 
 
+@pytest.mark.nightly
 def test_a_strided_convolution_passes():
     row = Row.measure((Convolution(1, 17, 17, 32, 64, 3, "i8", stride=2), "gfx950"))
     assert row.faults == []

@@ -34,7 +34,7 @@ def source(
     return odd(rows, keys, head, columns, dtype, mask, batch).program().source
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=8)
 @pytest.mark.parametrize(
     ("arch", "sizes", "dtype", "mask"),
     [
@@ -65,7 +65,7 @@ def test_odd_sizes_use_matrix_instructions(
     run_program(odd(*sizes, dtype, mask).program(), arch).assert_tiled(PASS)
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("arch", "sizes", "dtype"),
     [

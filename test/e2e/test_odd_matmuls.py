@@ -83,12 +83,13 @@ def test_sizes_of_whole_tiles_keep_all_bits(kernel: Matmul) -> None:
     assert ours.counters[Counted.CONFLICTS] == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("kernel", "copies"),
     [
         (Matmul(250, 200, 264, "f16"), "cp.async.cg.shared.global"),
-        (Matmul(250, 202, 262, "f16"), "cp.async.ca.shared.global"),
         (Matmul(250, 201, 263, "f16"), ""),
+        (Matmul(250, 202, 262, "f16"), "cp.async.ca.shared.global"),
     ],
     ids=lambda each: each.name if isinstance(each, Matmul) else "",
 )
@@ -121,6 +122,7 @@ def test_epilogues_that_read_other_tensors_keep_all_bits(
     assert ours.counters[Counted.MFMA] > 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", [(1024, 768, 512), (1002, 778, 506)])
 def test_residuals_are_read_by_vectors(shape: tuple[int, int, int]) -> None:
     code = compile(with_epilogue(*shape, "mn"), target_flags("sm_80"), "auto/exact")

@@ -28,7 +28,7 @@ def loop_of(code: str) -> list[str]:
     return [each[1] for each in found if each]
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     "kernel",
     [

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +20,14 @@ from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 
 FAST = (
-    ("matmul_narrow_f16_512x4x256", "gfx942"),
+    ("conv_1d_f16", "gfx942"),
     ("attention_f16_1x128x64", "gfx942"),
     ("attention_f16_value_transposed", "gfx950"),
     ("matmul_vector_times_matrix_f16_1x512x512", "gfx942"),
     ("matmul_plain_f64_64x64x64", "gfx950"),
     ("matmul_ragged_f32_67x45x33", "gfx942"),
     ("matmul_batched_f16_4x64x64x64", "gfx950"),
-    ("conv_1d_f16", "gfx942"),
+    ("matmul_narrow_f16_512x4x256", "gfx942"),
     ("pooling_max_f32", "gfx950"),
     ("softmax_f32", "gfx942"),
     ("argmax_f32", "gfx950"),
@@ -54,13 +55,18 @@ def program(name: str) -> Program:
     return found
 
 
-@pytest.mark.sampled(every=4)
+@cache
+def measured(name: str, target: str) -> ProgramRow:
+    return ProgramRow.measure((program(name), target))
+
+
+@pytest.mark.sampled(every=8)
 @pytest.mark.parametrize(
     ("name", "target"),
     [*FAST, *(pytest.param(*each, marks=pytest.mark.nightly) for each in BY_NIGHT)],
 )
 def test_a_program_is_right_and_no_worse_than_stock(name: str, target: str):
-    row = ProgramRow.measure((program(name), target))
+    row = measured(name, target)
     assert row.faults == []
     assert row.equal
     assert row.stock_identical
@@ -82,6 +88,7 @@ def test_equal_cycles_take_no_more_instructions():
     assert auto[Counted.LDS] <= stock[Counted.LDS]
 
 
+@pytest.mark.nightly
 def test_rows_of_96_that_lanes_copy_by_6_elements():
     """8 waves copy 32 x 96 f16: no padding of such rows is free of conflicts, a swizzle is."""
     layout, exact = (
@@ -95,7 +102,7 @@ def test_rows_of_96_that_lanes_copy_by_6_elements():
 
 @pytest.fixture(scope="module")
 def row() -> ProgramRow:
-    return ProgramRow.measure((program("conv_1d_f16"), "gfx950"))
+    return measured(*FAST[0])
 
 
 def test_a_row_is_shown_and_kept(row: ProgramRow, tmp_path: Path):

@@ -30,7 +30,7 @@ def test_text_and_path_give_a_vmfb(tmp_path: Path) -> None:
     vmfb = bankwise.compile(path, GFX942, decisions=decisions)
     assert len(vmfb) > 1000
     assert Action.HINT in {decision.action for decision in decisions}
-    assert len(bankwise.compile(ATTENTION, GFX942, "none")) > 1000
+    assert len(bankwise.compile("func.func @f() {\n  return\n}\n", GFX942)) > 500
 
 
 def test_compiling_twice_gives_the_same_bytes() -> None:

@@ -96,12 +96,10 @@ def check_many(number: int, seeded: int, most: int) -> Tally:
     return tally
 
 
-@pytest.mark.parametrize(
-    ("number", "tiled"), [(3, 2), pytest.param(5, 3, marks=pytest.mark.nightly)]
-)
-def test_random_attentions(number: int, tiled: int) -> None:
-    tally = check_many(number, 0, FEW)
-    assert tally.counts["tiled"] >= tiled
+@pytest.mark.nightly
+def test_random_attentions() -> None:
+    tally = check_many(5, 0, FEW)
+    assert tally.counts["tiled"] >= 3
 
 
 @pytest.mark.nightly
@@ -111,7 +109,7 @@ def test_many_random_attentions(seeded: int) -> None:
     assert tally.counts["tiled"] >= 30
 
 
-@pytest.mark.sampled("what", "sizes")
+@pytest.mark.sampled("what", "sizes", every=3)
 @pytest.mark.parametrize("what", ["hidden rows", "large scores", "negative zeros"])
 @pytest.mark.parametrize("sizes", [(18, 19, 20, 20), (33, 40, 64, 24)])
 def test_extreme_numbers_give_what_stock_gives(what: str, sizes: tuple[int, int, int, int]) -> None:

@@ -38,6 +38,7 @@ def compiled(
     return code[:begin], code[begin:end], reloads
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("dtype", "level"), [("f16", "exact"), ("bf16", "fast")])
 def test_a_q_that_registers_cannot_hold_is_read_in_the_loop(dtype: str, level: str) -> None:
     # A warp has 16 rows of 128 elements of Q, which are 32 registers of a lane.

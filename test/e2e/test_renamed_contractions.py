@@ -56,7 +56,7 @@ def check_fewer_instructions(stock: EmulatedRun, ours: EmulatedRun, most: float)
     assert ours.counters[Counted.LDS_CYCLES] == ours.counters[Counted.LDS_FLOOR_CYCLES]
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=9)
 @pytest.mark.parametrize(
     ("kernel", "chip", "exact", "fast"),
     [
@@ -91,9 +91,10 @@ def test_wide_reads_that_stock_pairs_stay_as_few() -> None:
     check_fewer_instructions(stock, ours, 1)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "kernel",
-    [Matmul(128, 128, 512, "i8"), Convolution(1, 18, 18, 64, 128, 3, "i8")],
+    [Convolution(1, 18, 18, 64, 128, 3, "i8"), Matmul(128, 128, 512, "i8")],
     ids=name_of,
 )
 def test_transposed_bytes_take_fewer_instructions_than_single_ones(kernel: Product) -> None:
@@ -133,7 +134,7 @@ def test_rows_and_columns_of_one_result_are_renamed() -> None:
     check_fewer_instructions(runs[0], runs[1], 0.75)
 
 
-@pytest.mark.sampled("site", "reductions")
+@pytest.mark.sampled("site", "reductions", every=3)
 @pytest.mark.parametrize("site", [0, 1])
 @pytest.mark.parametrize("reductions", [False, True])
 def test_one_transfer_that_is_left_out_makes_the_result_wrong(

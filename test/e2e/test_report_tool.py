@@ -40,6 +40,7 @@ def test_what_the_compile_did_is_what_is_chosen(tool: Tool, attention: Path) -> 
     assert found["complete"] is True
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("mitigation", "cycles"), [("stock", 16640), ("none", 274176)])
 def test_other_mitigations_are_only_observed(
     tool: Tool, attention: Path, mitigation: str, cycles: int
@@ -52,6 +53,7 @@ def test_other_mitigations_are_only_observed(
     assert (attention.parent / "r.txt").read_text().startswith("Bank conflicts of attention.mlir")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kernel", [Attention(1, 256, 64, "f16"), Matmul(256, 256, 256, "f16")])
 def test_operands_read_by_ldmatrix_are_seen_with_their_layouts(
     tool: Tool, tmp_path: Path, kernel: Attention | Matmul

@@ -73,6 +73,7 @@ func.func @main(%a: tensor<4xbf16>) -> tensor<4xbf16> {
 """
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("device", ["emulated-gfx942", "local-task", "local-sync://"])
 def test_files_without_a_type_and_parameters_reach_every_device(
     tool: Tool, tmp_path: Path, device: str
@@ -114,6 +115,7 @@ func.func @main(%s: tensor<f32>, %a: tensor<4xf32>) -> tensor<4xf32> {
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("device", ["emulated-gfx942", "local-task"])
 def test_tensors_of_rank_0_keep_their_rank(tool: Tool, tmp_path: Path, device: str):
     (tmp_path / "m.mlir").write_text(SCALE)
@@ -169,6 +171,7 @@ def test_times_are_predicted(tool: Tool, attention: Kernel, tmp_path: Path):
     assert all(event["dur"] >= 4 for event in events if event["ph"] == "X")
 
 
+@pytest.mark.nightly
 def test_a_timeline_is_a_picture_where_its_file_ends_so(
     tool: Tool, attention: Kernel, tmp_path: Path
 ):
@@ -192,15 +195,9 @@ def test_auto_says_which_device(tool: Tool, attention: Kernel):
     ("arguments", "message"),
     [
         (["missing.mlir", "--device=emulated-gfx942"], "cannot open input 'missing.mlir'"),
-        (["a.mlir", "--device=emulated-gfx942", *QKV[:2]], "takes 3 inputs, 2 are given"),
         (
             ["a.mlir", "--device=emulated-gfx942", *QKV[:2], "--input=1x128x32xf16=1"],
             "input2 is 1x128x32xf16, the function takes 1x128x64xf16",
-        ),
-        (["a.mlir", "--device=emulated-gfx942", "--function=g"], "exports attention"),
-        (
-            ["a.mlir", "--device=emulated-gfx942", *QKV, "--output=-", "--output=-"],
-            "2 --output flags are given, the function has one result",
         ),
         (["a.vmfb", "--device=emulated-gfx942"], "'a.vmfb': No such file or directory"),
         (["a.mlir", "--device=emulated-gfx942", "--input=@nil.npy"], "cannot read 'nil.npy'"),
@@ -209,6 +206,19 @@ def test_auto_says_which_device(tool: Tool, attention: Kernel):
         (
             ["a.mlir", "--device=emulated-gfx942", "--iree-rocm-target=gfx950"],
             "--iree-rocm-target=gfx950 contradicts",
+        ),
+        *(
+            pytest.param(
+                ["a.mlir", "--device=emulated-gfx942", *more], message, marks=pytest.mark.nightly
+            )
+            for more, message in (
+                (QKV[:2], "takes 3 inputs, 2 are given"),
+                (["--function=g"], "exports attention"),
+                (
+                    [*QKV, "--output=-", "--output=-"],
+                    "2 --output flags are given, the function has one result",
+                ),
+            )
         ),
     ],
 )

@@ -21,6 +21,7 @@ def test_a_ragged_matmul(dtype: str) -> None:
     assert row.kernel in document([row], [])
 
 
+@pytest.mark.nightly
 def test_with_one_scale_for_each_row_no_order_counts() -> None:
     row = Row.measure(ScaledMatmul(128, 128, 256, "f8E5M2", uniform=True))
     assert max(row.error.values()) <= RIGHT

@@ -60,7 +60,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(("arch", "program"), CASES)
 def test_slices_of_images_are_multiplied_by_matrix_instructions(
     arch: str, program: Program

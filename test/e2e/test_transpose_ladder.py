@@ -17,7 +17,7 @@ def test_unmitigated_layouts_count_what_hardware_counted(variant: str):
     assert counted["SQ_LDS_BANK_CONFLICT"] * tiles == conflicts
 
 
-@pytest.mark.sampled("variant", "arch")
+@pytest.mark.sampled("variant", "arch", every=4)
 @pytest.mark.parametrize("variant", [v for v in VARIANTS if v != "padded"])
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 def test_hints_are_honoured_and_found_where_there_are_none(variant: str, arch: str):

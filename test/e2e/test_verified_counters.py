@@ -52,7 +52,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled("case", "mitigation")
+@pytest.mark.sampled("case", "mitigation", every=3)
 @pytest.mark.parametrize("mitigation", ["none", "auto/layout"])
 @pytest.mark.parametrize(
     ("case", "arch"),
