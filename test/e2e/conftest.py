@@ -5,22 +5,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bankwise.test.tool_server import ToolServer, tool_server
+from bankwise.test.tool_server import ToolServer
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
 BIN = Path(sys.executable).parent
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[ToolServer]:
-    with tool_server() as started:
-        yield started
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def check_against_installed_compiler(request: RecordingRequest) -> None:
     assert len(taken.lowering) > 10
 
 
-@pytest.mark.parametrize("index", [0, 1, 7, 20, 31])
+@pytest.mark.parametrize("index", [0, 20])
 def test_packaged_recordings_equal_what_the_compiler_prints(index: int) -> None:
     check_against_installed_compiler(list(packaged_requests())[index])
 

@@ -59,6 +59,7 @@ KEEP
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "keep",
     [

@@ -184,6 +184,7 @@ def ask(arguments: tuple[str, ...]) -> dict[str, Any]:
     return json.loads(printed)
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_known(name: str) -> None:
     case = CASES[name]

@@ -135,6 +135,7 @@ def test_a_signal_is_one_line_and_leaves_nothing(
     assert list((tmp_path / "work").iterdir()) == []
 
 
+@pytest.mark.nightly
 def test_a_sweep_ends_its_workers_and_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "k.json").write_text(
         '[{"kernel": "attention", "batch": 4, "seq": 2048, "head_dim": 128}]'
@@ -150,6 +151,7 @@ def test_a_sweep_ends_its_workers_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert list((tmp_path / "work").iterdir()) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("redirection", "code", "error"),
     [

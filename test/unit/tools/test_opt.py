@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import termios
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -30,6 +31,7 @@ from bankwise.iree_plugin.opt_driver import OptSettings, optimize
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.pipeline_text import NativeText, OurPass, Piece
+from bankwise.test.tool_server import ToolServer
 from bankwise.tools.opt import main
 
 FUNCTION = "func.func @f(%x: i32) {\n  %y = arith.addi %x, %x : i32\n  return\n}\n"
@@ -342,18 +344,27 @@ def test_every_registered_dialect_is_shown(capsys: pytest.CaptureFixture[str]) -
     assert known[1].split(", ") == names
 
 
-def tool(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bankwise.tools.opt", *arguments]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def test_empty_input_is_an_empty_module() -> None:
+@pytest.fixture
+def tool(server: ToolServer) -> Tool:
+    def run(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        command = [*server.command("bankwise-opt"), *arguments]
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_empty_input_is_an_empty_module(tool: Tool) -> None:
     done = tool()
     assert (done.returncode, done.stdout, done.stderr) == (0, "module {\n}\n\n", "")
 
 
 @pytest.mark.parametrize("flags", [(), ("--mlir-print-op-on-diagnostic=true",)])
-def test_no_op_is_printed_where_diagnostics_are_compared(flags: tuple[str, ...]) -> None:
+def test_no_op_is_printed_where_diagnostics_are_compared(
+    tool: Tool, flags: tuple[str, ...]
+) -> None:
     text = "module { func.func @f() { return } } // expected-error {{unsupported operation}}\n"
     native = "--pass-pipeline=any(iree-codegen-gpu-vector-alloc)"
     done = tool("--verify-diagnostics", native, *flags, text=text)
@@ -362,8 +373,8 @@ def test_no_op_is_printed_where_diagnostics_are_compared(flags: tuple[str, ...])
     assert "note: see current operation: " in done.stderr
 
 
-def test_bytecode_goes_through_pipes() -> None:
-    command = [sys.executable, "-m", "bankwise.tools.opt"]
+def test_bytecode_goes_through_pipes(server: ToolServer) -> None:
+    command = server.command("bankwise-opt")
     text = FUNCTION.encode()
     for flags in (["--emit-bytecode"], ["--emit-bytecode", "-o", "/dev/stdout"]):
         done = subprocess.run([*command, *flags], input=text, capture_output=True, check=True)
@@ -375,6 +386,7 @@ def test_bytecode_goes_through_pipes() -> None:
     assert not done.stdout.endswith(b"\n")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("flags", [(), ("-o", "-"), ("-o", "/dev/tty")])
 def test_a_terminal_gets_no_bytecode(tmp_path: Path, flags: tuple[str, ...]) -> None:
     source = tmp_path / "f.mlir"
@@ -414,19 +426,19 @@ def read_all(descriptor: int) -> bytes:
     return data
 
 
-def test_malformed_stdin_is_located() -> None:
+def test_malformed_stdin_is_located(tool: Tool) -> None:
     done = tool("--cse", text="func.func @f() {\n  foo\n}")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("<stdin>:2:3: error: custom op 'foo' is unknown")
 
 
-def test_unknown_flag_is_refused_by_name() -> None:
+def test_unknown_flag_is_refused_by_name(tool: Tool) -> None:
     done = tool("--no-such-flag-at-all")
     assert (done.returncode, done.stdout) == (1, "")
     assert "bankwise-opt: Unknown command line argument '--no-such-flag-at-all'" in done.stderr
 
 
-def test_version_and_help() -> None:
+def test_version_and_help(tool: Tool) -> None:
     version = tool("--version")
     assert version.returncode == 0
     assert version.stdout.startswith("bankwise-opt ")

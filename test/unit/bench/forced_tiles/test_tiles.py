@@ -64,6 +64,7 @@ def test_tiles_of_products_are_forced_and_keep_the_bits():
     assert all(each.equal for each in others)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("kernel", "tile"),
     [
@@ -76,6 +77,7 @@ def test_a_tile_that_does_not_divide_the_sizes_is_refused(kernel: TiledKernel, t
         compile_tiled(kernel, tile, "sm_80", MODE)
 
 
+@pytest.mark.nightly
 def test_different_tiles_are_different_code_on_nvidia():
     modules = [compile_tiled(SMALL, tile, "sm_80", MODE) for tile in SMALL.tiles]
     assert modules[0] != modules[1]
