@@ -13,6 +13,7 @@ from pathlib import Path
 from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
+from ..dialect_utils.operations import children
 from ..emulator.assembly import Kernel, parse_assembly
 from ..emulator.instruction_text import AssemblyError
 from ..iree_plugin.compile import compile_in_child, open_source, settings_of, takes_flags
@@ -143,11 +144,27 @@ def _dumping_session() -> Iterator[tuple[Session, Path]]:
 def _compile(compilation: SteppedCompile, source: Source) -> ir.Operation:
     """Returns the host program, and has the compiler dump the assembly of its executables.
 
-    For that a copy of the program is serialized.
+    For that a copy of them is serialized.
     """
     host = compilation.run(source).export()
-    compilation.resume(host.clone(), _LAST_PHASE_OF_HOST_PROGRAM, _PHASE_THAT_WRITES_ASSEMBLY)
+    copy = _executables_of(host)
+    compilation.resume(copy, _LAST_PHASE_OF_HOST_PROGRAM, _PHASE_THAT_WRITES_ASSEMBLY)
     return host
+
+
+def _executables_of(host: ir.Operation) -> ir.Operation:
+    """Returns a copy of a module with its executables alone.
+
+    The compiler would take as long for a host program that nobody needs as for the executables.
+    """
+    copy = host.clone()
+    for op in children(copy):
+        if op.name == "hal.executable":
+            # The compiler drops private ones that no host program calls.
+            op.attributes["sym_visibility"] = ir.StringAttr.get("public", op.context)
+        else:
+            op.erase()
+    return copy
 
 
 def _compile_in_child(
