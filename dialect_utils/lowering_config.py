@@ -191,37 +191,6 @@ def _tiles_workgroups(config: ir.Attribute) -> bool:
     return WORKGROUP in iree_gpu.LoweringConfigAttr(config).attributes
 
 
-def loops_of(operation: ir.Operation) -> tuple[tuple[int, ...], ...]:
-    """Returns the loops that index each operand's dimensions, by its `indexing_maps`.
-
-    Raises:
-        Refusal: a dimension is indexed by something else than one loop.
-    """
-    attributes = ir.ArrayAttr(operation.attributes["indexing_maps"])
-    affine = [ir.AffineMapAttr(each).value for each in attributes]
-    if not all(isinstance(each, ir.AffineDimExpr) for m in affine for each in m.results):
-        raise Refusal("its operands are indexed by more than loops")
-    return tuple(tuple(ir.AffineDimExpr(e).position for e in m.results) for m in affine)
-
-
-def renumber_loops(operation: ir.Operation, order: Sequence[int]) -> None:
-    """Numbers the loops of an operation by their places in `order`, in its `indexing_maps`.
-
-    Loops that are not in `order` are left out. Its configuration still means the old numbers.
-    """
-    with operation.context:
-        maps = [
-            ir.AffineMap.get(
-                len(order),
-                0,
-                [ir.AffineDimExpr.get(order.index(loop)) for loop in loops if loop in order],
-            )
-            for loops in loops_of(operation)
-        ]
-        attributes = [ir.AffineMapAttr.get(each) for each in maps]
-        operation.attributes["indexing_maps"] = ir.ArrayAttr.get(attributes)
-
-
 @dataclass(frozen=True)
 class WarpLaunch:
     """The `translation_info` of a function whose workgroups are a row of warps."""

@@ -21,6 +21,7 @@ from iree.compiler import ir
 
 from ..dialect_utils.builders import Builder
 from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.indexing_maps import GENERIC, maps_of
 from ..dialect_utils.memory.lds_ops import ALLOC, view_row
 from ..dialect_utils.operations import children, operations_in
 
@@ -37,7 +38,7 @@ def bufferizing_as_stock(function: ir.Operation) -> Iterator[None]:
     Raises:
         PassFailure: see `allocate_as_stock`.
     """
-    for generic in operations_in(function, "linalg.generic"):
+    for generic in operations_in(function, GENERIC):
         generic.attributes[_OF_THE_PROGRAM] = ir.UnitAttr.get(function.context)
     yield
     copy_as_stock(function)
@@ -50,7 +51,7 @@ def copy_as_stock(function: ir.Operation) -> None:
     Bufferization keeps the attributes of the program's own `linalg.generic`s, so that these, marked
     before it, are told apart: stock leaves a copy that the program makes as it is.
     """
-    for generic in operations_in(function, "linalg.generic"):
+    for generic in operations_in(function, GENERIC):
         if _OF_THE_PROGRAM in generic.attributes:
             del generic.attributes[_OF_THE_PROGRAM]
         elif _is_copy(generic):
@@ -64,15 +65,12 @@ def _is_copy(generic: ir.Operation) -> bool:
     operands = list(generic.operands)
     if len(operands) != 2 or not all(isinstance(o.type, ir.MemRefType) for o in operands):
         return False
-    maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(generic.attributes[_MAPS])]
+    maps = maps_of(generic)
     if any(each != ir.AffineMap.get_identity(each.n_dims, each.context) for each in maps):
         return False
     block = generic.regions[0].blocks[0]
     (*others, terminator) = children(generic)
     return not others and list(terminator.operands) == [block.arguments[0]]
-
-
-_MAPS = "indexing_maps"
 
 
 def allocate_as_stock(function: ir.Operation) -> None:

@@ -19,6 +19,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.indexing_maps import maps_of, summed_loops
 from ...dialect_utils.operations import defining_operation, segments_of
 from .lane_transfers import READ, LaneTransfer
 
@@ -80,13 +81,10 @@ class LaneContraction:
         if not all(isinstance(each.type, ir.VectorType) for each in operation.operands):
             raise Refusal("its operands are no vectors", where)
         loops: list[tuple[int, ...]] = []
-        for attribute in ir.ArrayAttr(operation.attributes["indexing_maps"]):
-            dims = ir.AffineMapAttr(attribute).value.results
+        for affine_map in maps_of(operation):
+            dims = affine_map.results
             loops.append(tuple(ir.AffineDimExpr(each).position for each in dims))
-        # As text: for an element alone the bindings import the dialect `linalg`, in 65 ms.
-        kinds = str(operation.attributes["iterator_types"]).split(",")
-        summed = frozenset(i for i, each in enumerate(kinds) if "reduction" in each)
-        return LaneContraction(operation, int(match[1]), tuple(loops), summed)
+        return LaneContraction(operation, int(match[1]), tuple(loops), summed_loops(operation))
 
     @property
     def result(self) -> ir.Value:

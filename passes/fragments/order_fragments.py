@@ -35,7 +35,8 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
-from ...dialect_utils.lowering_config import is_mma_sync, loops_of
+from ...dialect_utils.indexing_maps import loops_of
+from ...dialect_utils.lowering_config import is_mma_sync
 from ...dialect_utils.operations import (
     children,
     defining_operation,

@@ -38,6 +38,7 @@ from iree.compiler import ir
 from ...bank_model.layout_digits import digits_of
 from ...bank_model.targets import AccessKind
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.indexing_maps import maps_of
 from ...dialect_utils.loops import FOR, IF, YIELD, carried_values
 from ...dialect_utils.memory.lds_ops import is_in_bounds, is_masked
 from ...dialect_utils.memory.staged_tensors import transfer_dims
@@ -333,10 +334,7 @@ class _Walk:
         if list(segments) != [2, 1] or len(op.results) != 1:
             return f"{op_name(op)} does not contract two operands"
         self._same(op.operands[2], op.results[0])
-        maps = [
-            [str(result) for result in ir.AffineMapAttr(attribute).value.results]
-            for attribute in ir.ArrayAttr(op.attributes["indexing_maps"])
-        ]
+        maps = [[str(result) for result in each.results] for each in maps_of(op.operation)]
         values = (*list(op.operands)[:2], op.results[0])
         ways = [self._untiled(value, len(own)) for value, own in zip(values, maps, strict=True)]
         rows = self._agreed(maps, ways)
@@ -434,9 +432,8 @@ class _Walk:
             rows: for each operand and each result of its indexing map, the iterator's digits.
         """
         iterators: dict[int, list[tuple[int, Sequence[int]]]] = {}
-        for number, attribute in enumerate(ir.ArrayAttr(op.attributes["indexing_maps"])):
-            results = ir.AffineMapAttr(attribute).value.results
-            for result, row in zip(results, rows[number], strict=True):
+        for number, affine_map in enumerate(maps_of(op.operation)):
+            for result, row in zip(affine_map.results, rows[number], strict=True):
                 if not isinstance(result, ir.AffineDimExpr):
                     return f"{op_name(op)} has an operand that is not indexed by iterators alone"
                 iterators.setdefault(result.position, []).append((number, row))

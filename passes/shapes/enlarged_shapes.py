@@ -39,7 +39,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.lowering_config import loops_of
+from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
 from ...dialect_utils.memory.lds_ops import ASSUME_ALIGNMENT
 from ...dialect_utils.memory.memref_types import contiguous_type, is_contiguous
 from ...dialect_utils.operations import children, defining_operation, operations_in
@@ -49,7 +49,7 @@ WHOLE_VIEWS = frozenset({ASSUME_ALIGNMENT, "amdgpu.fat_raw_buffer_cast", "memref
 """Views of a whole buffer, with its shape."""
 SUBSPAN = "hal.interface.binding.subspan"
 LOAD, STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
-_GENERIC, _YIELD = "linalg.generic", "linalg.yield"
+_YIELD = "linalg.yield"
 _EMPTY = "tensor.empty"
 _SHAPE = "bankwise.shape"
 _ENLARGED = "bankwise.enlarged_bindings"
@@ -179,7 +179,7 @@ def check_zeros(value: ir.Value, enlarged: EnlargedShapes) -> None:
     definition = defining_operation(value)
     if value not in enlarged.shapes or (definition is not None and definition.name == LOAD):
         return
-    if definition is None or definition.name != _GENERIC:
+    if definition is None or definition.name != GENERIC:
         raise Refusal(f"{value.type} may be something else than zero beyond its end")
     longer = _changed_loops(definition, enlarged.shapes)
     zeros: set[ir.Value] = set()
@@ -338,7 +338,7 @@ class _Shapes:
         if touching.name in (LOAD, STORE, "linalg.fill") or touching.name in WHOLE_VIEWS:
             for each in (*touching.operands, *touching.results):
                 self.note(each, self.shapes[value])
-        elif touching.name == _GENERIC:
+        elif touching.name == GENERIC:
             self._spread_generic(touching)
         elif touching.name == SUBSPAN:
             _check_binding(value)
@@ -385,9 +385,8 @@ def _check_elementwise(generic: ir.Operation) -> None:
     Raises:
         Refusal: it reduces, reads memory, or need not be defined for all numbers.
     """
-    for iterator in ir.ArrayAttr(generic.attributes["iterator_types"]):
-        if "parallel" not in str(iterator):
-            raise Refusal("a reduction uses what would be enlarged", generic.location)
+    if summed_loops(generic):
+        raise Refusal("a reduction uses what would be enlarged", generic.location)
     for each in children(generic):
         is_arithmetic = each.name.startswith(("arith.", "math."))
         if each.name.startswith(_UNDEFINED_FOR_ZEROS) and each.name != "arith.divf":

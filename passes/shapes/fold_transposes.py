@@ -25,11 +25,11 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...dialect_utils.indexing_maps import GENERIC, maps_of, set_maps, summed_loops
 from ...dialect_utils.operations import defining_operation, operations_in
 from ..base import FunctionPass, PassContext
 
-_GENERIC, _TRANSPOSE = "linalg.generic", "linalg.transpose"
-_MAPS = "indexing_maps"
+_TRANSPOSE = "linalg.transpose"
 
 
 @dataclass(frozen=True)
@@ -41,24 +41,17 @@ class FoldTransposes(FunctionPass):
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the elementwise `linalg.generic` of `function`; never fails."""
-        for generic in operations_in(function.operation, _GENERIC):
-            if not _is_elementwise(generic):
+        for generic in operations_in(function.operation, GENERIC):
+            if summed_loops(generic):
                 continue
-            attributes = ir.ArrayAttr(generic.attributes[_MAPS])
-            maps = [ir.AffineMapAttr(each).value for each in attributes]
+            maps = maps_of(generic)
             # The last operands are what the results are written to.
             for number in range(len(generic.operands) - len(generic.results)):
                 transpose = defining_operation(generic.operands[number])
                 if transpose is not None and transpose.name == _TRANSPOSE:
                     maps[number] = _before(transpose, maps[number])
                     generic.operands[number] = transpose.operands[0]
-            changed = [ir.AffineMapAttr.get(each) for each in maps]
-            generic.attributes[_MAPS] = ir.ArrayAttr.get(changed, function.context)
-
-
-def _is_elementwise(generic: ir.Operation) -> bool:
-    kinds = ir.ArrayAttr(generic.attributes["iterator_types"])
-    return all("parallel" in str(each) for each in kinds)
+            set_maps(generic, maps)
 
 
 def _before(transpose: ir.Operation, reading: ir.AffineMap) -> ir.AffineMap:

@@ -27,11 +27,9 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...dialect_utils.indexing_maps import GENERIC, maps_of, set_maps
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
-
-_GENERIC = "linalg.generic"
-_MAPS = "indexing_maps"
 
 
 @dataclass(frozen=True)
@@ -48,16 +46,15 @@ class IndexUnitLoops(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites maps; never fails."""
         for generic, maps in list(_simplified(function.operation)):
-            attributes = [ir.AffineMapAttr.get(each) for each in maps]
-            generic.attributes[_MAPS] = ir.ArrayAttr.get(attributes, generic.context)
+            set_maps(generic, maps)
             text = "loops that are run once have no factor, so that its operands become vectors"
             context.sink.remark(generic.location, text)
 
 
 def _simplified(function: ir.Operation) -> Iterator[tuple[ir.Operation, list[ir.AffineMap]]]:
     """Yields the generic operations whose maps have such factors, and the maps without them."""
-    for generic in operations_in(function, _GENERIC):
-        maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(generic.attributes[_MAPS])]
+    for generic in operations_in(function, GENERIC):
+        maps = maps_of(generic)
         once = _loops_run_once(generic, maps)
         without = [
             _without_factors(operand, each, once)

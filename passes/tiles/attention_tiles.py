@@ -45,6 +45,7 @@ from ...bank_model.copy_layouts import share_evenly
 from ...bank_model.tile_cost import AttentionShape, AttentionTile, TileWork, attention_work
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.indexing_maps import loops_of, renumber_loops
 from ...dialect_utils.lowering_config import (
     CONFIG,
     MMA_KIND,
@@ -54,9 +55,7 @@ from ...dialect_utils.lowering_config import (
     LoweringConfig,
     WarpLaunch,
     integers,
-    loops_of,
     numbers_attribute,
-    renumber_loops,
     roots_in,
 )
 from ...dialect_utils.operations import children

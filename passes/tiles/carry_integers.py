@@ -37,6 +37,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.gpu_target import chip_of
 from ...dialect_utils.index.index_ops import constant_value
+from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, MAPS
 from ...dialect_utils.lowering_config import CONFIG, MMA_KIND, LoweringConfig, WarpLaunch
 from ...dialect_utils.operations import (
     defining_operation,
@@ -50,7 +51,7 @@ from .matmul_tiles import PADDING, PROMOTED, WarpTiledMatmul
 from .scalar_contractions import ScalarContraction, scalar_contraction, scalar_root
 
 _LOAD, _STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
-_BINDING, _GENERIC = "hal.interface.binding.subspan", "linalg.generic"
+_BINDING = "hal.interface.binding.subspan"
 _MMA = "mma.m16n8k32"
 _BITS = 8
 _SIZES = (128, 64, 32, 16)
@@ -154,7 +155,7 @@ def _check_use(user: ir.Operation, number: int) -> None:
     """
     if user.name == _STORE:
         _check_binding(user.operands[1])
-    elif user.name != _GENERIC or number >= len(segments_of(user)[0]):
+    elif user.name != GENERIC or number >= len(segments_of(user)[0]):
         raise Refusal(f"its result is used by {user.name}")
 
 
@@ -214,7 +215,7 @@ def _carry(function: ir.Operation, contraction: CarriedContraction) -> WarpTiled
     shape = ir.RankedTensorType(old.results[0].type).shape
     floats = ir.RankedTensorType.get(shape, result, loc=old.location)
     begin = at.fill(at.constant(result, 0.0), at.empty(floats))
-    kept = {each: old.attributes[each] for each in ("indexing_maps", "iterator_types", CONFIG)}
+    kept = {each: old.attributes[each] for each in (MAPS, ITERATORS, CONFIG)}
 
     def multiply(inside: Builder, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
         return inside.addf(total, inside.mulf(inside.extf(x, result), inside.extf(y, result)))

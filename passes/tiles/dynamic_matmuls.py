@@ -24,6 +24,7 @@ from ...bank_model.tile_cost import MatmulTile, TileWork
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_target_of
+from ...dialect_utils.indexing_maps import GENERIC, loops_of
 from ...dialect_utils.lowering_config import (
     CONFIG,
     MMA_KIND,
@@ -33,12 +34,11 @@ from ...dialect_utils.lowering_config import (
     LoweringConfig,
     WarpLaunch,
     changed_info,
-    loops_of,
     roots_in,
 )
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
 from .attention_tiles import BASIS, basis_attribute, promoting, rounded_up
-from .matmul_tiles import GENERIC, PROMOTED, WarpTiledMatmul, is_filled
+from .matmul_tiles import PROMOTED, WarpTiledMatmul, is_filled
 from .scalar_attention import LANE_BASIS
 from .scalar_contractions import multiplies_and_adds
 from .size_ranges import SIZES, asked_sizes

@@ -24,7 +24,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.lowering_config import loops_of
+from ...dialect_utils.indexing_maps import loops_of
 from ..base import FunctionPass, PassContext
 from ..shapes.enlarged_shapes import check_zeros, enlarged_shapes
 from .matmul_tiles import WarpTiledMatmul, padded_matmul

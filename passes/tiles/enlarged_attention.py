@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from ...dialect_utils.lowering_config import loops_of
+from ...dialect_utils.indexing_maps import loops_of
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes, note_keys
 from .attention_tiles import AttentionLoops, K, Q, V
 

@@ -33,7 +33,7 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.lowering_config import loops_of
+from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, MAPS, loops_of
 from ...dialect_utils.operations import (
     children,
     defining_operation,
@@ -44,10 +44,8 @@ from ...dialect_utils.operations import (
 )
 from ..base import FunctionPass, PassContext
 from ..decisions import LayoutRound
-from .matmul_tiles import GENERIC
 
 _BATCH_MATMUL, _COLLAPSE = "linalg.batch_matmul", "tensor.collapse_shape"
-_MAPS = "indexing_maps"
 _BATCHED = ((0, 1, 3), (0, 3, 2), (0, 1, 2))
 """The loops of the operands of a batch of matmuls: over the batch, rows, columns and sums."""
 _ROWS, _COLUMNS, _SUMMED = range(3)
@@ -102,8 +100,8 @@ class _Batch:
         )
         maps = [(_ROWS, _SUMMED), self.loops, (_ROWS, _COLUMNS)]
         attributes = {
-            _MAPS: at.indexing_maps(len(maps), maps),
-            "iterator_types": ir.ArrayAttr.get([parallel, parallel, reduction], batch.context),
+            MAPS: at.indexing_maps(len(maps), maps),
+            ITERATORS: ir.ArrayAttr.get([parallel, parallel, reduction], batch.context),
         }
         matmul = at.generic([rows, self.matrix], sums, attributes, _multiply)
         result = batch.results[0]
@@ -134,7 +132,7 @@ def _batches(function: ir.Operation) -> Iterator[_Batch]:
     """Yields the batches of matmuls by the same matrix."""
     for operation in operations_in(function, _BATCH_MATMUL):
         try:
-            usual = _MAPS not in operation.attributes or loops_of(operation) == _BATCHED
+            usual = MAPS not in operation.attributes or loops_of(operation) == _BATCHED
         except Refusal:
             continue
         kinds = [ir.RankedTensorType(each.type) for each in operation.operands]

@@ -30,6 +30,14 @@ from iree.compiler import ir
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.indexing_maps import (
+    GENERIC,
+    ITERATORS,
+    index_by_loops,
+    maps_of,
+    set_maps,
+    summed_loops,
+)
 from ...dialect_utils.lowering_config import (
     CONFIG,
     MMA_KIND,
@@ -57,7 +65,6 @@ from ..shapes.strided_buffers import StridedBuffer, joined_digits
 from .loop_sums import LoopSum, loop_sums
 from .matmul_tiles import (
     ADDED_LATER,
-    GENERIC,
     PADDING,
     PROMOTED,
     SUBGROUP,
@@ -65,8 +72,6 @@ from .matmul_tiles import (
 )
 
 _PADDING_CONV = "padding_conv"
-_MAPS, _ITERATORS = "indexing_maps", "iterator_types"
-_MEMOIZED = "linalg.memoized_indexing_maps"
 _FILL, _EMPTY, _INDEX = "linalg.fill", "tensor.empty", "linalg.index"
 _VIEWS = WHOLE_VIEWS | {SUBVIEW, EXPAND_SHAPE, COLLAPSE_SHAPE}
 _A, _B, _C = range(3)
@@ -458,9 +463,8 @@ class _Collapse:
             # A product of two numbers has the same bits whichever comes first.
             first, second = operation.operands[_A], operation.operands[_B]
             operation.operands[_A], operation.operands[_B] = second, first
-            maps = list(ir.ArrayAttr(operation.attributes[_MAPS]))
-            swapped = [maps[_B], maps[_A], maps[_C]]
-            operation.attributes[_MAPS] = ir.ArrayAttr.get(swapped, operation.context)
+            maps = maps_of(operation)
+            set_maps(operation, (maps[_B], maps[_A], maps[_C]))
         config = LoweringConfig.of(operation.attributes[CONFIG]).without(_PADDING_CONV)
         m, n, k = config.instruction
         batch = len(contraction.groups) - 3
@@ -474,8 +478,6 @@ class _Collapse:
         made = {name: numbers_attribute(each, operation.context) for name, each in entries.items()}
         config = config.with_entries(**made)
         operation.attributes[CONFIG] = config.attribute(operation.context)
-        if _MEMOIZED in operation.attributes:
-            del operation.attributes[_MEMOIZED]
 
 
 def _binding_of(buffer: ir.Value) -> ir.Operation:
@@ -533,7 +535,7 @@ def _check_elementwise(operation: ir.Operation) -> None:
     """
     if operation.name != GENERIC:
         raise Refusal(f"{operation.name} uses its result", operation.location)
-    if any("parallel" not in str(each) for each in ir.ArrayAttr(operation.attributes[_ITERATORS])):
+    if summed_loops(operation):
         raise Refusal("a reduction uses its result", operation.location)
     if any(each.name == _INDEX for each in children(operation)):
         raise Refusal("what is computed of its result depends on the place", operation.location)
@@ -555,17 +557,12 @@ def _names(dims: Sums, loops: Sequence[int]) -> Mapping[int, int]:
 
 def _set_loops(generic: ir.Operation, loops: int, operands: Sequence[Sequence[int]]) -> None:
     """Gives a `linalg.generic` other loops, the last of which sums in the contraction alone."""
-    context = generic.context
-    kinds = list(ir.ArrayAttr(generic.attributes[_ITERATORS]))
+    kinds = list(ir.ArrayAttr(generic.attributes[ITERATORS]))
     parallel = next(each for each in kinds if "parallel" in str(each))
     reductions = [each for each in kinds if "parallel" not in str(each)][:1]
-    with context:
-        dims = [ir.AffineExpr.get_dim(loop) for loop in range(loops)]
-        maps = [ir.AffineMap.get(loops, 0, [dims[each] for each in group]) for group in operands]
-        attributes = [ir.AffineMapAttr.get(each) for each in maps]
+    index_by_loops(generic, loops, operands)
     iterators = [*[parallel] * (loops - len(reductions)), *reductions]
-    generic.attributes[_MAPS] = ir.ArrayAttr.get(attributes, context)
-    generic.attributes[_ITERATORS] = ir.ArrayAttr.get(iterators, context)
+    generic.attributes[ITERATORS] = ir.ArrayAttr.get(iterators, generic.context)
 
 
 def _erase_unused(value: ir.Value) -> None:

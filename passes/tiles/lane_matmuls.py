@@ -31,6 +31,7 @@ from iree.compiler import ir
 from ...bank_model.copy_layouts import share_evenly
 from ...bank_model.scalar_cost import vector_elements
 from ...bank_model.tile_cost import ScalarTile, TileWork, scalar_work
+from ...dialect_utils.indexing_maps import GENERIC, loops_of
 from ...dialect_utils.lowering_config import (
     CONFIG,
     REDUCTION,
@@ -38,13 +39,11 @@ from ...dialect_utils.lowering_config import (
     WORKGROUP,
     LoweringConfig,
     changed_info,
-    loops_of,
     numbers_attribute,
     roots_in,
 )
 from .attention_tiles import BASIS, basis_attribute, promoting, rounded_up
 from .dynamic_matmuls import is_tiled_by_lanes
-from .matmul_tiles import GENERIC
 from .scalar_attention import LANE_BASIS, THREAD
 from .scalar_matmul_tiles import MOST_MULTIPLY_ADDS, MOST_THREADS
 from .tiled_operation import Circumstances, TiledOperation

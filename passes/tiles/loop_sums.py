@@ -13,6 +13,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_ops import map_results
+from ...dialect_utils.indexing_maps import maps_of
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,7 @@ def loop_sums(operation: ir.Operation) -> tuple[tuple[LoopSum, ...], ...]:
         Refusal: a dimension is indexed by something else than a sum of loops.
     """
     found: list[tuple[LoopSum, ...]] = []
-    for attribute in ir.ArrayAttr(operation.attributes["indexing_maps"]):
-        affine_map = ir.AffineMapAttr(attribute).value
+    for affine_map in maps_of(operation):
         if affine_map.n_symbols:
             raise Refusal("its operands are indexed by more than sums of loops")
         loops = [LoopSum({loop: 1}) for loop in range(affine_map.n_dims)]

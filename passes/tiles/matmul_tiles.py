@@ -28,6 +28,7 @@ from iree.compiler import ir
 
 from ...bank_model.tile_cost import MatmulTile, TileWork, matmul_work
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.indexing_maps import GENERIC, loops_of
 from ...dialect_utils.lowering_config import (
     CONFIG,
     REDUCTION,
@@ -35,7 +36,6 @@ from ...dialect_utils.lowering_config import (
     WORKGROUP,
     LoweringConfig,
     WarpLaunch,
-    loops_of,
     roots_in,
 )
 from ...dialect_utils.operations import defining_operation, operations_in, parents_of
@@ -43,7 +43,6 @@ from ..shapes.enlarged_shapes import LOAD, SUBSPAN, WHOLE_VIEWS, has_enlarged_bi
 from ..shapes.strided_buffers import StridedBuffer
 from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, single_loops
 
-GENERIC = "linalg.generic"
 SUBGROUP = "subgroup"
 PROMOTED = "promote_operands"
 """The entry that says which operands are staged in the LDS."""

@@ -28,7 +28,14 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
-from ...dialect_utils.lowering_config import CONFIG, loops_of, renumber_loops
+from ...dialect_utils.indexing_maps import (
+    GENERIC,
+    ITERATORS,
+    loops_of,
+    renumber_loops,
+    summed_loops,
+)
+from ...dialect_utils.lowering_config import CONFIG
 from ...dialect_utils.memory.lds_ops import EXPAND_SHAPE
 from ...dialect_utils.memory.memref_types import type_of
 from ...dialect_utils.operations import (
@@ -41,11 +48,8 @@ from ...dialect_utils.operations import (
 from ..base import FunctionPass, PassContext
 from ..shapes.enlarged_shapes import LOAD, STORE
 from .dynamic_matmuls import dynamic_matmul, matrix_instruction, scalar_matmul_root
-from .matmul_tiles import GENERIC
 
 _FILL, _EMPTY = "linalg.fill", "tensor.empty"
-_ITERATORS = "iterator_types"
-_MEMOIZED = "linalg.memoized_indexing_maps"
 
 
 @dataclass(frozen=True)
@@ -176,8 +180,7 @@ class _Merger:
         values = [*generic.operands, *generic.results]
         dims = [*maps, *maps[len(maps) - len(generic.results) :]]
         outer, inner = dims[values.index(value)][first : first + 2]
-        iterators = ir.ArrayAttr(generic.attributes[_ITERATORS])
-        if iterators[outer] != iterators[inner]:
+        if len(summed_loops(generic) & {outer, inner}) == 1:
             raise Refusal("one of the parts is summed", generic.location)
         self.loops[generic] = outer, inner
         for each, loops in zip(values, dims, strict=True):
@@ -243,10 +246,8 @@ def _merged(kind: ir.RankedTensorType, first: int) -> ir.RankedTensorType:
 
 def _merge_loops(generic: ir.Operation, inner: int) -> None:
     """Takes the inner one of two merged loops out of a `linalg.generic`."""
-    iterators = list(ir.ArrayAttr(generic.attributes[_ITERATORS]))
+    iterators = list(ir.ArrayAttr(generic.attributes[ITERATORS]))
     left = [loop for loop in range(len(iterators)) if loop != inner]
     renumber_loops(generic, left)
     kept = [iterators[loop] for loop in left]
-    generic.attributes[_ITERATORS] = ir.ArrayAttr.get(kept, generic.context)
-    if _MEMOIZED in generic.attributes:
-        del generic.attributes[_MEMOIZED]
+    generic.attributes[ITERATORS] = ir.ArrayAttr.get(kept, generic.context)

@@ -21,7 +21,8 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
-from ...dialect_utils.lowering_config import integers, loops_of
+from ...dialect_utils.indexing_maps import GENERIC, MAPS, loops_of
+from ...dialect_utils.lowering_config import integers
 from ...dialect_utils.operations import (
     attributes_of,
     children,
@@ -33,9 +34,9 @@ from .attention_tiles import AttentionLoops, K, Q, V
 from .tiled_operation import Maps, loop_extents
 
 ATTENTION = "iree_linalg_ext.attention"
-_MAPS, _INDEX = "indexing_maps", "iree_linalg_ext.index"
+_INDEX = "iree_linalg_ext.index"
 _EQUAL_ROWS = 2
-_COLLAPSE, _GENERIC = "tensor.collapse_shape", "linalg.generic"
+_COLLAPSE = "tensor.collapse_shape"
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class ProgramAttention:
             raise Refusal("its operands are not those of an attention of tensors")
         if operations_in(operation, _INDEX):
             raise Refusal("its scores depend on the numbers of rows and keys")
-        if {*attributes_of(operation)} != {_MAPS}:
+        if {*attributes_of(operation)} != {MAPS}:
             raise Refusal("it has a configuration")
         inputs, output = (
             [
@@ -274,7 +275,7 @@ def _tensors(operation: ir.Operation) -> Iterator[ir.Value]:
 
 def _is_copy(operation: ir.Operation) -> bool:
     """Returns whether an operation only repeats the elements of a tensor, or transposes them."""
-    if operation.name != _GENERIC or len(operation.operands) != 2:
+    if operation.name != GENERIC or len(operation.operands) != 2:
         return False
     inside = children(operation)
     block = operation.regions[0].blocks[0]

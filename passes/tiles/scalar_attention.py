@@ -24,13 +24,8 @@ from ...bank_model.targets import Processor
 from ...bank_model.tile_cost import AttentionShape
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.lowering_config import (
-    CONFIG,
-    WORKGROUP,
-    LoweringConfig,
-    WarpLaunch,
-    loops_of,
-)
+from ...dialect_utils.indexing_maps import loops_of
+from ...dialect_utils.lowering_config import CONFIG, WORKGROUP, LoweringConfig, WarpLaunch
 from .attention_tiles import (
     OUTPUTS,
     SCORES,

@@ -16,21 +16,14 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.lowering_config import (
-    CONFIG,
-    REDUCTION,
-    WORKGROUP,
-    LoweringConfig,
-    loops_of,
-    roots_in,
-)
+from ...dialect_utils.indexing_maps import GENERIC, loops_of
+from ...dialect_utils.lowering_config import CONFIG, REDUCTION, WORKGROUP, LoweringConfig, roots_in
 from ...dialect_utils.operations import defining_operation, operations_of
 from .matmul_tiles import matmul_loops
 from .tiled_operation import loop_extents
 
 THREAD = "thread"
 """The entry that says how much of the result a thread computes."""
-_GENERIC = "linalg.generic"
 _OPERANDS = 3
 
 
@@ -60,7 +53,7 @@ def scalar_root(function: ir.Operation, element: ir.Type) -> ir.Operation | None
         element: the type of the elements of its operands.
     """
     roots = roots_in(function)
-    if len(roots) != 1 or roots[0].name != _GENERIC or len(roots[0].operands) != _OPERANDS:
+    if len(roots) != 1 or roots[0].name != GENERIC or len(roots[0].operands) != _OPERANDS:
         return None
     (root,) = roots
     a, b, _ = root.operands

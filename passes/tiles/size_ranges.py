@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from ...dialect_utils.dynamic_sizes import DYNAMIC
-from ...dialect_utils.lowering_config import loops_of
+from ...dialect_utils.indexing_maps import loops_of
 from ...dialect_utils.operations import defining_operation
 from ..shapes.enlarged_shapes import LOAD, binding_of
 

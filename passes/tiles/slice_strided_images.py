@@ -32,13 +32,12 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.indexing_maps import GENERIC, index_by_loops, maps_of, summed_loops
 from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
 from ..decisions import LayoutRound
 from .loop_sums import LoopSum, loop_sums
-from .matmul_tiles import GENERIC
 
-_MAPS, _ITERATORS, _MEMOIZED = "indexing_maps", "iterator_types", "linalg.memoized_indexing_maps"
 _OPERANDS = 3
 
 Loops = tuple[tuple[LoopSum, ...], ...]
@@ -67,7 +66,8 @@ class SliceStridedImages(FunctionPass):
             for number, each in enumerate(slices):
                 if each is not None:
                     generic.operands[number] = each.take(generic, number)
-            _index_by_loops(generic, loops)
+            of_operands = [[loop for each in dims for loop in each.factors] for dims in loops]
+            index_by_loops(generic, maps_of(generic)[0].n_dims, of_operands)
             context.sink.remark(generic.location, "computed as a contraction of a strided slice")
 
 
@@ -90,10 +90,9 @@ class _Slice:
 def _strided_contractions(function: ir.Operation) -> Iterator[tuple[ir.Operation, Loops]]:
     """Yields the contractions with an input that multiples of loops index, and their loops."""
     for generic in operations_in(function, GENERIC):
-        iterators = ir.ArrayAttr(generic.attributes[_ITERATORS])
         if len(generic.operands) != _OPERANDS or len(generic.results) != 1:
             continue
-        if all("parallel" in str(each) for each in iterators):
+        if not summed_loops(generic):
             continue
         try:
             loops = loop_sums(generic)
@@ -148,12 +147,3 @@ def _slice(dims: Sequence[LoopSum], extents: dict[int, int]) -> _Slice:
         raise Refusal("its sizes are not all known")
     offsets = tuple(each.constant for each in dims)
     return _Slice(offsets, tuple(sizes), tuple(factor for _, factor in factors))
-
-
-def _index_by_loops(generic: ir.Operation, loops: Loops) -> None:
-    """Lets loops without factors index the operands of a contraction."""
-    count = len(ir.ArrayAttr(generic.attributes[_ITERATORS]))
-    maps = [[loop for each in dims for loop in each.factors] for dims in loops]
-    generic.attributes[_MAPS] = Builder.before(generic).indexing_maps(count, maps)
-    if _MEMOIZED in generic.attributes:
-        del generic.attributes[_MEMOIZED]

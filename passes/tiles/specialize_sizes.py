@@ -29,6 +29,7 @@ from ...bank_model.kernel_ranges import range_ends
 from ...bank_model.targets import Processor
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.indexing_maps import MAPS
 from ...dialect_utils.lowering_config import WarpLaunch
 from ...dialect_utils.operations import operations_in
 from ..base import PassContext
@@ -129,7 +130,7 @@ def _dynamic_matmuls(function: ir.Operation) -> Iterator[ir.Operation]:
         if (
             operation.name.startswith("linalg.")
             and len(operation.operands) == _OPERANDS
-            and "indexing_maps" in operation.attributes
+            and MAPS in operation.attributes
             and RANGES not in operation.attributes
             and DYNAMIC in ir.ShapedType(operation.operands[-1].type).shape
             and multiplies(operation)

@@ -7,7 +7,7 @@ import pytest
 from iree.compiler import ir
 
 from bankwise.dialect_utils.diagnostics import Refusal
-from bankwise.dialect_utils.lowering_config import loops_of
+from bankwise.dialect_utils.indexing_maps import loops_of
 from bankwise.dialect_utils.operations import operations_in
 from bankwise.passes.shapes.enlarged_shapes import (
     EnlargedShapes,
