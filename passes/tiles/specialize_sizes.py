@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import ClassVar
 
@@ -78,14 +79,11 @@ class SpecializeSizes(TilingPass):
         if circumstances is None:
             return
         for operation in _dynamic_matmuls(function):
-            try:
-                loop, bounds = self._bounds(function, operation, circumstances, context)
-                if objection := context.users_configuration():
-                    raise Refusal(objection)
-            except Refusal as refusal:
-                reason = f"one kernel computes all sizes: {refusal.reason}"
-                context.sink.remark(operation.location, reason)
+            plan = partial(self._bounds, function, operation, circumstances, context)
+            found = context.planned(operation.location, "one kernel computes all sizes", plan)
+            if found is None:
                 continue
+            loop, bounds = found
             note_ranges(operation, loop, bounds)
             listed = " and ".join(str(each) for each in bounds)
             reason = f"sizes up to {listed} have kernels of their own"
