@@ -28,7 +28,9 @@ Copies of later iterations that stand before the segment are issued behind the f
 before it is waited for: what loads A would stand behind them in the queue of the LDS otherwise.
 
 What threads write to the LDS becomes visible to the matrix units by `fence.proxy.async`, which goes
-before each barrier (PTX ISA, "Async proxy").
+before each barrier (PTX ISA, "Async proxy") but those behind which another one comes before the
+units read: f16 4096^3, B by columns, takes 266 us on an H200 without the fence at the barrier that
+lets copies begin, and 273 us with it.
 
 Runs on resolved accesses, behind everything that changes where tiles lie and when they are copied,
 for GPUs with `descriptor_tiles` (sm_90a).
@@ -63,6 +65,7 @@ from .wgmma_groups import GroupPlanner, WgmmaGroup, may_form_groups
 
 _COPYING = frozenset({COPY, COPIES_END})
 _ISSUING = _COPYING | {IF, YIELD}
+_ASSEMBLY = "llvm.inline_asm"
 _PROXY_FENCE = "fence.proxy.async.shared::cta;"
 
 
@@ -110,7 +113,7 @@ class FormWgmma(FunctionPass):
             for segment in list(planner.segments()):
                 forming.form(segment)
             if forming.formed:
-                for barrier in operations_in(function, BARRIER):
+                for barrier in filter(_is_last_before_reads, operations_in(function, BARRIER)):
                     Builder.before(barrier).assembly(_PROXY_FENCE)
             self._report(function, forming, context)
 
@@ -175,6 +178,17 @@ class _Forming:
     def _count(self, groups: Iterable[WgmmaGroup]) -> None:
         for group in groups:
             self.formed.update({run.allocation for run in group.runs})
+
+
+def _is_last_before_reads(barrier: ir.Operation) -> bool:
+    """Returns whether `wgmma` may read behind a barrier, before threads meet at the next one."""
+    block = operations_of(barrier.block)
+    for each in block[block.index(barrier) + 1 :]:
+        if each.name == BARRIER:
+            return False
+        if operations_in(each, BARRIER, _ASSEMBLY):
+            return True
+    return True
 
 
 def _copies_before(first: ir.Operation) -> list[ir.Operation]:

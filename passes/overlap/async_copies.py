@@ -22,7 +22,17 @@ no byte and fill with zeros a slot that no iteration reads any more. Without the
 is one block, in which the compiler spreads the copies among the contractions.
 
 Where the matrix units may still read slot t - 1 in iteration t (`fragments/groups_under_way.py`),
-copies are issued one iteration less ahead: those of t + N - 2 go into the slot of t - 2.
+copies are issued one iteration less ahead: those of t + N - 2 go into the slot of t - 2. All lanes
+have waited for the units to be done with that one when iteration t begins. So copies need not wait
+until the tiles of t have come. With a barrier more they are issued first, while the units have the
+products of t - 1 to do:
+
+    for t = 0, 1, ...:
+      barrier                                           all have waited for what reads slot t - 2
+      issue the copies of iteration t + N - 2 into slot (t - 2) mod N
+      wait until only N - 2 groups are on their way     the tiles of iteration t have come
+      barrier
+      compute with slot t mod N
 
 `cp.async` moves 4, 8 or 16 bytes per lane from global memory to the LDS, past the registers (PTX
 ISA, "cp.async"); both addresses are multiples of the size. It needs sm_80.
@@ -109,6 +119,7 @@ class AsyncCopies:
         one_block: whether the loop has no branch around copies. It must not be repeated, since the
             zeros of the last iterations are on their way then.
         may_be_read: how many slots an iteration may read, or those before it still: 1 or 2.
+        before_wait: whether an iteration issues copies before it waits for its own.
     """
 
     loop: StagingLoop
@@ -116,6 +127,7 @@ class AsyncCopies:
     early: bool = True
     one_block: bool = False
     may_be_read: int = 1
+    before_wait: bool = False
 
     @property
     def _ahead(self) -> int:
@@ -139,8 +151,26 @@ class AsyncCopies:
             if is_early:
                 issue_early([each for each in operations_of(loop.block) if each not in others])
         assert token is not None
+        if self.one_block:
+            # Whoever writes to this memory next must not meet zeros that are on their way.
+            Builder.after(loop).wait(token, 0)
+        for tile, memref, slot in zip(
+            self.loop.tiles, memrefs, self._iterate(token, memrefs), strict=True
+        ):
+            _redirect(tile, memref, slot)
+        for barrier in self.loop.surplus:
+            barrier.erase()
+
+    def _iterate(self, token: ir.Value, memrefs: Sequence[ir.Value]) -> list[ir.Value]:
+        """Emits what an iteration waits for and copies; returns the slots that it reads.
+
+        Args:
+            token: that of the copies before the loop.
+        """
+        loop = self.loop.operation
         inside = Builder.at_begin(body_of(loop), loop.location)
-        inside.wait(token, self._ahead - 1)
+        if not self.before_wait:
+            inside.wait(token, self._ahead - 1)
         inside.like(self.loop.barriers[0], [])
         induction = body_of(loop).arguments[0]
         iteration = self._iteration(inside, induction)
@@ -150,15 +180,13 @@ class AsyncCopies:
         if self.one_block:
             _, upper, _ = bounds_of(loop)
             self._issue(inside, later, there, inside.cmpi("slt", later, upper))
-            # Whoever writes to this memory next must not meet zeros that are on their way.
-            Builder.after(loop).wait(token, 0)
         else:
             self._issue_if_there(inside, later, there)
-        inside.close_group()
-        for tile, memref, slot in zip(self.loop.tiles, memrefs, here, strict=True):
-            _redirect(tile, memref, slot)
-        for barrier in self.loop.surplus:
-            barrier.erase()
+        token = inside.close_group()
+        if self.before_wait:
+            inside.wait(token, self._ahead)
+            inside.like(self.loop.barriers[0], [])
+        return here
 
     @property
     def _may_be_early(self) -> bool:

@@ -17,7 +17,7 @@ from bankwise.dialect_utils.copy_slots import has_noted_slots, note_slots
 from bankwise.dialect_utils.described_tiles import note_described_tile
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator, LaneValues
-from bankwise.dialect_utils.operations import defining_operation, parents_of
+from bankwise.dialect_utils.operations import defining_operation, operations_in, parents_of
 from bankwise.passes.overlap.overlap_copies import OverlapCopies
 
 from ...functions import (
@@ -149,7 +149,15 @@ def test_each_iteration_reads_what_was_copied_for_it(
     if ahead < slots - 1:
         assert all(filled != slot for filled, slot in zip(in_loop[1:], reads, strict=False))
     waits = parsed.operations("nvgpu.device_async_wait")
-    assert [_left(each) for each in waits] == [ahead - 1, 0][: 1 + one_block]
+    # Where matrix units have something to do, copies are issued before the wait.
+    before_wait = ahead < slots - 1
+    assert [_left(each) for each in waits] == [ahead - (not before_wait), 0][: 1 + one_block]
+    loop = parsed.operations("scf.for")[0]
+    order = ["gpu.barrier", "nvgpu.device_async_create_group", "nvgpu.device_async_wait"]
+    if not before_wait:
+        order = [order[2], order[0], order[1]]
+    found = [each.name for each in operations_in(loop, *order)]
+    assert found == [*order, *["gpu.barrier"] * before_wait]
     if one_block:
         # The last iterations copy for none: they read nothing.
         counts = _by_iteration(later.operands[-1])
@@ -211,6 +219,16 @@ def test_a_branch_around_copies_goes_where_a_scheduler_has_one_warp(
     )
     assert later.parent is not None
     assert (later.parent.name == "scf.if") == branches
+
+
+@pytest.mark.parametrize(
+    ("rows", "slots", "branches"), [(16, 4, False), (17, 4, True), (17, 3, False)]
+)
+def test_copies_before_the_wait_have_a_branch_in_loops_that_are_not_unrolled(
+    rows: int, slots: int, branches: bool
+) -> None:
+    parsed, _ = _overlapped((0, rows, 1), slots, "sm_80", _ARRANGED, described=True)
+    assert bool(parsed.operations("scf.if")) == branches
 
 
 def test_a_copy_beyond_the_last_row_reads_nothing_and_fills_zeros() -> None:
