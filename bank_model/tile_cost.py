@@ -122,7 +122,7 @@ _RUNNING_ON = _DescribedCost(2.0, 3.0, 0.25, 0.5)
 """The same where products run on into the next step. The last two were fitted to 20 kernels of five
 matmuls, code for sm_90a, times on an H200. Of 15 other kernels of five matmuls, whose products run
 on, 0.95 to 1.11 of the measured time is predicted. Since copies are issued before a step waits, it
-is 0.97 to 1.08 of seven kernels of 128 x 256, but 1.17 of 8192x8192x1024, whose loop is unrolled."""
+is 0.97 to 1.08 of six kernels of 128 x 256, and 1.17 of 8192x8192x1024, whose loop is unrolled."""
 _SLOT_COUNTS = (6, 4, 3, 2)
 """The numbers of slots that are compared. f16 512x4096x4096, 128 x 128 with 8 warps, of which a
 multiprocessor has one workgroup, took 37.9 us with 6, and 43.1 us was the best with fewer. 5 are
