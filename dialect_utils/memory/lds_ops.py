@@ -30,7 +30,7 @@ from ..diagnostics import Refusal
 from ..element_types import element_bits
 from ..operations import segments_of
 from ..swizzle_hint import HINT_NAME
-from .memref_types import type_of, whole_element_bits
+from .memref_types import is_workgroup_memref, type_of, whole_element_bits
 from .view_types import cast_type, collapse_type, expand_type, subview_type
 
 ALLOC = "memref.alloc"
@@ -163,6 +163,19 @@ def access_row(operation: ir.Operation) -> Access | None:
     """Returns the row of an operation, if it is one of an access."""
     row = row_of(operation)
     return row if isinstance(row, Access) else None
+
+
+def touches_global_memory(operation: ir.Operation) -> bool:
+    """Returns whether an operation has a buffer that does not lie in workgroup memory."""
+    buffers = [each.type for each in operation.operands if isinstance(each.type, ir.MemRefType)]
+    return not all(is_workgroup_memref(each) for each in buffers)
+
+
+def reads_global_memory(operation: ir.Operation) -> bool:
+    """Returns whether an operation reads a buffer that does not lie in workgroup memory."""
+    row = access_row(operation)
+    reads = row is not None and row.kind is AccessKind.READ
+    return reads and touches_global_memory(operation)
 
 
 def view_row(operation: ir.Operation | None) -> View | None:

@@ -12,18 +12,34 @@ from ...functions import HERE, launched, lds, parse, run
 
 
 def kernel(
-    threads: int = 256, lds_kib: int = 96, registers: int = 100, operation: str = "math.exp2"
+    threads: int = 256,
+    lds_kib: int = 96,
+    registers: int = 100,
+    operation: str = "math.exp2",
+    copied: int = 0,
+    between: str = "",
 ) -> str:
-    """Returns a loop that carries registers in a workgroup whose LDS descriptors name."""
+    """Returns a loop that carries registers in a workgroup whose LDS descriptors name.
+
+    Args:
+        copied: how many elements a lane copies to the LDS through registers.
+        between: what stands between these copies.
+    """
     tile, values = lds(f"{lds_kib * 512}xf16"), f"vector<{registers}xf32>"
+    copies = f"\n    {between}\n    ".join(
+        f"""%g{number} = memref.load %global[%i] : memref<64xf16>
+    memref.store %g{number}, %m[%i] : {tile}"""
+        for number in range(copied)
+    )
     return f"""
-func.func @f(%v: {values}, %n: index) -> {values}
+func.func @f(%v: {values}, %n: index, %global: memref<64xf16>) -> {values}
     attributes {{{launched(f"{threads}, 1, 1", 32)}}} {{
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   %m = memref.alloc() : {tile} {HERE}
   %p = memref.extract_aligned_pointer_as_index %m : {tile} -> index {{bankwise.described}}
   %r = scf.for %i = %zero to %n step %one iter_args(%a = %v) -> {values} {{
+    {copies}
     %e = {operation} %a : {values}
     scf.yield %e : {values}
   }}
@@ -49,9 +65,27 @@ def held(text: str, target: str) -> int:
         (kernel(registers=136), 2),
         (kernel(registers=137), 0),
         (kernel(threads=128, lds_kib=48), 4),
+        (kernel(threads=128, lds_kib=36, registers=77), 4),
+        (kernel(threads=128, lds_kib=36, registers=76), 5),
+        (kernel(registers=127, copied=9), 2),
+        (kernel(registers=127, copied=10), 0),
+        (kernel(registers=127, copied=10, between="gpu.barrier"), 2),
         (kernel(operation="math.absf"), 0),
     ],
-    ids=["both", "LDS for four", "LDS for one", "a few too many", "too many", "threads", "no exp2"],
+    ids=[
+        "both",
+        "LDS for four",
+        "LDS for one",
+        "a few too many",
+        "too many",
+        "threads",
+        "none to spare of five",
+        "five",
+        "copies",
+        "too many copies",
+        "copies in parts",
+        "no exp2",
+    ],
 )
 def test_as_many_are_held_as_lds_and_registers_allow(text: str, number: int) -> None:
     assert held(text, "sm_90a") == number
