@@ -26,6 +26,8 @@ from .nested_layout import NestedLayout, TilePart
 from .targets import AccessKind, Target
 
 _WIDTHS_BITS = (128, 64, 32, 16, 8)
+LEAST_ASYNC_BYTES = 4
+"""The fewest bytes that `cp.async` copies."""
 
 
 def copy_layouts(
@@ -91,8 +93,8 @@ def transactions(target: Target, layout: NestedLayout, part: TilePart, threads: 
 
 
 @dataclass(frozen=True)
-class CopyOrder:
-    """The order in which the threads of a workgroup make the copies of a tile, all of one width.
+class CopyPatches:
+    """Copies of neighbouring columns of a tile, all of one width, in an order.
 
     Copies come in patches, and in a patch row by row. Patches come row by row, too, or column by
     column.
@@ -101,51 +103,112 @@ class CopyOrder:
         rows, across: the rows of a patch, and the copies in each.
         patches: how many of them lie side by side.
         below: how many lie below each other, if they come column by column; otherwise 0.
+        begin: how many copies of the tile come before.
+        first: how many copies a row of the tile has before these columns.
     """
 
     rows: int
     across: int
     patches: int
     below: int = 0
+    begin: int = 0
+    first: int = 0
 
     @property
     def copies(self) -> int:
         """Returns how many copies a patch has."""
         return self.rows * self.across
 
-    @staticmethod
-    def by_rows(shape: Sequence[int], width: int) -> CopyOrder:
-        """Returns the order of copies of `width` elements that goes through whole rows."""
-        return CopyOrder(1, 1, shape[-1] // width)
-
-    @staticmethod
-    def for_descriptors(
-        shape: Sequence[int], width: int, element_bytes: int, threads: int
-    ) -> CopyOrder:
-        """Returns the order for a tile that is arranged for descriptors, if it can be.
-
-        Where the blocks of an `ArrangedTile` have less of a row than fills the banks, neighbouring
-        threads write to as many rows of a block as do. Blocks come one behind the other, so that a
-        thread has the same place in each.
-        """
-        tile = ArrangedTile.of(prod(shape[:-1]), shape[-1], element_bytes)
-        if tile is not None and tile.columns > tile.width and tile.line_rows > 1:
-            across = tile.width // width
-            if threads % (tile.line_rows * across) == 0:
-                side, below = tile.columns // tile.width, tile.rows // tile.line_rows
-                return CopyOrder(tile.line_rows, across, side, below)
-        return CopyOrder.by_rows(shape, width)
-
-    def places(self, copies: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Returns which copies of the tile, counted row by row, those with these numbers are."""
-        patch, inside = np.divmod(copies, self.copies)
+    def places(self, copies: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
+        """Returns the rows of the copies with these numbers, and their places in the rows."""
+        patch, inside = np.divmod(copies - self.begin, self.copies)
         if self.below:
             column, row = np.divmod(patch, self.below)
         else:
             row, column = np.divmod(patch, self.patches)
         row = row * self.rows + inside // self.across
-        column = column * self.across + inside % self.across
-        return row * self.patches * self.across + column
+        return row, self.first + column * self.across + inside % self.across
+
+
+@dataclass(frozen=True)
+class CopyOrder:
+    """The order in which the threads of a workgroup make the copies of a tile, all of one width.
+
+    Attributes:
+        row: how many copies a row has.
+        parts: in the order in which they are copied.
+    """
+
+    row: int
+    parts: tuple[CopyPatches, ...]
+
+    @property
+    def is_by_rows(self) -> bool:
+        """Returns whether copies come row by row."""
+        return all(part.copies == 1 and not part.below for part in self.parts)
+
+    @staticmethod
+    def by_rows(shape: Sequence[int], width: int) -> CopyOrder:
+        """Returns the order of copies of `width` elements that goes through whole rows."""
+        row = shape[-1] // width
+        return CopyOrder(row, (CopyPatches(1, 1, row),))
+
+    @staticmethod
+    def for_descriptors(
+        shape: Sequence[int], width: int, element_bytes: int, threads: int, *, again: bool = True
+    ) -> CopyOrder:
+        """Returns the order for a tile that is arranged for descriptors, if it can be.
+
+        Where the blocks of an `ArrangedTile` have less of a row than fills the banks, neighbouring
+        threads write to as many rows of a block as do. Blocks come one behind the other, so that a
+        thread has the same place in each. All threads copy to the same part of a tile at a time.
+        What goes through registers is stored element by element, and gains nothing by wide blocks,
+        in which a thread has more rows.
+
+        Args:
+            again: whether a loop copies the tile again and again.
+        """
+        rows, columns = prod(shape[:-1]), shape[-1]
+        is_async = again and width * element_bytes >= LEAST_ASYNC_BYTES
+        ways = (ArrangedTile.of, ArrangedTile.in_one_mode)[0 if is_async else 1 :]
+        for arrange in ways:
+            tile = arrange(rows, columns, element_bytes)
+            is_plain = tile is None or (len(tile.parts) == 1 and tile.parts[0].line_rows == 1)
+            if tile is None or is_plain or columns == tile.parts[0].width:
+                break
+            copies = [part.line_rows * part.width // width for part in tile.parts]
+            counts = [rows * part.columns // width for part in tile.parts]
+            if not any(threads % each for each in copies) and not any(
+                each % threads for each in counts[:-1]
+            ):
+                return CopyOrder(columns // width, tuple(_patches_of(tile, width)))
+        return CopyOrder.by_rows(shape, width)
+
+    def part_of(self, number: int) -> CopyPatches:
+        """Returns the part to which a copy belongs."""
+        return next(part for part in reversed(self.parts) if part.begin <= number)
+
+    def places(self, copies: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Returns which copies of the tile, counted row by row, those with these numbers are."""
+        places = np.zeros_like(copies)
+        for part in self.parts:
+            behind = copies >= part.begin
+            row, column = part.places(copies[behind])
+            places[behind] = row * self.row + column
+        return places
+
+
+def _patches_of(tile: ArrangedTile, width: int) -> Iterator[CopyPatches]:
+    """Yields the patches of each part of a tile, which fill the banks, column by column."""
+    for part in tile.parts:
+        yield CopyPatches(
+            part.line_rows,
+            part.width // width,
+            part.blocks,
+            part.rows // part.line_rows,
+            part.first * part.rows // width,
+            part.first // width,
+        )
 
 
 def _thread_tiles(sizes: Sequence[int], threads: int) -> Iterator[tuple[int, ...]]:

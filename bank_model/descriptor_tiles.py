@@ -85,37 +85,41 @@ DESCRIPTOR_MODES = (DescriptorMode(128, 1), DescriptorMode(64, 2), DescriptorMod
 
 
 @dataclass(frozen=True)
-class ArrangedTile:
-    """A tile of which descriptors can give parts, whatever the number of its columns is.
+class ArrangedPart:
+    """Neighbouring columns of a tile, arranged so that descriptors of one mode give parts of them.
 
-    The columns are cut into blocks as wide as the rows of a mode. The blocks lie one behind the
+    The columns are cut into blocks as wide as the rows of the mode. The blocks lie one behind the
     other, each with all rows, and the swizzle of the mode moves their groups:
 
         64 rows of 128 columns of f16  ->  2 blocks of 64 rows, each with xor_shuffle<64, 8, 64, 1>
 
     Attributes:
-        rows, columns: those of the tile.
+        first: the first column.
+        rows, columns: how many there are.
         element_bytes: the bytes of an element.
     """
 
+    first: int
     rows: int
     columns: int
     element_bytes: int
     mode: DescriptorMode
 
-    @staticmethod
-    def of(rows: int, columns: int, element_bytes: int) -> ArrangedTile | None:
-        """Returns the arrangement in the widest mode that divides the columns, if there is one."""
-        size = columns * element_bytes
-        if rows % BLOCK_ROWS or rows * size % TILE_ALIGNMENT:
-            return None
-        modes = (mode for mode in DESCRIPTOR_MODES if size % mode.row_bytes == 0)
-        return next((ArrangedTile(rows, columns, element_bytes, mode) for mode in modes), None)
+    @property
+    def begins_aligned(self) -> bool:
+        """Returns whether a part that lies behind this one begins where a swizzle does."""
+        is_whole = self.rows % BLOCK_ROWS == 0
+        return is_whole and self.rows * self.columns * self.element_bytes % TILE_ALIGNMENT == 0
 
     @property
     def width(self) -> int:
         """Returns the columns of a block."""
         return self.mode.row_bytes // self.element_bytes
+
+    @property
+    def blocks(self) -> int:
+        """Returns how many blocks there are."""
+        return self.columns // self.width
 
     @property
     def line_rows(self) -> int:
@@ -127,11 +131,72 @@ class ArrangedTile:
         """Returns the swizzle of its elements."""
         return self.mode.swizzle(self.element_bytes)
 
+    def place(self, row: IntArray, column: IntArray) -> IntArray:
+        """Returns where elements of these rows and columns of the tile lie in the part."""
+        block, inside = np.divmod(column - self.first, self.width)
+        return self.swizzle.apply((block * self.rows + row) * self.width + inside)
+
+
+@dataclass(frozen=True)
+class ArrangedTile:
+    """A tile of which descriptors can give parts, whatever the number of its columns is.
+
+    The widest mode has as many columns as it divides, and narrower ones have the rest:
+
+        64 rows of 112 columns of f16  ->  64, 32 and 16 columns, in the modes of 128, 64, 32 bytes
+
+    `cp.async` writes what it has of one row and one block in an LDS cycle, which is less in a
+    narrower mode.
+
+    Attributes:
+        parts: from the first column on.
+    """
+
+    parts: tuple[ArrangedPart, ...]
+
+    @staticmethod
+    def of(rows: int, columns: int, element_bytes: int) -> ArrangedTile | None:
+        """Returns the arrangement of a tile, if there is one."""
+        parts: list[ArrangedPart] = []
+        first = 0
+        for mode in DESCRIPTOR_MODES:
+            width = mode.row_bytes // element_bytes
+            taken = (columns - first) // width * width
+            if taken:
+                parts.append(ArrangedPart(first, rows, taken, element_bytes, mode))
+                first += taken
+        if first == columns and all(part.begins_aligned for part in parts):
+            return ArrangedTile(tuple(parts))
+        return ArrangedTile.in_one_mode(rows, columns, element_bytes)
+
+    @staticmethod
+    def in_one_mode(rows: int, columns: int, element_bytes: int) -> ArrangedTile | None:
+        """Returns the arrangement in the widest mode that divides the columns, if there is one."""
+        for mode in DESCRIPTOR_MODES:
+            if columns * element_bytes % mode.row_bytes == 0:
+                part = ArrangedPart(0, rows, columns, element_bytes, mode)
+                return ArrangedTile((part,)) if part.begins_aligned else None
+        return None
+
+    @property
+    def rows(self) -> int:
+        """Returns the rows of the tile."""
+        return self.parts[0].rows
+
+    @property
+    def columns(self) -> int:
+        """Returns the columns of the tile."""
+        return sum(part.columns for part in self.parts)
+
     def place(self, elements: IntArray) -> IntArray:
-        """Returns where elements lie that are numbered row by row."""
-        row, column = elements // self.columns, elements % self.columns
-        block = column // self.width * self.rows + row
-        return self.swizzle.apply(block * self.width + column % self.width)
+        """Returns where elements lie that are numbered row by row, if parts follow each other."""
+        row, column = np.divmod(elements, self.columns)
+        places = np.zeros_like(elements)
+        for part in self.parts:
+            inside = (column >= part.first) & (column < part.first + part.columns)
+            found = part.first * part.rows + part.place(row[inside], column[inside])
+            places[inside] = found
+        return places
 
 
 @dataclass(frozen=True)

@@ -207,26 +207,41 @@ class DescriptorProver:
         return DescribedRun(operand, (), LaneValues(of_warps, loops), matrices[0])
 
     def _found_runs(self, operands: Sequence[Matrices]) -> list[DescribedRun]:
-        if len({matrix.load.operands[0] for each in operands for matrix in each}) > 1:
-            raise Refusal("its operands lie in several memrefs")
         groups = [self._groups_of(each) for each in operands]
         transposed = {matrix.load.attributes["transpose"] for each in operands for matrix in each}
         if len(transposed) > 1:
             raise Refusal("some of its matrices are transposed, and some are not")
         mn_major = ir.BoolAttr(transposed.pop()).value
-        places = sorted(range(len(groups)), key=lambda tile: int(groups[tile].values.flat[0]))
+        buffers: dict[ir.Value, list[int]] = {}
+        for tile, matrices in enumerate(operands):
+            buffers.setdefault(matrices[0].load.operands[0], []).append(tile)
         found: list[DescribedRun] = []
+        for tiles in buffers.values():
+            found += self._runs_of(operands, groups, tiles, mn_major)
+        return found
+
+    def _runs_of(
+        self,
+        operands: Sequence[Matrices],
+        groups: Sequence[LaneValues],
+        tiles: Iterable[int],
+        mn_major: bool,
+    ) -> Iterator[DescribedRun]:
+        """Yields descriptors that together give the operands of one buffer.
+
+        Raises:
+            Refusal: there are no such descriptors.
+        """
+        places = sorted(tiles, key=lambda tile: int(groups[tile].values.flat[0]))
         while places:
             for count in range(min(_MOST_TILES, len(places)), 1, -1):
-                tiles = tuple(places[:count])
-                run = self._run(operands, groups, tiles, mn_major)
+                run = self._run(operands, groups, tuple(places[:count]), mn_major)
                 if run is not None:
-                    found.append(run)
+                    yield run
                     del places[:count]
                     break
             else:
                 raise Refusal("its operands are no rectangle of a tile in a descriptor's layout")
-        return found
 
     def _run(
         self,

@@ -8,12 +8,11 @@ become groups, or none of them does: those that stay would wait for each of the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
-from ...bank_model.descriptor_tiles import ArrangedTile
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of, lds_limit, lds_model
@@ -101,15 +100,8 @@ class GroupPlanner:
     kept: Counter[tuple[ir.Location, str]] = field(default_factory=Counter)
 
     @staticmethod
-    def of(
-        function: ir.Operation,
-        test_target: str | None,
-        arranged: Mapping[ir.Operation, ArrangedTile] | None = None,
-    ) -> GroupPlanner:
+    def of(function: ir.Operation, test_target: str | None) -> GroupPlanner:
         """Returns the planner of a function.
-
-        Args:
-            arranged: allocations that are judged as if they were arranged so.
 
         Raises:
             Refusal: the lanes of the function are not known.
@@ -117,7 +109,7 @@ class GroupPlanner:
         _, launch = lds_model(function, test_target)
         evaluator = LaneEvaluator(launch)
         bits = IndexBits(function, evaluator)
-        prover = DescriptorProver(function, launch, evaluator, bits, arranged or {})
+        prover = DescriptorProver(function, launch, evaluator, bits)
         stored = StoredFactors(function, launch, lds_limit(function, test_target))
         return GroupPlanner(prover, stored)
 

@@ -48,7 +48,7 @@ from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.index_cloner import SAME_IN_A_WAVE, is_index_arithmetic
 from ...dialect_utils.index.index_ops import block_owner, constant_value
 from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown
-from ...dialect_utils.loops import IF, is_induction
+from ...dialect_utils.loops import FOR, IF, is_induction
 from ...dialect_utils.memory.buffer_starts import start_alignment
 from ...dialect_utils.memory.lds_ops import BARRIER, DEALLOC, is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import (
@@ -243,7 +243,9 @@ class _Sharing:
         """Returns the order in which the copies of a tile of this shape shall be made."""
         bits = element_bits(type_of(copy.read.operands[0]).element_type) or 0
         if self.described and bits % 8 == 0:
-            return CopyOrder.for_descriptors(shape, width, bits // 8, self.launch.threads)
+            again = any(each.name == FOR for each in parents_of(copy.write))
+            threads = self.launch.threads
+            return CopyOrder.for_descriptors(shape, width, bits // 8, threads, again=again)
         return CopyOrder.by_rows(shape, width)
 
     def _are_in_order(self, offsets: Sequence[np.ndarray], order: CopyOrder, width: int) -> bool:
@@ -254,7 +256,7 @@ class _Sharing:
         threads = np.arange(self.launch.threads)
         for number, each in enumerate(sorted(offsets, key=np.min)):
             expected = order.places(threads + number * self.launch.threads) * width
-            found = np.sort(each) if order.copies == 1 else each
+            found = np.sort(each) if order.is_by_rows else each
             if not np.array_equal(found, expected):
                 return False
         return True
@@ -374,7 +376,8 @@ class _Sharing:
         begin = number * threads
         if begin + threads > prod(runs):
             thread = at.minui(thread, at.index(prod(runs) - 1 - begin))
-        row, column = _place(at, tile, thread, number, threads)
+        first_row, further, column = _place(at, tile, thread, number, threads)
+        row = at.apply(f"d0 + {further}", first_row)
         indices = [*_digits(at, row, runs[:-1]), column]
         read = tile.copies[0].read
         memory, _, padding, *_ = segments_of(read)
@@ -385,7 +388,7 @@ class _Sharing:
             shape = type_of(buffer).shape
             zero = at.index(0)
             origin = at.linearize([added or zero for _, added in tile.origin], shape)
-            if tile.order.copies == 1:
+            if tile.order.is_by_rows:
                 inside, terms = f"d1 * {tile.width} + {begin * tile.width}", [thread]
             else:
                 inside, terms = f"d1 * {shape[-1]} + d2", [row, column]
@@ -399,6 +402,12 @@ class _Sharing:
         places: list[ir.Value] = []
         for dim, added in tile.origin:
             index = None if dim is None else indices[dim]
+            if further and index == row:
+                # A constant that is added last becomes part of the instruction.
+                begin = first_row if added is None else at.addi(first_row, added)
+                flags = ir.Attribute.parse("#arith.overflow<nsw, nuw>", begin.context)
+                places.append(at.add_without_wrap(begin, at.index(further), flags))
+                continue
             terms = [each for each in (index, added) if each is not None]
             places.append(terms[0] if len(terms) == 1 else at.addi(*terms))
         made = at.like(read, [*memory, *places, *padding], [kind])
@@ -421,9 +430,14 @@ def _check_together(copies: Sequence[_Copy], users: Sequence[ir.Operation]) -> N
 
 def _place(
     at: Builder, tile: _Tile, thread: ir.Value, number: int, threads: int
-) -> tuple[ir.Value, ir.Value]:
-    """Emits the row and the column of the copy `thread + number * threads`."""
-    order = tile.order
+) -> tuple[ir.Value, int, ir.Value]:
+    """Emits the row and the column of the copy `thread + number * threads`.
+
+    Returns:
+        a row, how many rows the copy is further down, and the column.
+    """
+    order = tile.order.part_of(number * threads)
+    number -= order.begin // threads
     inner, patches = order.below or order.patches, threads // order.copies
     # Where the same lane has the same part of a row again, that is some rows further down; of a
     # column of patches, some columns further on.
@@ -431,10 +445,17 @@ def _place(
     further, first = number // again * again * patches // inner, number % again * patches
     patch = f"(d0 floordiv {order.copies} + {first})"
     outer, inside = f"({patch} floordiv {inner} + {further})", f"({patch} mod {inner})"
+    rows = 0
+    if inner % patches == 0:
+        # No lane goes on behind the end of a row or a column of patches.
+        outer, inside = str(further), patch
+        if order.below:
+            rows, inside = first * order.rows, f"(d0 floordiv {order.copies})"
     down, on = (inside, outer) if order.below else (outer, inside)
     row = f"{down} * {order.rows} + d0 mod {order.copies} floordiv {order.across}"
-    column = f"({on} * {order.across} + d0 mod {order.across}) * {tile.width}"
-    return at.apply(row, thread), at.apply(column, thread)
+    begin = order.first * tile.width
+    column = f"({on} * {order.across} + d0 mod {order.across}) * {tile.width} + {begin}"
+    return at.apply(row, thread), rows, at.apply(column, thread)
 
 
 def _write(at: Builder, write: ir.Operation, operands: Sequence[ir.Value]) -> None:

@@ -164,11 +164,11 @@ func.func @others(%first: index, %some: i1) attributes {translation_info = #info
 // CHECK-LABEL: func.func @described
 //   CHECK-DAG:   %[[TILE:.+]] = memref.alloc()
 //       CHECK:   %[[T:.+]] = gpu.thread_id x
-//       CHECK:   %[[ROW:.+]] = affine.apply affine_map<()[s0] -> ((s0 floordiv 8) * 4 - ((s0 floordiv 8) floordiv 8) * 32 + (s0 mod 8) floordiv 2)>()[%[[T]]]
-//       CHECK:   %[[COLUMN:.+]] = affine.apply affine_map<()[s0] -> (s0 * 8 + ((s0 floordiv 8) floordiv 8) * 16 - (s0 floordiv 2) * 16)>()[%[[T]]]
+//       CHECK:   %[[ROW:.+]] = affine.apply affine_map<()[s0] -> ((s0 floordiv 8) * 4 + (s0 mod 8) floordiv 2)>()[%[[T]]]
+//       CHECK:   %[[COLUMN:.+]] = affine.apply affine_map<()[s0] -> (s0 * 8 - (s0 floordiv 2) * 16)>()[%[[T]]]
 //       CHECK:   %[[PLACE:.+]] = affine.apply {{.*}}(s0 floordiv 8) * 192{{.*}} + ((s0 mod 8) floordiv 2) * 48
 //       CHECK:   vector.load %{{.+}}[%[[PLACE]]] alignment = 16
-//       CHECK:   %[[NEXT:.+]] = affine.apply affine_map<()[s0] -> (s0 * 8 + ((s0 floordiv 8) floordiv 8) * 16 - (s0 floordiv 2) * 16 + 16)>()[%[[T]]]
+//       CHECK:   %[[NEXT:.+]] = affine.apply affine_map<()[s0] -> (s0 * 8 - (s0 floordiv 2) * 16 + 16)>()[%[[T]]]
 //       CHECK:   vector.transfer_write %{{.+}}, %[[TILE]][%[[ROW]], %[[COLUMN]]]
 //       CHECK:   vector.transfer_write %{{.+}}, %[[TILE]][%{{.+}}, %[[NEXT]]]
 func.func @described(%first: index) attributes {bankwise.described_tile, translation_info = #info} {
@@ -193,5 +193,56 @@ func.func @described(%first: index) attributes {bankwise.described_tile, transla
   vector.transfer_write %v0, %m[%w, %x0] {in_bounds = [true, true]} : vector<1x8xf16>, memref<32x48xf16, #gpu.address_space<workgroup>>
   vector.transfer_write %v1, %m[%w, %x1] {in_bounds = [true, true]} : vector<1x8xf16>, memref<32x48xf16, #gpu.address_space<workgroup>>
   vector.transfer_write %v2, %m[%w, %x2] {in_bounds = [true, true]} : vector<1x8xf16>, memref<32x48xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// A loop copies the first 32 columns to a block of 64 bytes a row, of which two rows fill the banks, and the other 16 to
+// a block of 32 bytes a row. The second copy of a lane is 16 rows below the first one, which is a constant of its address.
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 32>
+
+// CHECK-LABEL: func.func @described_in_a_loop
+//   CHECK-DAG:   %[[TILE:.+]] = memref.alloc()
+//       CHECK:   scf.for
+//       CHECK:     %[[T:.+]] = gpu.thread_id x
+//       CHECK:     %[[ROW:.+]] = affine.apply affine_map<()[s0] -> ((s0 floordiv 8) * 2 + (s0 mod 8) floordiv 4)>()[%[[T]]]
+//       CHECK:     %[[COLUMN:.+]] = affine.apply affine_map<()[s0] -> (s0 * 8 - (s0 floordiv 4) * 32)>()[%[[T]]]
+//       CHECK:     %[[BELOW:.+]] = affine.apply affine_map<()[s0] -> ((s0 floordiv 8) * 2 + (s0 mod 8) floordiv 4 + 16)>()[%[[T]]]
+//       CHECK:     affine.apply {{.*}}(s0 floordiv 8) * 96{{.*}} + 768)
+//       CHECK:     %[[LAST:.+]] = affine.apply affine_map<()[s0] -> ((s0 floordiv 8) * 4 + (s0 mod 8) floordiv 2)>()[%[[T]]]
+//       CHECK:     %[[NARROW:.+]] = affine.apply affine_map<()[s0] -> (s0 * 8 - (s0 floordiv 2) * 16 + 32)>()[%[[T]]]
+//       CHECK:     vector.transfer_write %{{.+}}, %[[TILE]][%[[ROW]], %[[COLUMN]]]
+//       CHECK:     vector.transfer_write %{{.+}}, %[[TILE]][%[[BELOW]], %{{.+}}]
+//       CHECK:     vector.transfer_write %{{.+}}, %[[TILE]][%[[LAST]], %[[NARROW]]]
+func.func @described_in_a_loop() attributes {bankwise.described_tile, translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %p = ub.poison : f16
+  // expected-remark @+1 {{3 copies of a lane to memref<32x48xf16, #gpu.address_space<workgroup>> become 3}}
+  %m = memref.alloc() : memref<32x48xf16, #gpu.address_space<workgroup>>
+  %s = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<64x48xf16>
+  %g = memref.assume_alignment %s, 64 : memref<64x48xf16>
+  %t = gpu.thread_id x
+  scf.for %first = %c0 to %c64 step %c32 {
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %l:2 = affine.delinearize_index %t into (32, 2) : index, index
+    %r = affine.linearize_index [%l#0, %first] by (32, 1) : index
+    %w = affine.linearize_index disjoint [%l#0, %c0] by (32, 1) : index
+    %x0 = affine.linearize_index disjoint [%l#1, %c0, %c0] by (2, 3, 8) : index
+    %x1 = affine.linearize_index disjoint [%l#1, %c1, %c0] by (2, 3, 8) : index
+    %x2 = affine.linearize_index disjoint [%l#1, %c2, %c0] by (2, 3, 8) : index
+    %v0 = vector.transfer_read %g[%r, %x0], %p {in_bounds = [true, true]} : memref<64x48xf16>, vector<1x8xf16>
+    %v1 = vector.transfer_read %g[%r, %x1], %p {in_bounds = [true, true]} : memref<64x48xf16>, vector<1x8xf16>
+    %v2 = vector.transfer_read %g[%r, %x2], %p {in_bounds = [true, true]} : memref<64x48xf16>, vector<1x8xf16>
+    vector.transfer_write %v0, %m[%w, %x0] {in_bounds = [true, true]} : vector<1x8xf16>, memref<32x48xf16, #gpu.address_space<workgroup>>
+    vector.transfer_write %v1, %m[%w, %x1] {in_bounds = [true, true]} : vector<1x8xf16>, memref<32x48xf16, #gpu.address_space<workgroup>>
+    vector.transfer_write %v2, %m[%w, %x2] {in_bounds = [true, true]} : vector<1x8xf16>, memref<32x48xf16, #gpu.address_space<workgroup>>
+  }
   return
 }

@@ -86,9 +86,24 @@ def test_copies_to_blocks_of_descriptors_have_no_conflicts(columns: int, width: 
     assert count_layout(chip, tile, PlainLayout(), [stores]).conflict_cycles == 0
 
 
+def test_all_threads_copy_to_the_same_part_of_a_tile() -> None:
+    """256 threads copy to 112 columns, with 8, 4 and 2 copies of a row in the parts."""
+    order = CopyOrder.for_descriptors((64, 112), 8, 2, 256)
+    assert len(order.parts) == 3
+    columns = order.places(np.arange(64 * 14)) % 14
+    assert [int(each.max()) for each in np.split(columns, [512, 768])] == [7, 11, 13]
+    assert order.part_of(256) == order.parts[0] and order.part_of(768) == order.parts[2]
+
+
+@pytest.mark.parametrize(("rows", "threads"), [(64, 96), (16, 256)])
+def test_threads_that_would_copy_to_two_parts_keep_one_mode(rows: int, threads: int) -> None:
+    order = CopyOrder.for_descriptors((rows, 96), 8, 2, threads)
+    assert len(order.parts) == 1
+
+
 def test_row_by_row_they_would_have_conflicts() -> None:
-    arranged = ArrangedTile.of(64, 96, 2)
-    assert arranged is not None and arranged.line_rows == 2
+    arranged = ArrangedTile.in_one_mode(64, 96, 2)
+    assert arranged is not None and arranged.parts[0].line_rows == 2
     order = CopyOrder.by_rows((64, 96), 8)
     lying = arranged.place(order.places(np.arange(768)) * 8).reshape(-1, 32)
     stores, tile = LdsAccess(AccessKind.WRITE, lying, 8), LdsTile((64, 96), 16)

@@ -93,8 +93,41 @@ def test_accesses_follow_their_elements(text: str) -> None:
     arranged = ArrangedTile.of(64, 128, 2)
     assert arranged is not None
     for name in ("vector.store", "nvgpu.ldmatrix"):
-        moved = arranged.swizzle.apply(elements(after, name))
+        moved = arranged.parts[0].swizzle.apply(elements(after, name))
         assert (moved == arranged.place(elements(before, name))).all()
+
+
+def test_columns_that_the_widest_mode_leaves_have_a_tile_of_their_own() -> None:
+    """64 of 80 columns are stored, and the last 16 multiply; then 64 of 80 and the same others."""
+    last, own = "(t mod 32 floordiv 8 mod 2 * 8 + 64)", "(t mod 8 * 8)"
+    edits = [("(t mod 16 * 8)", own), ("(t floordiv 16)", "(t floordiv 8)")]
+    text = edited(K_MAJOR, *edits).replace("64x128xf16", "64x80xf16")
+    assert last in text
+    before, after = parse(text), parse(text)
+    run(after, ArrangeOperands(), target=TARGET)
+    shapes = [type_of(each).shape for each in after.operations("memref.alloc")]
+    assert shapes == [[1, 64, 64], [1, 64, 16]]
+    hints = [str(each) for each in operations_in(after.module.operation) if is_hint(each)]
+    assert len(hints) == 2
+    assert "xor_shuffle<64, 8, 64, 1>" in hints[0] and "xor_shuffle<16, 8, 64, 1>" in hints[1]
+    arranged = ArrangedTile.of(64, 80, 2)
+    assert arranged is not None
+    accesses = zip(("vector.store", "nvgpu.ldmatrix"), arranged.parts, (0, 64 * 64), strict=True)
+    for name, part, begin in accesses:
+        moved = begin + part.swizzle.apply(elements(after, name))
+        assert (moved == arranged.place(elements(before, name))).all()
+
+
+def test_a_tile_that_a_store_keeps_together_has_one_mode() -> None:
+    """Ten lanes store a row of 80 columns, so that an instruction stores to all parts of it."""
+    edits = [("(t mod 16 * 8)", "(t mod 10 * 8)"), ("(t floordiv 16)", "(t floordiv 10)")]
+    text = edited(K_MAJOR, *edits).replace("64x128xf16", "64x80xf16")
+    parsed = parse(text)
+    run(parsed, ArrangeOperands(), target=TARGET)
+    (allocation,) = parsed.operations("memref.alloc")
+    assert type_of(allocation).shape == [5, 64, 16]
+    (hint,) = [str(each) for each in operations_in(parsed.module.operation) if is_hint(each)]
+    assert "xor_shuffle<16, 8, 64, 1>" in hint
 
 
 def test_a_tile_of_a_is_arranged_too() -> None:
@@ -132,17 +165,32 @@ def test_no_other_swizzle_comes_on_top() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "bytes_", "row"),
-    [(64, 2, 128), (96, 2, 64), (80, 2, 32), (256, 1, 128), (32, 2, 64)],
+    ("rows", "columns", "bytes_", "modes"),
+    [
+        (64, 64, 2, [128]),
+        (64, 96, 2, [128, 64]),
+        (64, 80, 2, [128, 32]),
+        (64, 112, 2, [128, 64, 32]),
+        (64, 256, 1, [128]),
+        (64, 32, 2, [64]),
+        (48, 80, 2, []),
+        (32, 48, 2, [64, 32]),
+        (16, 96, 2, [128, 64]),
+        (8, 96, 2, []),
+    ],
 )
-def test_the_widest_mode_that_divides_the_columns_is_taken(
-    columns: int, bytes_: int, row: int
+def test_each_mode_has_the_columns_that_wider_ones_leave(
+    rows: int, columns: int, bytes_: int, modes: list[int]
 ) -> None:
-    tile = ArrangedTile.of(64, columns, bytes_)
+    """Where a part would begin at no multiple of 1,024 bytes, one mode has all columns, or none."""
+    tile = ArrangedTile.of(rows, columns, bytes_)
+    if not modes:
+        assert tile == ArrangedTile.in_one_mode(rows, columns, bytes_)
+        return
     assert tile is not None
-    assert tile.mode.row_bytes == row
-    places = tile.place(np.arange(64 * columns))
-    assert (np.sort(places) == np.arange(64 * columns)).all()
+    assert [part.mode.row_bytes for part in tile.parts] == modes
+    places = tile.place(np.arange(rows * columns))
+    assert (np.sort(places) == np.arange(rows * columns)).all()
 
 
 def test_columns_that_no_mode_divides_are_not_arranged() -> None:

@@ -495,8 +495,31 @@ def test_columns_of_two_tiles_are_no_operand() -> None:
         (f"{mma('x', 'a', 'b0', 'c')}", other),
         (SECOND, mma("y", "a", "z0", "d")),
     )
-    said = "products stay mma.sync: its operands lie in several memrefs"
+    said = "products stay mma.sync: its operands are no rectangle of a tile"
     assert_kept(text, FormWgmma(), said=said, target=TARGET)
+
+
+def test_columns_of_two_tiles_are_an_operand_each() -> None:
+    """16 columns of each tile are multiplied by a `wgmma` of their own, all in one group."""
+    view = lds("1024xf16, strided<[1], offset: 2048>")
+    other = f"""%z = memref.subview %m[2048] [1024] [1] : {lds("4096xf16")} to {view}
+  %bz = nvgpu.ldmatrix %z[%o] numTiles = 4 transpose = false : {view} -> {LOADED}
+  {halves("bz", "z")}  {mma("x", "a", "b0", "c")}
+  {mma("xz", "a", "z0", "c")}
+  {mma("yz", "a", "z1", "d")}"""
+    text = edited(KERNEL, (f"{mma('x', 'a', 'b0', 'c')}", other))
+    text = edited(
+        text,
+        (
+            "return %x, %y",
+            "%xs = arith.addf %x, %xz : vector<2x2xf32>\n  "
+            "%ys = arith.addf %y, %yz : vector<2x2xf32>\n  return %xs, %ys",
+        ),
+    )
+    parsed = parse(text)
+    run(parsed, FormWgmma(), target=TARGET)
+    assert str(parsed).count("m64n16k16") == 2
+    assert str(parsed).count("wgmma.commit_group") == 1
 
 
 KEPT: Kept = {
