@@ -38,7 +38,6 @@ from bankwise.bank_model.targets import (
     coset_phases,
 )
 
-from ..examples import examples
 from .solver_problems import GFX942, READ, SM80, WRITE, solve_checked, unsolvable, wave_transpose
 
 LINEAR = SolverOptions(
@@ -284,8 +283,7 @@ def assert_exact(problem, number):
 @pytest.mark.parametrize(
     ("problem", "number"),
     [
-        (small_problem, 120),
-        (large_problem, 6),
+        (small_problem, 50),
         pytest.param(small_problem, 30000, marks=pytest.mark.nightly),
         pytest.param(large_problem, 1500, marks=pytest.mark.nightly),
     ],
@@ -317,7 +315,8 @@ def test_the_checker_knows_the_minimum_too(seed):
         check(claim, chip, accesses)
 
 
-@examples(25, 50, given(st.integers(0, 2**32 - 1)))
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1))
 def test_claims_hold_for_any_accesses(seed):
     """Masked, unaligned, of odd sizes, on odd chips: what is claimed is true, by definition."""
     rng = np.random.default_rng(seed)

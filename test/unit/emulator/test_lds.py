@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankwise.emulator.byte_access import words_of
@@ -20,7 +20,6 @@ from bankwise.emulator.lds import LdsState
 from bankwise.emulator.machine import Machine
 from bankwise.emulator.undefined import Undefined
 
-from ..examples import examples
 from .small_kernels import LANES, run, undefined_bits
 
 OWN = np.stack([4 * LANES, 256 + 4 * LANES])
@@ -390,7 +389,8 @@ def event_lists(draw: st.DrawFn) -> list[tuple]:
     return draw(st.lists(st.one_of(events), max_size=16))
 
 
-@examples(200, 400, given(event_lists()))
+@settings(max_examples=400, deadline=None)
+@given(event_lists())
 def test_races_are_those_of_the_definition(events: list[tuple]):
     """Single lanes of two workgroups of three waves, against all pairs since the last barrier.
 

@@ -94,7 +94,7 @@ def _run_all(program: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("number", [70, pytest.param(150, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("number", [40, pytest.param(150, marks=pytest.mark.nightly)])
 def test_passes_take_any_numbers(number):
     draw = random.Random(5)
     accepted = sum(_run_all(_program(draw)) for _ in range(number))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
 
@@ -13,7 +13,6 @@ from bankwise.dialect_utils.index.index_bits import Bits, IndexBits, low_bit
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator
 from bankwise.dialect_utils.operations import operations_of
 
-from ...examples import examples
 from ...functions import Parsed, launched, parse
 from ...index_evaluator import UndefinedError, evaluate, signed, width_of
 from ...index_programs import index_programs
@@ -165,18 +164,14 @@ def _check(bits: Bits, number: int, width: int) -> None:
         assert value % congruence.modulus == congruence.residue
 
 
-@examples(
-    150,
-    300,
-    given(
-        body=index_programs({"index": ["%x", "%y", "%p", "%q"], "i1": ["%b"]}, _CONSTANTS),
-        samples=st.lists(
-            st.tuples(st.integers(0, 63), st.integers(0, 2), _LEAF, _LEAF, st.booleans()),
-            min_size=3,
-            max_size=6,
-        ),
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    body=index_programs({"index": ["%x", "%y", "%p", "%q"], "i1": ["%b"]}, _CONSTANTS),
+    samples=st.lists(
+        st.tuples(st.integers(0, 63), st.integers(0, 2), _LEAF, _LEAF, st.booleans()),
+        min_size=3,
+        max_size=6,
     ),
-    suppress_health_check=[HealthCheck.too_slow],
 )
 def test_facts_hold_for_every_value_of_random_programs(body, samples):
     parsed = _parse(_THREADS + body)

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
 
 from bankwise.dialect_utils.operations import operations_of
 from bankwise.passes.accesses.join_lds_accesses import JoinLdsAccesses
 
-from ...examples import examples
 from ...functions import Edit, Parsed, edited, launched, lds, parse, run
 from ...index_evaluator import evaluate
 
@@ -142,7 +141,8 @@ def joined(program: list[Step]) -> tuple[int, int]:
     return before, len(parsed.operations(*names))
 
 
-@examples(150, 400, given(data=st.data()), derandomize=True)
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(data=st.data())
 def test_a_lane_finds_the_same(data: st.DataObject):
     parts = st.one_of(runs(), st.lists(steps(), max_size=4), st.just([Step("")]))
     program = [step for part in data.draw(st.lists(parts, max_size=5)) for step in part]

@@ -8,7 +8,7 @@ from math import lcm
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
 
@@ -19,7 +19,6 @@ from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.passes.swizzles.swizzle_arithmetic import XorNetwork
 
-from ...examples import examples
 from ...functions import Parsed, PassRun, launched, lds, parse, run
 from ...index_evaluator import UndefinedError, evaluate
 
@@ -218,7 +217,8 @@ func.func @f({argument}: {kind}, %p: index) attributes {{{_INFO}}} {{
 }}"""
 
 
-@examples(12, 30, given(chain=_ALL_CHAINS, data=st.data()), suppress_health_check=_SLOW)
+@settings(max_examples=30, deadline=None, suppress_health_check=_SLOW)
+@given(chain=_ALL_CHAINS, data=st.data())
 def test_resolved_offsets_equal_the_formula(chain, data):
     rows = data.draw(st.integers(1, 24))
     size = lcm(*(s.row_width for s in chain)) * rows
@@ -245,7 +245,8 @@ def test_resolved_offsets_equal_the_formula(chain, data):
         assert module.count("vector.load") == text.count("vector.load")
 
 
-@examples(12, 30, given(chain=_ALL_CHAINS, data=st.data()), suppress_health_check=_SLOW)
+@settings(max_examples=30, deadline=None, suppress_health_check=_SLOW)
+@given(chain=_ALL_CHAINS, data=st.data())
 def test_vectors_that_may_begin_anywhere_equal_the_formula(chain, data):
     size = lcm(*(s.row_width for s in chain)) * data.draw(st.integers(1, 8))
     run = contiguous_run(chain)
@@ -348,7 +349,8 @@ def _leaves(parsed: Parsed, x: int, y: int, i: int, p: int) -> dict[ir.Value, in
     return leaves | {each.regions[0].blocks[0].arguments[0]: i for each in loops}
 
 
-@examples(15, 30, given(chain=_ALL_CHAINS, rows=st.integers(1, 8)), suppress_health_check=_SLOW)
+@settings(max_examples=30, deadline=None, suppress_health_check=_SLOW)
+@given(chain=_ALL_CHAINS, rows=st.integers(1, 8))
 def test_a_resolved_chain_permutes_the_allocation(chain, rows):
     """Thread %p reads element %p: all threads together must read every element once."""
     size = lcm(*(s.row_width for s in chain)) * rows
