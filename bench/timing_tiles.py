@@ -25,14 +25,15 @@ import numpy as np
 
 from ..emulator.chips import CDNA3, CDNA4
 from ..iree_plugin.atomic_file import write_output
+from ..iree_plugin.forced_tile import ForceTile
 from ..runtime.dtypes import dtype_of
 from ..runtime.emulated_run import run_emulated
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention
 from ..sweep.tables import markdown_lines
 from .benchmark import RESULTS
-from .emulated_runs import MarkingDevice, at_given_tiles
-from .forced_tiles.forcing import ForceTile, TileError, forcing_edits, predicted_microseconds
+from .emulated_runs import MarkingDevice
+from .forced_tiles.forcing import TileError, predicted_microseconds
 from .forced_tiles.pairs import TiledKernel, Tiling, modelled_pairs
 from .forced_tiles.ranks import Comparison, mean_logarithmic_error, rank_correlation
 from .gpu.modes import FAST
@@ -73,8 +74,7 @@ def kernels_of(target: str) -> list[TiledKernel]:
 def modelled_row(kernel: TiledKernel, label: str, tile: Tiling, target: str) -> Row:
     """Returns what is predicted of a kernel with a tile, of which a workgroup runs.
 
-    In a mode that replaces no tiles, keys are not split either: the kernel stays the one that the
-    tile is for.
+    Where a tile is forced, keys are not split: the kernel stays the one that the tile is for.
     """
     force = ForceTile(tile)
     dtype = dtype_of(kernel.kernel.dtype)
@@ -83,9 +83,9 @@ def modelled_row(kernel: TiledKernel, label: str, tile: Tiling, target: str) -> 
         run = run_emulated(
             kernel.kernel.source(),
             target_flags(target),
-            at_given_tiles(FAST),
+            FAST,
             inputs,
-            edits=forcing_edits(FAST, force),
+            forced=force,
             device=partial(MarkingDevice, whole_grid=0, timing=True),
         )
         if force.refusals:

@@ -14,6 +14,7 @@ import json
 import math
 import statistics
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -79,6 +80,21 @@ def bounds(rows: Iterable[Row], least: float = 0.0) -> tuple[float, float]:
     return math.floor(min(ratios) * 100) / 100, math.ceil(max(ratios) * 100) / 100
 
 
+def ratio_bound(rows: Iterable[Row], least: float = 0.0) -> float:
+    """Returns the factor by which the ratio of the times of two layouts of a matmul may be off.
+
+    That is the largest one of the record, rounded up to hundredths, without what a call takes
+    besides its kernel. Kernels that are predicted to take less than `least` microseconds are left
+    out.
+    """
+    layouts: defaultdict[str, list[float]] = defaultdict(list)
+    for row in validating(rows, "kernels"):
+        if row.predicted - HOST_MICROSECONDS >= least:
+            published = row.published - HOST_MICROSECONDS
+            layouts[row.name.split(",")[0]].append(published / (row.predicted - HOST_MICROSECONDS))
+    return math.ceil(max(max(each) / min(each) for each in layouts.values()) * 100) / 100
+
+
 def read_rows(path: Path = RESULTS / f"{NAME}.json") -> list[Row]:
     """Returns the rows of the record."""
     return [Row(**row) for row in json.loads(path.read_text())["rows"]]
@@ -118,7 +134,9 @@ def page(rows: Sequence[Row]) -> str:
         f"A call of a matmul takes {HOST_MICROSECONDS} us besides its kernel, which the smallest "
         f"matmul gives. Without it the kernels take from {low} to {high} times what is predicted, "
         f"and from {long_low} to {long_high} times where that is {SHORT_MICROSECONDS:.0f} us or "
-        "more. These are the bounds of predictions.\n"
+        "more. These are the bounds of predictions. The ratio of two layouts of a matmul is off by "
+        f"a factor of at most {ratio_bound(rows)}, and {ratio_bound(rows, SHORT_MICROSECONDS)} "
+        "where both are predicted to take that long.\n"
     )
     return "\n".join(parts)
 

@@ -21,12 +21,14 @@ from ..passes.swizzles.hint_ownership import has_hints
 from .advice import Advice, advise
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions
+from .forced_tile import ForceTile, in_place_of_choice
 from .mitigation import mitigation_edits, verifying_edits
 from .pipeline_edit import TILING, PipelineEdit, PipelineStep, splice
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
 from .replay import PassRunner, RecoverableFailure, ReplayError
 from .second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
+from .tile_search import TileSearch
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ class CodegenReplay:
         runner: runs the spliced pipelines.
         settings: what the compile was asked for.
         more_edits: what to splice in after the edits of the mitigation and of installed plugins.
+        search: has functions timed with other tiles, where somebody predicts times.
+        forced: takes the place of the pass that chooses tiles.
         recordings: where the pipelines come from.
         replayed: the names of the functions whose pipelines have run here.
         advice: what functions would gain from another level.
@@ -87,6 +91,8 @@ class CodegenReplay:
     runner: PassRunner
     settings: CompileSettings
     more_edits: Sequence[PipelineEdit] = ()
+    search: TileSearch | None = None
+    forced: ForceTile | None = None
     recordings: RecordingStore = field(default_factory=RecordingStore)
     replayed: set[str] = field(default_factory=set)
     advice: list[Advice] = field(default_factory=list)
@@ -125,9 +131,10 @@ class CodegenReplay:
         return codegen_flags(self.settings.process_flags)
 
     def _edits(self) -> list[PipelineEdit]:
+        edits = mitigation_edits(self.settings.mode)
         return [
             *(verifying_edits() if self.settings.verify_lds else []),
-            *mitigation_edits(self.settings.mode),
+            *(edits if self.forced is None else in_place_of_choice(edits, self.forced)),
             *installed_plugins(),
             *self.more_edits,
         ]
@@ -144,6 +151,9 @@ class CodegenReplay:
             self._run(function, recording, edits)
             return
         before = FunctionCopy.of(function.op)
+        context, search = self.runner.context, self.search
+        if search is not None:
+            context.tile_times = lambda op, tiles: search.times(op, before.copy, tiles)
         try:
             with taken_back_on_failure(self.runner.context):
                 self._run(function, recording, edits)

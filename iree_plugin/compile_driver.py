@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from iree.compiler.api import Output, Session, Source
 
@@ -21,11 +22,17 @@ from .embedding import OutputFormat, compiler_version, output_bytes, split_sourc
 from .missing_target import missing_target, unknown_cuda_target
 from .stepped_compile import CompileError, DriverError, SteppedCompile, open_file
 
+if TYPE_CHECKING:
+    from .tile_search import TilePredictor
 
-def compile_to_output(options: CompileSettings) -> None:
+
+def compile_to_output(options: CompileSettings, predictor: TilePredictor | None = None) -> None:
     """Compiles as `options` say; the process's flags have been set.
 
     Where it fails, the output file is as it was before.
+
+    Args:
+        predictor: predicts what compiled tiles take, where `options` ask for a search.
 
     Raises:
         CompileError: the compiler has reported an error, which has been printed.
@@ -37,7 +44,7 @@ def compile_to_output(options: CompileSettings) -> None:
     _check_distinct(options)
     session = Session()
     unknown = unknown_cuda_target(options.process_flags)
-    with SteppedCompile(session, options, console=not unknown) as compilation:
+    with SteppedCompile(session, options, console=not unknown, predictor=predictor) as compilation:
         source = open_file(session, options.input)
         sources = split_source(session, source) if options.split_input else [source]
         try:

@@ -25,9 +25,12 @@ LEVELS = {
 are those of the mitigations `auto` and `swizzle`; the others change no register layout. Each level
 does what the ones before it do."""
 
+SEARCH = "search"
+"""The value with which compiled tiles are compared."""
 RETILE = {
     "auto": "for sm_80 and sm_90, and for gfx942 and gfx950 where they save 20 % or more (default)",
     "on": "on all GPUs that there is a prediction for",
+    SEARCH: "as auto, but for gfx942 and gfx950 some tiles are compiled, emulated and compared",
     "off": "nowhere",
 }
 """Where the tiles of workgroups are replaced by those that are predicted to be faster, as the
@@ -35,6 +38,9 @@ tools' helps say it: at the levels `exact` and `fast`, and never those that the 
 
 NOTE = "note: "
 """What a line begins with that says what another level would gain."""
+
+_ASKING = ("on", SEARCH)
+"""The values that ask for tiles where these are not replaced by default."""
 
 LEVELLED = ("auto", "swizzle")
 """The mitigations that have levels."""
@@ -196,10 +202,10 @@ def without_effect(
     if mitigation not in LEVELLED:
         if level is not None:
             return Ignored("level", f"the mitigation '{mitigation}' has no levels; {others} have")
-        if retile == "on":
+        if retile in _ASKING:
             reason = f"the mitigation '{mitigation}' replaces no tiles; {others} do"
             return Ignored("retile", reason)
-    elif (level or usual) == "layout" and retile == "on":
+    elif (level or usual) == "layout" and retile in _ASKING:
         return Ignored("retile", "the level 'layout' replaces no tiles; exact and fast do")
     return None
 

@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING
 
 from iree.compiler.api import Session, Source
 
-from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, PHASES, CompileSettings, has_codegen
+from .compile_settings import (
+    AFTER_LLVM,
+    BEFORE_CODEGEN,
+    PHASES,
+    SEARCH,
+    CompileSettings,
+    has_codegen,
+)
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
 from .embedding import Pipeline, SteppedInvocation
 from .program_passes import BEFORE_DISPATCHES, changes_programs
@@ -32,8 +39,10 @@ if TYPE_CHECKING:
     from ..passes.decisions import DecisionLog
     from .advice import Advice
     from .codegen_replay import CodegenReplay
+    from .forced_tile import ForceTile
     from .pipeline_edit import PipelineEdit
     from .replay import IrPrinting, PassRunner
+    from .tile_search import TilePredictor, TileSearch
 
 
 class CompileError(RuntimeError):
@@ -58,10 +67,13 @@ class SteppedCompile:
         console: whether diagnostics are printed; otherwise a CompileError holds them.
         general: whether code for a variant of a GPU, such as sm_90a, becomes code for sm_90,
             because somebody else lowers and assembles it.
+        predictor: predicts what kernels take with other tiles, where these are searched.
+        forced: takes the place of the pass that chooses tiles, which are IREE's own choice then.
         advice: what functions of all sources would gain from another level.
 
     Raises:
         DriverError: the settings' phases, or the directory for dumps, cannot be used.
+        ValueError: tiles are to be searched, and there is no predictor.
     """
 
     session: Session
@@ -70,6 +82,8 @@ class SteppedCompile:
     decisions: DecisionLog | None = None
     console: bool = True
     general: bool = False
+    predictor: TilePredictor | None = None
+    forced: ForceTile | None = None
     advice: list[Advice] = field(default_factory=list, init=False)
     _messages: list[str] = field(default_factory=list)
     _open: list[SteppedInvocation] = field(default_factory=list)
@@ -79,6 +93,8 @@ class SteppedCompile:
 
     def __post_init__(self) -> None:
         check_phases(self.settings)
+        if self.settings.retile == SEARCH and self.predictor is None:
+            raise ValueError("tiles are searched by predicted times, and there is no predictor")
         if self.settings.dump_ir is not None:
             _make_directory(self.settings.dump_ir)
 
@@ -191,7 +207,9 @@ class SteppedCompile:
         from .codegen_replay import CodegenReplay
         from .replay import ReplayError
 
-        replay = CodegenReplay(self._runner, self.settings, self.edits)
+        replay = CodegenReplay(
+            self._runner, self.settings, self.edits, self._search, forced=self.forced
+        )
         self._replays.append(replay)
         try:
             replay.run(module)
@@ -238,6 +256,8 @@ class SteppedCompile:
         """Returns why the configurations of the source in work may be the user's own."""
         from .users_configuration import configuring_attribute, configuring_flag
 
+        if self.forced is not None:
+            return ""
         if self._users_configuration is None:
             self._users_configuration = configuring_flag(self.settings.process_flags)
         if not self._users_configuration and self._source is not None:
@@ -247,6 +267,16 @@ class SteppedCompile:
             self._parse_into(again, self._source)
             self._users_configuration = configuring_attribute(self._module_of(again))
         return self._users_configuration
+
+    @property
+    def _search(self) -> TileSearch | None:
+        if self.settings.retile != SEARCH:
+            return None
+        from .tile_search import TileSearch
+
+        assert self.predictor is not None
+        flags = tuple(self.session.get_flags(non_default_only=True))
+        return TileSearch(self.predictor, self.settings, flags, self.edits)
 
     @cached_property
     def _runner(self) -> PassRunner:
@@ -288,7 +318,7 @@ class SteppedCompile:
                 self._check(first.execute())
                 start = reached
             self.described.describe(self._module_of(first))
-        if changes_programs(self.settings):
+        if changes_programs(self.settings) and self.forced is None:
             if start != BEFORE_DISPATCHES:
                 first.set_phases(start, BEFORE_DISPATCHES)
                 self._check(first.execute())

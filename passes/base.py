@@ -18,6 +18,7 @@ from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.operations import symbol_of
 from ..dialect_utils.tuned_operation import TunedOperation
 from .decisions import Action, Decision, DecisionLog, LayoutRound
+from .tile_times import TileTimes
 
 
 class PassOptionError(ValueError):
@@ -42,6 +43,8 @@ class PassContext:
     """What passes have assumed of the function in work, to be checked behind its pipeline."""
     users_configuration: Callable[[], str] = str
     """Returns why IREE's configurations may be the user's own, or nothing where they are not."""
+    tile_times: TileTimes | None = None
+    """Predicts what the function in work takes with other tiles; None where nobody does."""
     test_target: str | None = None
     """Architecture of functions that carry no target of their own (`--iree-gpu-test-target`)."""
 

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from ..emulator.assembly import Kernel
 from ..emulator.counters import totals
+from ..iree_plugin.compile_settings import Mode
+from ..iree_plugin.forced_tile import ForceTile
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.decisions import DecisionLog
 from .dispatch_record import DispatchRecord
@@ -20,6 +22,7 @@ from .emulated_device import EmulatedDevice
 from .emulated_module import compile_for_emulation
 from .host_program import HostProgram
 from .host_values import HostProgramError
+from .predictors import predictor_of
 
 Array = npt.NDArray[Any]
 
@@ -70,12 +73,13 @@ def run_emulated(
     function: str = "",
     edits: Sequence[PipelineEdit] = (),
     decisions: DecisionLog | None = None,
+    forced: ForceTile | None = None,
     device: Callable[[Mapping[str, Kernel]], EmulatedDevice] = EmulatedDevice,
 ) -> EmulatedRun:
     """Compiles MLIR for an AMD GPU, and calls one of its functions on the emulator.
 
     Args:
-        source, flags, mitigation, edits, decisions: `compile_for_emulation` takes them.
+        source, flags, mitigation, edits, decisions, forced: `compile_for_emulation` takes them.
         function: the function's name, which may be empty if the module exports only one.
         device: makes the emulator for the module's kernels.
 
@@ -84,7 +88,14 @@ def run_emulated(
         HostProgramError: the function cannot be called, or the program cannot be interpreted.
         EmulationError: a kernel does what a program must not do.
     """
-    compiled = compile_for_emulation(source, flags, mitigation, edits=edits, decisions=decisions)
+    predictor = predictor_of(Mode.parse(mitigation).retile)
+    compiled = compile_for_emulation(
+        *(source, flags, mitigation),
+        edits=edits,
+        decisions=decisions,
+        forced=forced,
+        predictor=predictor,
+    )
     with compiled as module:
         emulator = device(module.kernels)
         program = HostProgram(module.host, emulator)

@@ -20,6 +20,7 @@ from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import CompileSettings, joined_flags
 from ..iree_plugin.temporary_files import temporary_directory
 from .output_settings import OutputSettings
+from .predictors import predictor_of
 
 if TYPE_CHECKING:
     from ..emulator.assembly import Kernel
@@ -229,7 +230,8 @@ def _run_on_emulator(
 
     defaults = AMD.flags(arch)
     try:
-        with compile_as_set(_set_up_compiler(settings, defaults)) as module:
+        compiled = _set_up_compiler(settings, defaults)
+        with compile_as_set(compiled, predictor_of(compiled.retile)) as module:
             emulated = _emulated_device(settings, module.kernels, watch)
             parameters = Parameters.load(settings.parameters)
             trace = _trace if settings.trace else None
@@ -300,7 +302,8 @@ def _compiled(settings: RunSettings, device: str) -> bytes:
     with temporary_directory("bankwise-") as directory:
         vmfb = directory / "module.vmfb"
         try:
-            compile_to_output(replace(compile_settings, output=str(vmfb)))
+            wanted = replace(compile_settings, output=str(vmfb))
+            compile_to_output(wanted, predictor_of(wanted.retile))
         except CompileError:
             raise RunError from None
         except (DriverError, PipelineEditError) as error:

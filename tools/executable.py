@@ -228,11 +228,12 @@ def _compile(executable: bytes, settings: CompileSettings, outer: OuterCompile |
     import_beside_compiler()
     from ..iree_plugin import embedding
     from ..iree_plugin.executable import check_version, compile_executable
+    from ..runtime.predictors import predictor_of
 
     if outer is not None:
         check_version(outer.program)
     embedding.set_process_flags(PROGRAM, list(settings.process_flags))
-    return compile_executable(executable, settings)
+    return compile_executable(executable, settings, predictor_of(settings.retile))
 
 
 def _unchanged(executable: bytes, reason: str) -> bytes:

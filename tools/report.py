@@ -111,8 +111,10 @@ def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]]:
 
         return report_files(settings.inputs, settings.target, split_input=settings.split_input)
     from ..report.observed_compile import observe_compile
+    from ..runtime.predictors import predictor_of
 
-    return [(settings.inputs[0], report) for report in observe_compile(settings.compile)]
+    found = observe_compile(settings.compile, predictor_of(settings.compile.retile))
+    return [(settings.inputs[0], report) for report in found]
 
 
 def _measured(settings: ReportSettings, reports: list[FunctionReport]) -> Measurements | None:

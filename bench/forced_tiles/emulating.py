@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from ...emulator.counters import Counted
+from ...iree_plugin.forced_tile import ForceTile
 from ...runtime.emulated_run import EmulatedRun, run_emulated
 from ...sweep.cases import target_flags
 from ...sweep.engine import Workers, measured
@@ -18,7 +19,7 @@ from ...sweep.kernels import random_operands
 from ...sweep.tables import markdown_lines
 from ..emulated_runs import Array, MarkingDevice, written
 from ..gpu.modes import EXACT, STOCK
-from .forcing import ForceTile, forcing_edits, predicted_microseconds
+from .forcing import forcing_edits, predicted_microseconds
 from .pairs import TiledKernel, emulated_pairs
 from .report import microseconds
 

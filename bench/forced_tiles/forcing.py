@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Passes that give a function a tile of our choice, and that ask what tiles are predicted to take.
+"""Edits that give a function a tile of our choice, and a pass that asks what tiles are to take.
 
 Both stand where `bankwise-retile` does in the mode whose tiles are tested.
 """
@@ -13,11 +13,10 @@ from typing import ClassVar
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from ...dialect_utils.described_tiles import note_described_tile
 from ...dialect_utils.diagnostics import PassFailure, Refusal
-from ...dialect_utils.gpu_target import chip_of
 from ...iree_plugin.compile import compile, open_source, settings_of
 from ...iree_plugin.compile_settings import Mode
+from ...iree_plugin.forced_tile import ForceTile
 from ...iree_plugin.mitigation import mitigation_edits
 from ...iree_plugin.pipeline_edit import PipelineEdit
 from ...iree_plugin.stepped_compile import SteppedCompile
@@ -30,49 +29,6 @@ from .pairs import TiledKernel, Tiling
 
 class TileError(RuntimeError):
     """A tile that a kernel cannot have; the message says why."""
-
-
-@dataclass(frozen=True)
-class ForceTile(FunctionPass):
-    """Gives an attention or a matrix product one tile, whatever it has.
-
-    Attributes:
-        refusals: why the tile was not taken; empty if it was.
-    """
-
-    name: ClassVar[str] = "bench-force-tile"
-    summary: ClassVar[str] = "give workgroups the tile that a benchmark asks for"
-
-    tile: Tiling
-    refusals: list[str] = field(default_factory=list, compare=False)
-
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Configures `function`, or notes why not."""
-        try:
-            _force(function.operation, self.tile)
-            chip = chip_of(function.operation, context.test_target)
-            if chip is not None and chip.descriptor_tiles:
-                note_described_tile(function.operation)
-        except Refusal as refusal:
-            self.refusals.append(refusal.reason)
-
-    def forget(self, function: ir.Operation) -> None:
-        """Notes that the function is compiled again without a pass that is part of the test."""
-        self.refusals.append("a pass cannot go on with it")
-
-
-def _force(function: ir.Operation, tile: Tiling) -> None:
-    """Configures a function.
-
-    Raises:
-        Refusal: it computes nothing of the known forms, or does not divide into such tiles.
-    """
-    tiled = tiled_operation(function)
-    if tiled is None or type(tile) is not type(tiled.tile):
-        raise Refusal("the function has no tile that is known")
-    if not tiled.takes(tile):
-        raise Refusal("its sizes do not divide into such tiles")
-    tiled.configure(function, tile)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ Another tile is taken where it saves 3 % of the predicted time or more, and
 * with `mode=auto`, only on GPUs on which the model was compared with measured times, and where it
   saves 20 % or more on AMD's, on which it was compared with the predictions of a more exact model
   (`emulator/timing/`); elsewhere a remark names the tile and what it would save; `mode=on` takes it
-  anyway;
+  anyway. With `mode=search` the best tiles are compiled, and that model decides among them
+  (`tile_search.py`);
 * only where the configuration is IREE's own: a user's stands.
 
 Outputs are bitwise the same, unless `other-order` allows attentions to take another number of keys
@@ -47,8 +48,10 @@ from ...dialect_utils.operations import symbol_of
 from ...dialect_utils.tuned_operation import TunedOperation
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, Decision, LayoutRound
+from ..tile_times import AnyTile
 from .tile_choice import TileChoice, tile_choice, tiled_operation
-from .tiled_operation import MODELLED_GAIN, Circumstances
+from .tile_search import SearchedTiles
+from .tiled_operation import MODELLED_GAIN, Circumstances, TiledOperation
 
 _FLAG = "--bankwise-retile=on"
 
@@ -60,6 +63,8 @@ class RetileMode(Enum):
     """Those on which the model was compared with measured times, or with a more exact model."""
     ON = "on"
     """All that there is a model of."""
+    SEARCH = "search"
+    """Those of `auto`, where the more exact model decides among compiled tiles."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ class Retile(FunctionPass):
 
     Attributes:
         mode: on which GPUs.
+        candidates: how many tiles are compiled where `mode` is `search`.
         other_order: whether a step may sum another number of elements.
         overlap: whether a pass follows that lets copies overlap with contractions, as
             `bankwise-overlap-copies` does for NVIDIA.
@@ -87,6 +93,10 @@ class Retile(FunctionPass):
     overlap: bool = True
     reloads: bool = True
     native_exponentials: bool = False
+    candidates: int = 4
+
+    def __post_init__(self) -> None:
+        self._expect("candidates", self.candidates > 0, "a positive number")
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the configuration of `function`; never fails."""
@@ -106,8 +116,15 @@ class Retile(FunctionPass):
                 function.location, f"the tile of a workgroup stays: {refusal.reason}"
             )
             return
-        if choice is not None:
-            self._decide(function, choice, _doubt(choice, circumstances, target.arch), context)
+        if choice is None:
+            return
+        doubt = _doubt(choice, circumstances, target.arch)
+        if self.mode is RetileMode.SEARCH:
+            searched = self._search(function, choice, doubt, circumstances, context)
+            if searched is not None:
+                self._take(function, choice.tiled, searched, context)
+                return
+        self._decide(function, choice, doubt, context)
 
     def circumstances(self, function: ir.Operation, context: PassContext) -> Circumstances | None:
         """Returns what tiles of a function are judged by; None for a GPU without a model."""
@@ -130,7 +147,7 @@ class Retile(FunctionPass):
         """
         operation = choice.tiled.operation
         objection = ""
-        if doubt and self.mode is RetileMode.AUTO:
+        if doubt and self.mode is not RetileMode.ON:
             objection = f"{doubt}; {_FLAG} takes it anyway"
         elif choice.gains:
             objection = context.users_configuration()
@@ -141,36 +158,102 @@ class Retile(FunctionPass):
         else:
             context.sink.remark(operation.location, f"the tile of a workgroup stays: {choice}")
 
+    def _search(
+        self,
+        function: ir.Operation,
+        choice: TileChoice[Any],
+        doubt: str,
+        circumstances: Circumstances,
+        context: PassContext,
+    ) -> SearchedTiles | None:
+        """Returns what compiled tiles take; None, with a remark, where that is not known.
+
+        Args:
+            doubt: why the chosen tile is not taken without a search, if it is not.
+        """
+        try:
+            if context.tile_times is None or not circumstances.processor.modelled:
+                raise Refusal("no compiled kernel for this GPU is predicted here")
+            if objection := context.users_configuration():
+                raise Refusal(objection)
+            usual = choice.tiled.tile if doubt else choice.best
+            every = (choice, usual, self.candidates, circumstances, context.tile_times)
+            return SearchedTiles.of(function, *every)
+        except Refusal as refusal:
+            message = f"no tiles are searched: {refusal.reason}"
+            context.sink.remark(choice.tiled.operation.location, message)
+            return None
+
+    def _take(
+        self,
+        function: ir.Operation,
+        tiled: TiledOperation[Any],
+        searched: SearchedTiles,
+        context: PassContext,
+    ) -> None:
+        """Takes the best of some compiled tiles."""
+        action = Action.KEEP
+        if searched.best != tiled.tile:
+            action = Action.RETILE
+            self._configure(function, tiled, searched.best, context)
+        self._record(function, tiled, action, str(searched), str(searched.best), context)
+
     def _replace(
         self, function: ir.Operation, choice: TileChoice[Any], objection: str, context: PassContext
     ) -> None:
-        operation = choice.tiled.operation
         action, reason = Action.RETILE, str(choice)
         if objection:
             action, reason = Action.KEEP, f"{choice}; it is not taken: {objection}"
         else:
-            try:
-                if carried_integers.is_marked(function):
-                    raise Refusal("it multiplies integers that are called f8")
-                chosen = choice.tiled.attributes(choice.best)
-                context.tuned.append(TunedOperation.of(operation, chosen))
-            except Refusal as refusal:
-                context.sink.remark(
-                    operation.location, f"no tuning spec can name the operation: {refusal.reason}"
-                )
-            choice.configure(function)
-            context.assumptions.append((self, partial(_check_lds, context=context)))
-            if isinstance(choice.best, AttentionTile) and choice.best.stages > 1:
-                context.assumptions.append((self, _check_barriers))
+            self._configure(function, choice.tiled, choice.best, context)
+        self._record(function, choice.tiled, action, reason, str(choice.best), context)
+
+    def _configure(
+        self,
+        function: ir.Operation,
+        tiled: TiledOperation[Any],
+        tile: AnyTile,
+        context: PassContext,
+    ) -> None:
+        """Makes a tile that of the operation, and notes it for a tuning spec."""
+        operation = tiled.operation
+        try:
+            if carried_integers.is_marked(function):
+                raise Refusal("it multiplies integers that are called f8")
+            context.tuned.append(TunedOperation.of(operation, tiled.attributes(tile)))
+        except Refusal as refusal:
+            context.sink.remark(
+                operation.location, f"no tuning spec can name the operation: {refusal.reason}"
+            )
+        tiled.configure(function, tile)
+        assume_tile(self, tile, context)
+
+    def _record(
+        self,
+        function: ir.Operation,
+        tiled: TiledOperation[Any],
+        action: Action,
+        reason: str,
+        tile: str,
+        context: PassContext,
+    ) -> None:
+        operation = tiled.operation
         place = str(SourceLocation.of(operation.location) or "")
         context.log.add(
             Decision(
                 *(self.name, symbol_of(function), operation.name, place, action, reason),
-                detail=str(choice.best),
+                detail=tile,
             ),
             self.layout_round,
         )
         context.sink.remark(operation.location, f"tile of a workgroup: {reason}")
+
+
+def assume_tile(step: FunctionPass, tile: AnyTile, context: PassContext) -> None:
+    """Notes what the pass that has taken a tile assumes, to be checked behind the pipeline."""
+    context.assumptions.append((step, partial(_check_lds, context=context)))
+    if isinstance(tile, AttentionTile) and tile.stages > 1:
+        context.assumptions.append((step, _check_barriers))
 
 
 def _doubt(choice: TileChoice[Any], circumstances: Circumstances, arch: str) -> str:

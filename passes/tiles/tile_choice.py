@@ -14,10 +14,11 @@ from typing import Any, Generic
 from iree.compiler import ir
 
 from ...bank_model.tile_cost import TileWork
+from ..tile_times import AnyTile
 from .attention_tiles import warp_tiled_attention
 from .matmul_tiles import warp_tiled_matmul
 from .scalar_matmul_tiles import thread_tiled_matmul
-from .tiled_operation import AnyTile, Circumstances, Tile, TiledOperation
+from .tiled_operation import Circumstances, Tile, TiledOperation
 
 LEAST_GAIN = 0.03
 """The part of the predicted time that another tile must save: differences below it are no more than
@@ -94,6 +95,22 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
     work = circumstances.work(tiled, best)
     limit = _limit(work, circumstances)
     return TileChoice(tiled, best, stock_time, best_time, limit, work.described)
+
+
+def best_tiles(tiled: TiledOperation[Tile], circumstances: Circumstances, count: int) -> list[Tile]:
+    """Returns the tiles that are predicted to take the least time, the best one first.
+
+    Raises:
+        Refusal: the elements have no size that is known.
+    """
+    slotted = (
+        circumstances.slotted(tiled, each)
+        for each in tiled.candidates(circumstances)
+        if tiled.takes(each)
+    )
+    times = {each: circumstances.time(circumstances.work(tiled, each)) for each in slotted}
+    fitting = [each for each, time in times.items() if math.isfinite(time)]
+    return sorted(fitting, key=times.__getitem__)[:count]
 
 
 def tile_time(

@@ -20,9 +20,6 @@ from iree.compiler import ir
 
 from ...bank_model.targets import Processor
 from ...bank_model.tile_cost import (
-    AttentionTile,
-    MatmulTile,
-    ScalarTile,
     TileWork,
     concurrent_workgroups,
     described_slots,
@@ -36,8 +33,8 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import chip_of, lds_limit
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
 from ..shapes.enlarged_shapes import computed_size
+from ..tile_times import AnyTile
 
-AnyTile = AttentionTile | MatmulTile | ScalarTile
 Tile = TypeVar("Tile", bound=AnyTile)
 Sized = TypeVar("Sized", bound="TiledOperation[Any]")
 
