@@ -35,6 +35,7 @@ BY_NIGHT = {
     "bank_conflicts.md",
     "ci.md",
     "claims.md",
+    "compile.md",
     "counters.md",
     "faq.md",
     "for_iree.md",
@@ -42,9 +43,10 @@ BY_NIGHT = {
     "report.md",
     "sweep.md",
     "timing.md",
+    "tutorial.md",
 }
-"""Pages whose blocks compile and run for longer than what they show changes, or show what
-`test_ci.py`, `test_notebook.py`, `test_report_tool.py` and `test_sweep.py` run too."""
+"""Pages whose blocks compile and run for longer than what they show changes, or show what the tests
+of the compiling tool, of reports, of sweeps, of CI and of the notebook run too."""
 NOT_LINKED = {".git", ".venv", "out", "build"}
 END = "<<documented command ended: {}>>"
 ENVIRONMENT = {

@@ -66,7 +66,7 @@ def check(case: Case) -> None:
     assert ours.counters[Counted.LDS] <= stock.counters[Counted.LDS] or splits
 
 
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled(every=9)
 @pytest.mark.parametrize(
     "case",
     [
@@ -103,7 +103,7 @@ def test_matmuls_are_free_of_conflicts_everywhere(case: Case) -> None:
     check(case)
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.nightly
 @pytest.mark.parametrize(("arch", "stages"), [("gfx942", 3), ("gfx950", 0), ("gfx942", 0)])
 def test_prefetching_keeps_hints(arch: str, stages: int) -> None:
     # The flag exists only for a whole process.

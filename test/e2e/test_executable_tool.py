@@ -134,7 +134,7 @@ def executable(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (directory / "kept.mlir").read_bytes()
 
 
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     ("source", "target"),
     [
@@ -161,7 +161,7 @@ def test_the_module_is_that_of_bankwise_compile(
     assert inside.decisions == ours.decisions
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("source", "variables", "flags"),
     [
@@ -274,7 +274,7 @@ def test_remarks_reach_whoever_started_the_compile(compiler: Compiler, tmp_path:
     assert (tmp_path / "log").read_text() == f"before\n{inside.messages}{after}"
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     ("variables", "reason"),
     [

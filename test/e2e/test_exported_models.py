@@ -41,7 +41,7 @@ def test_all_models_run():
     assert MODELS.keys() == TARGETS.keys()
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", TARGETS)
 def test_fast_is_right_to_rounding_and_uses_matrix_instructions(name: str):
     done, log = run(name, "auto/fast")

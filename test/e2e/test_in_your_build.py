@@ -61,6 +61,7 @@ def test_the_cmake_project_builds_what_bankwise_compile_builds(project: Path) ->
     assert built == by_bankwise_compile(project / "attention.mlir", at=project)
 
 
+@pytest.mark.nightly
 def test_the_python_code_compiles_what_bankwise_compile_compiles(project: Path) -> None:
     (project / "build.py").write_text(block("python"))
     run(sys.executable, "build.py", at=project, on_path=False)

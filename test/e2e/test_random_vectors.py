@@ -234,6 +234,7 @@ def check_attention(program: WholeProgram, chip: str) -> int:
 PARTIAL = Attention("partial", "f16", {"b": 1, "m": 77, "n": 64, "k1": 64, "k2": 100}, mask="m k2")
 
 
+@pytest.mark.nightly
 def test_an_attention_with_masks_and_partial_tiles() -> None:
     check_attention(PARTIAL.program(), "gfx942")
 

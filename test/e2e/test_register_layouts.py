@@ -58,6 +58,7 @@ def test_an_attention_passes(emulated: RegisterRow) -> None:
     assert 0 < emulated.rms[STOCK] < emulated.largest[STOCK] < 1e-3
 
 
+@pytest.mark.nightly
 def test_the_loads_of_an_nvidia_kernel_are_counted_by_width(compiled: RegisterRow) -> None:
     assert compiled.faults == []
     assert compiled.equal is None
@@ -66,6 +67,7 @@ def test_the_loads_of_an_nvidia_kernel_are_counted_by_width(compiled: RegisterRo
     assert exact[LOADS] == sum(n for name, n in exact.items() if name.startswith("load of "))
 
 
+@pytest.mark.nightly
 def test_the_sums_are_those_of_whole_grids(emulated: RegisterRow, compiled: RegisterRow) -> None:
     head, *lines = sums([emulated, compiled], emulated=True)
     assert [line[2] for line in lines] == list(MODES)
@@ -111,6 +113,7 @@ def test_every_fault_is_found(emulated: RegisterRow) -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_loads_that_stock_has_too_are_a_fault(compiled: RegisterRow) -> None:
     figures = changed(compiled, EXACT, **{LOADS: compiled.figures[STOCK][LOADS]})
     assert len(replace(compiled, figures=figures).faults) == 1

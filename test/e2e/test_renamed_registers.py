@@ -81,6 +81,7 @@ def test_the_counters_of_a_whole_attention() -> None:
     assert renamed.allocation == "tensor<64x64xf16>"
 
 
+@pytest.mark.nightly
 def test_fast_keeps_the_probabilities_of_f32_in_registers() -> None:
     attention = Attention(1, 1024, 128, "f32")
     device = partial(SamplingDevice, sample=2)
