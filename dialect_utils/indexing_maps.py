@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from iree.compiler import ir
 
 from .diagnostics import Refusal
+from .operations import children
 
 GENERIC = "linalg.generic"
 MAPS, ITERATORS = "indexing_maps", "iterator_types"
@@ -45,6 +46,23 @@ def loops_of(operation: ir.Operation) -> tuple[tuple[int, ...], ...]:
     if not all(isinstance(each, ir.AffineDimExpr) for m in maps for each in m.results):
         raise Refusal("its operands are indexed by more than loops")
     return tuple(tuple(ir.AffineDimExpr(e).position for e in m.results) for m in maps)
+
+
+def copied_loops(operation: ir.Operation) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Returns the loops that index the input and the output of a `linalg.generic` that only copies.
+
+    None stands for other operations.
+    """
+    if operation.name != GENERIC or len(operation.operands) != 2:
+        return None
+    inside, block = children(operation), operation.regions[0].blocks[0]
+    if len(inside) != 1 or list(inside[0].operands) != [block.arguments[0]]:
+        return None
+    try:
+        read, written = loops_of(operation)
+    except Refusal:
+        return None
+    return read, written
 
 
 def index_by_loops(operation: ir.Operation, count: int, loops: Iterable[Iterable[int]]) -> None:

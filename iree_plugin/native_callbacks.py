@@ -21,9 +21,9 @@ from iree.compiler import ir
 
 from ..dialect_utils.builders import Builder
 from ..dialect_utils.diagnostics import PassFailure
-from ..dialect_utils.indexing_maps import GENERIC, maps_of
+from ..dialect_utils.indexing_maps import GENERIC, copied_loops
 from ..dialect_utils.memory.lds_ops import ALLOC, view_row
-from ..dialect_utils.operations import children, operations_in
+from ..dialect_utils.operations import operations_in
 
 _PRIVATE = "#gpu.address_space<private>"
 _WORKGROUP = "#gpu.address_space<workgroup>"
@@ -62,15 +62,11 @@ def copy_as_stock(function: ir.Operation) -> None:
 
 def _is_copy(generic: ir.Operation) -> bool:
     """Returns whether the op copies one memref to another, every element to its own place."""
-    operands = list(generic.operands)
-    if len(operands) != 2 or not all(isinstance(o.type, ir.MemRefType) for o in operands):
+    loops = copied_loops(generic)
+    if loops is None or not all(isinstance(o.type, ir.MemRefType) for o in generic.operands):
         return False
-    maps = maps_of(generic)
-    if any(each != ir.AffineMap.get_identity(each.n_dims, each.context) for each in maps):
-        return False
-    block = generic.regions[0].blocks[0]
-    (*others, terminator) = children(generic)
-    return not others and list(terminator.operands) == [block.arguments[0]]
+    read, written = loops
+    return read == written == tuple(range(len(read)))
 
 
 def allocate_as_stock(function: ir.Operation) -> None:

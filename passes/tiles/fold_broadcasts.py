@@ -33,14 +33,12 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, MAPS, loops_of
+from ...dialect_utils.indexing_maps import ITERATORS, MAPS, copied_loops, loops_of
 from ...dialect_utils.operations import (
-    children,
     defining_operation,
     operands_with,
     operations_in,
     redirect,
-    terminator,
 )
 from ..base import FunctionPass, PassContext
 from ..decisions import LayoutRound
@@ -156,18 +154,10 @@ def _matrix(copies: ir.Value) -> tuple[ir.Value, tuple[int, ...]] | None:
         if len(ir.ArrayAttr(rows)) != 1 or len(ir.ArrayAttr(columns)) != 1:
             return None
         definition = defining_operation(definition.operands[0])
-    if definition is None or definition.name != GENERIC or len(definition.operands) != 2:
+    loops = None if definition is None else copied_loops(definition)
+    if definition is None or loops is None:
         return None
-    body = definition.regions[0]
-    if (
-        len(children(definition)) != 1
-        or terminator(body).operands[0] != body.blocks[0].arguments[0]
-    ):
-        return None
-    try:
-        read, written = loops_of(definition)
-    except Refusal:
-        return None
+    read, written = loops
     places = {len(written) - 2: _SUMMED, len(written) - 1: _COLUMNS}
     if written != tuple(range(len(written))) or {*read} != {*places} or len(read) != len(places):
         return None

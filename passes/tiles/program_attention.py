@@ -21,11 +21,10 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
-from ...dialect_utils.indexing_maps import GENERIC, MAPS, loops_of
+from ...dialect_utils.indexing_maps import MAPS, copied_loops, loops_of
 from ...dialect_utils.lowering_config import integers
 from ...dialect_utils.operations import (
     attributes_of,
-    children,
     defining_operation,
     operands_with,
     operations_in,
@@ -275,14 +274,8 @@ def _tensors(operation: ir.Operation) -> Iterator[ir.Value]:
 
 def _is_copy(operation: ir.Operation) -> bool:
     """Returns whether an operation only repeats the elements of a tensor, or transposes them."""
-    if operation.name != GENERIC or len(operation.operands) != 2:
+    loops = copied_loops(operation)
+    if loops is None:
         return False
-    inside = children(operation)
-    block = operation.regions[0].blocks[0]
-    if len(inside) != 1 or list(inside[0].operands) != [block.arguments[0]]:
-        return False
-    try:
-        read, written = loops_of(operation)
-    except Refusal:
-        return False
+    read, written = loops
     return written == (*range(len(written)),) and len({*read}) == len(read)
