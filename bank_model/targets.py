@@ -125,8 +125,11 @@ class Processor:
         busy_norm: how units that are busy side by side add up: (a^n + b^n)^(1/n).
         latency_norm: how that adds up with the latency of a warp.
         clock_per_matrix: the part of the clock that power takes when matrix units are always busy.
-        operand_registers: the registers of a lane that hold operands of attentions beside what the
-            work of a tile counts.
+        larger_latency: the cycles of a warp in which an instruction of 32 rows and columns does as
+            much as one of 16 does in `matrix_latency`.
+        spare_registers: what a lane is given beside the registers that the work of a tile counts.
+        held_operands: which part of a step's K and V the registers of a warp hold at once, where no
+            `ldmatrix` loads them.
         measured: whether predictions were compared with measured times.
         modelled: whether they were compared with those of the model of a compute unit
             (`emulator/timing/`).
@@ -157,7 +160,9 @@ class Processor:
     busy_norm: float = 4.0
     latency_norm: float = 2.0
     clock_per_matrix: float = 0.0
-    operand_registers: float = 0.0
+    larger_latency: float = 0.0
+    spare_registers: float = 0.0
+    held_operands: float = 0.0
     described_cycles: float = 0.0
 
 
@@ -539,7 +544,12 @@ def _cdna(
 
 
 def _amd_processor(
-    units: int, lds_kib: int, matrix_cycles: float, megahertz: int, gigabytes: int
+    units: int,
+    lds_kib: int,
+    matrix_cycles: float,
+    megahertz: int,
+    gigabytes: int,
+    held_operands: float,
 ) -> Processor:
     """Returns a processor whose memory moves so many gigabytes a second.
 
@@ -574,7 +584,9 @@ def _amd_processor(
         busy_norm=2.4,
         latency_norm=1.5,
         clock_per_matrix=0.46,
-        operand_registers=21.0,
+        larger_latency=12.0,
+        spare_registers=10.0,
+        held_operands=held_operands,
     )
 
 
@@ -592,10 +604,10 @@ def _all_targets() -> Mapping[str, Target]:
         _cdna("gfx90a", 2, 64, _gfx90a_instructions()),
         # v_mfma_f32_16x16x16_f16 takes 16 cycles of a SIMD (CDNA3 ISA). CDNA4 has twice the rate
         # with 16x16x32 alone, and half of an attention's instructions are such.
-        _cdna("gfx942", 3, 64, cdna3, processor=_amd_processor(304, 64, 4.0, 2100, 5300)),
+        _cdna("gfx942", 3, 64, cdna3, processor=_amd_processor(304, 64, 4.0, 2100, 5300, 0.0)),
         _cdna(
             *("gfx950", 4, 160, cdna4, _gfx950_special_instructions()),
-            processor=_amd_processor(256, 160, 3.1, 2400, 8000),
+            processor=_amd_processor(256, 160, 3.1, 2400, 8000, 0.7),
         ),
         *(_nvidia(capability, 48) for capability in (60, 61, 62)),
         *(_nvidia(capability, 96) for capability in (70, 72)),

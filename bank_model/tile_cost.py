@@ -144,7 +144,7 @@ class TileWork:
         workgroups: how many there are in the grid.
         warps: the warps of a workgroup.
         steps: how often the loop over the reduction runs.
-        matrix_instructions: those of a warp per step.
+        matrix_instructions: those of a warp per step; one of 32 rows and columns counts as two.
         lds_cycles: LDS cycles of a workgroup per step, reads and writes.
         instructions: other instructions of a warp per step.
         copies: those of them that copy to the LDS.
@@ -162,6 +162,7 @@ class TileWork:
             workgroup, for operands that do not go by way of the LDS.
         described: whether descriptors give operands to the matrix units.
         rows_described: whether they give operand A, too.
+        larger: whether instructions have 32 rows and columns, and not 16.
     """
 
     workgroups: int
@@ -182,6 +183,7 @@ class TileWork:
     memory_cycles: float = 0.0
     described: bool = False
     rows_described: bool = False
+    larger: bool = False
 
     @property
     def described_cost(self) -> _DescribedCost:
@@ -195,7 +197,8 @@ class TileWork:
 
 def concurrent_workgroups(work: TileWork, processor: Processor) -> int:
     """Returns how many workgroups a multiprocessor holds at once; 0 if not even one fits."""
-    least = work.registers - SAVED_REGISTERS if work.described else work.registers
+    saved = SAVED_REGISTERS if work.described else 0
+    least = work.registers + processor.spare_registers - saved
     needed = min(least, _lane_registers(work, processor))
     given = math.ceil(needed / _REGISTER_STEP) * _REGISTER_STEP
     by_registers = processor.registers // (given * processor.lanes * work.warps)
@@ -276,7 +279,7 @@ def _matrix_latency(work: TileWork, processor: Processor) -> float:
     """
     if work.described:
         return work.described_cost.latency * work.warps / GROUP_WARPS
-    return processor.matrix_latency
+    return processor.larger_latency if work.larger else processor.matrix_latency
 
 
 def _together(work: TileWork, processor: Processor) -> float:
@@ -483,8 +486,10 @@ _RESULT_BYTES = 4
 _VECTOR_BYTES, _LEAST_BYTES = 16, 4
 """The bytes that a lane loads at once at most, and those that any load takes of the LDS."""
 _REGISTER_BYTES = 4
-_DEPTH_LANES = 4
-"""The lanes that share the summed elements of AMD's instructions with 16 rows and columns."""
+_SMALL_ROWS = 16
+"""The rows and columns of AMD's smaller matrix instructions."""
+_SCORE_REGISTERS, _LARGER_SCORE_REGISTERS = 1.7, 1.3
+"""The registers that a score takes of a lane, and where instructions have 32 rows and columns."""
 
 
 def attention_work(
@@ -522,9 +527,12 @@ def _attention_work(
     volume = math.prod(instruction)
     # Each lane gets 16 bytes from a copy.
     copies = copied / (_VECTOR_BYTES * lanes * tile.warps)
-    loaded, read = _operand_loads(shape, tile, instruction)
+    loaded, read = _operand_loads(shape, tile, instruction, lanes)
+    larger = shape.depth > 0 and instruction[0] > _SMALL_ROWS
     # AMD's instructions for f32 take twice the cycles of those for f16 (CDNA3 ISA: 32 and 16).
-    slowness = 2.0 if shape.depth and size == _REGISTER_BYTES else 1.0
+    slowness = 2.0 if shape.depth and (larger or size == _REGISTER_BYTES) else 1.0
+    score_registers = scores * (_LARGER_SCORE_REGISTERS if larger else _SCORE_REGISTERS)
+    operands = tile.keys * (shape.head + tile.columns) * size / (_REGISTER_BYTES * lanes)
     return TileWork(
         workgroups=shape.batch
         * math.ceil(shape.queries / tile.rows)
@@ -542,15 +550,15 @@ def _attention_work(
         copies=copies,
         registers=38
         + outputs
-        + 1.7 * scores
+        + max(score_registers, processor.held_operands * operands)
         + (8 if reloads else query_registers)
         + (4 if tile.slots > 1 else 0)
-        + _loaded_ahead(tile.stages, copied, lanes * tile.warps)
-        + processor.operand_registers,
+        + _loaded_ahead(tile.stages, copied, lanes * tile.warps),
         lds_bytes=queries * tile.staged_queries + tile.slots * copied,
         slots=tile.slots,
         stages=tile.stages,
         memory_cycles=tile.warps * direct / _PATH_BYTES,
+        larger=larger,
     )
 
 
@@ -613,7 +621,7 @@ def _loaded_ahead(stages: int, copied: float, threads: int) -> float:
 
 
 def _operand_loads(
-    shape: AttentionShape, tile: AttentionTile, instruction: tuple[int, int, int]
+    shape: AttentionShape, tile: AttentionTile, instruction: tuple[int, int, int], lanes: int
 ) -> tuple[float, float]:
     """Returns the loads of all lanes of a warp that bring it K and V, and their bytes of the LDS.
 
@@ -623,8 +631,10 @@ def _operand_loads(
     """
     size = shape.element_bytes
     loads = volume = 0.0
+    # As many lanes share the summed elements as there are for each row of an instruction.
+    shared = shape.depth * instruction[0] // lanes
     for extent, side_by_side, step, staged in (
-        (shape.head, shape.depth // _DEPTH_LANES, shape.depth, tile.staged_keys),
+        (shape.head, shared, shape.depth, tile.staged_keys),
         (tile.columns, 1, instruction[1], tile.staged_values),
     ):
         width = _VECTOR_BYTES

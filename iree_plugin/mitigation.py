@@ -229,6 +229,7 @@ def _tiles(setting: Setting) -> dict[str, Any]:
         "overlap": setting.runs(OverlapCopies),
         "reloads": setting.runs(ReloadOperands),
         "native_exponentials": setting.runs(NativeExp2),
+        "larger_instructions": setting.runs(UseLargerInstructions) and setting.mode.retile != "off",
     }
 
 

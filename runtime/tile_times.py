@@ -56,6 +56,8 @@ def _outcome(kernel: TileCandidate) -> dict[str, object]:
             time = _time(module, kernel)
     except Refusal as refusal:
         return {"refusal": refusal.reason}
+    except KeyError as error:
+        return {"refusal": f"the model of a compute unit does not know {error}"}
     except (CompileError, AssemblyError, EmulationError, HostProgramError) as error:
         return {"refusal": next(iter(str(error).splitlines()), "it does not compile")}
     return {"microseconds": time.microseconds, "ratio": time.ratio}

@@ -33,8 +33,10 @@ An attention of another form than this is refused with the reason.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from math import gcd, prod
 from typing import ClassVar
@@ -81,6 +83,9 @@ _LDS_SCORE_BYTES = 4
 """The bytes of an element from which on scores do not stay in registers."""
 _LOADED_BYTES = 16
 """What a lane loads at once at most."""
+_SMALL = re.compile(r"\b(V?MFMA_F32)_16x16x(\d+)_(B?F16)\b")
+"""Instructions on 2-byte floats, each of which has a larger one; those on other types were not
+compared."""
 _TYPICAL_SIZE = 2048
 """What a size counts as that the program computes: the best tiles of long sequences change little
 with their lengths."""
@@ -386,9 +391,30 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             element_bytes=self.element_bytes,
             exponential=circumstances.exponential,
             reloads=circumstances.reloads,
-            depth=0 if circumstances.ldmatrix else self.scores[2],
         )
-        return attention_work(shape, tile, circumstances.processor, self.outputs)
+        if circumstances.ldmatrix:
+            return attention_work(shape, tile, circumstances.processor, self.outputs)
+        larger = self.larger if circumstances.larger_instructions else None
+        multiplied = self if larger is None or not larger.takes(tile) else larger
+        shape = replace(shape, depth=multiplied.scores[2])
+        return attention_work(shape, tile, circumstances.processor, multiplied.outputs)
+
+    @cached_property
+    def larger(self) -> WarpTiledAttention | None:
+        """Returns the attention with instructions of 32 rows and columns, where there are some."""
+        if self.kinds is None:
+            found = contractions_of(self.operation)
+            kinds = [found[name].entries.get(MMA_KIND) for name in (SCORES, OUTPUTS)]
+        else:
+            kinds = [self.kinds.scores, self.kinds.outputs]
+        larger = [larger_kind(each) for each in kinds]
+        scores, outputs = (
+            None if each is None else LoweringConfig({MMA_KIND: each}).instruction
+            for each in larger
+        )
+        if scores is None or outputs is None:
+            return None
+        return replace(self, scores=scores, outputs=outputs)
 
     def attributes(self, tile: AttentionTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function.
@@ -459,6 +485,19 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         context = self.operation.context
         counts = tuple(warps.get(loop, 1) for loop in range(len(counts)))
         return contraction.with_entries(**{BASIS: basis_attribute(counts, order, context)})
+
+
+def larger_kind(kind: ir.Attribute | None) -> ir.Attribute | None:
+    """Returns the instruction of 32 rows and columns that does as much as two of 16 rows.
+
+    None stands for a contraction that is not computed by such an instruction.
+    """
+    text, count = _SMALL.subn(_enlarged_name, str(kind))
+    return ir.Attribute.parse(text, kind.context) if kind is not None and count else None
+
+
+def _enlarged_name(match: re.Match[str]) -> str:
+    return f"{match[1]}_32x32x{int(match[2]) // 2}_{match[3]}"
 
 
 def _staged(tile: AttentionTile) -> tuple[int, ...]:

@@ -80,6 +80,8 @@ class Retile(FunctionPass):
         reloads: whether one follows that reads Q in every step where registers do not suffice, as
             `bankwise-reload-operands` does for NVIDIA.
         native_exponentials: whether one follows that makes an exponential one instruction there.
+        larger_instructions: whether one follows that lets instructions multiply 32 rows on AMD, as
+            `bankwise-use-larger-instructions` does.
     """
 
     name: ClassVar[str] = "bankwise-retile"
@@ -93,6 +95,7 @@ class Retile(FunctionPass):
     overlap: bool = True
     reloads: bool = True
     native_exponentials: bool = False
+    larger_instructions: bool = False
     candidates: int = 4
 
     def __post_init__(self) -> None:
@@ -135,6 +138,7 @@ class Retile(FunctionPass):
             overlap=self.overlap,
             reloads=self.reloads,
             native_exponentials=self.native_exponentials,
+            larger_instructions=self.larger_instructions,
         )
 
     def _decide(

@@ -67,6 +67,8 @@ class Circumstances:
         exponential: the instructions of an exponential.
         ldmatrix: whether `ldmatrix` loads the operands of matrix instructions.
         prefetches: whether registers can hold what the next step copies.
+        larger_instructions: whether attentions get matrix instructions of 32 rows and columns where
+            these divide their tiles.
     """
 
     processor: Processor
@@ -77,6 +79,7 @@ class Circumstances:
     exponential: float = 1.0
     ldmatrix: bool = True
     prefetches: bool = False
+    larger_instructions: bool = False
 
     @staticmethod
     def of(
@@ -87,12 +90,13 @@ class Circumstances:
         overlap: bool,
         reloads: bool,
         native_exponentials: bool,
+        larger_instructions: bool = False,
     ) -> Circumstances | None:
         """Returns what tiles of a function are judged by; None for a GPU without a model.
 
         Args:
-            overlap, reloads, native_exponentials: whether passes follow that do so where the GPU
-                can.
+            overlap, reloads, native_exponentials, larger_instructions: whether passes follow that
+                do so where the GPU can.
         """
         chip = chip_of(function, test_target)
         if chip is None or chip.processor is None:
@@ -106,6 +110,7 @@ class Circumstances:
             exponential=_POLYNOMIAL if chip.native_exp2 and not native_exponentials else 1.0,
             ldmatrix=chip.mma_sync,
             prefetches=chip.prefetches,
+            larger_instructions=larger_instructions,
         )
 
     def slotted(self, tiled: TiledOperation[Tile], tile: Tile) -> Tile:

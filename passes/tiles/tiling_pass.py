@@ -16,13 +16,14 @@ class TilingPass(FunctionPass):
     """A pass whose tiles may sum in another order.
 
     Attributes:
-        overlap, reloads, native_exponentials: whether passes follow that do so, as for
-            `bankwise-retile`.
+        overlap, reloads, native_exponentials, larger_instructions: whether passes follow that do
+            so, as for `bankwise-retile`.
     """
 
     overlap: bool = True
     reloads: bool = True
     native_exponentials: bool = True
+    larger_instructions: bool = True
 
     def circumstances(
         self, function: ir.Operation, test_target: str | None = None
@@ -35,4 +36,5 @@ class TilingPass(FunctionPass):
             overlap=self.overlap,
             reloads=self.reloads,
             native_exponentials=self.native_exponentials,
+            larger_instructions=self.larger_instructions,
         )

@@ -19,9 +19,8 @@ are rounded in another order: outputs are right to rounding.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -31,17 +30,12 @@ from ...dialect_utils.lowering_config import MMA_KIND, LoweringConfig
 from ..base import FunctionPass, PassContext
 from .attention_tiles import (
     DECOMPOSITION,
-    OUTPUTS,
-    SCORES,
     contractions_of,
     decomposition_of,
+    larger_kind,
     only_attention,
     warp_tiled_attention,
 )
-
-_SMALL = re.compile(r"\b(V?MFMA_F32)_16x16x(\d+)_(B?F16)\b")
-"""Instructions on 2-byte floats, each of which has a larger one; those on other types were not
-compared."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +63,8 @@ class UseLargerInstructions(FunctionPass):
                 return
             attention = warp_tiled_attention(function)
             assert attention is not None
-            shapes = {name: each.instruction for name, each in contractions.items()}
-            larger = replace(attention, scores=shapes[SCORES], outputs=shapes[OUTPUTS])
+            larger = attention.larger
+            assert larger is not None
             if not larger.takes(attention.tile):
                 raise Refusal("a warp has no 32 rows, or 32 do not divide its keys or columns")
         except Refusal as refusal:
@@ -92,15 +86,8 @@ def _with_larger(
     """
     found: dict[str, LoweringConfig] = {}
     for name, contraction in contractions.items():
-        kind = contraction.entries.get(MMA_KIND)
-        text, count = _SMALL.subn(_larger, str(kind))
-        if kind is None or not count:
+        larger = larger_kind(contraction.entries.get(MMA_KIND))
+        if larger is None:
             return None
-        larger = ir.Attribute.parse(text, kind.context)
         found[name] = contraction.with_entries(**{MMA_KIND: larger})
     return found
-
-
-def _larger(match: re.Match[str]) -> str:
-    """Returns the name of the instruction of 32 rows and columns that does twice as much."""
-    return f"{match[1]}_32x32x{int(match[2]) // 2}_{match[3]}"

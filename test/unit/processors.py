@@ -12,4 +12,4 @@ def processor_of(arch: str) -> Processor:
     return processor
 
 
-SM80 = processor_of("sm_80")
+SM80, GFX942 = processor_of("sm_80"), processor_of("gfx942")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -19,8 +20,10 @@ from bankwise.passes.tiles.attention_tiles import (
     warp_tiled_attention,
 )
 from bankwise.passes.tiles.matmul_tiles import WarpTiledMatmul, warp_tiled_matmul
+from bankwise.passes.tiles.tiled_operation import Circumstances
 
 from ...functions import parse
+from ...processors import GFX942
 from .configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
 
 
@@ -217,3 +220,17 @@ def test_what_is_not_understood_is_refused(kernel: AttentionIr | MatmulIr, reaso
     read = warp_tiled_attention if isinstance(kernel, AttentionIr) else warp_tiled_matmul
     with pytest.raises(Refusal, match=reason):
         read(parsed.function)
+
+
+def test_larger_instructions_are_predicted_where_they_divide_a_tile() -> None:
+    text = AttentionIr(arch="gfx942").text()
+    parsed = parse(text.replace("NV_MMA_SYNC_F32_16x8x16_F16", "MFMA_F32_16x16x16_F16"))
+    attention = attention_in(parsed.function)
+    assert attention.larger is not None
+    assert (attention.larger.scores, attention.larger.outputs) == ((32, 32, 8), (32, 32, 8))
+    known = Circumstances(GFX942, 65536, ldmatrix=False, larger_instructions=True)
+    high = AttentionTile(128, 128, 64, 4)
+    found = [attention.work(each, known).larger for each in (high, replace(high, rows=64))]
+    assert found == [True, False]
+    assert not attention.work(high, replace(known, larger_instructions=False)).larger
+    assert attention_in(parse(text).function).larger is None
