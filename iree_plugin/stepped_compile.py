@@ -22,6 +22,7 @@ from iree.compiler.api import Session, Source
 from .compile_settings import (
     AFTER_LLVM,
     BEFORE_CODEGEN,
+    LEVELLED,
     PHASES,
     SEARCH,
     CompileSettings,
@@ -142,13 +143,16 @@ class SteppedCompile:
         start = BEFORE_CODEGEN
         result = None
         gpu = self.described
-        if settings.verify_lds or (gpu is not None and gpu.is_variant):
+        together = self._shares_lds(module)
+        if settings.verify_lds or together or (gpu is not None and gpu.is_variant):
             if gpu is not None:
                 gpu.rename(module, gpu.general)
             result = self.resume(module, start, AFTER_LLVM)
             module, start = self._module_of(result), AFTER_LLVM
             if gpu is not None:
                 gpu.general.rename(module, gpu)
+            if together:
+                self._separate_lds(module)
         if settings.verify_lds:
             self._verify(module)
         if result is None or settings.compile_to != AFTER_LLVM:
@@ -355,6 +359,18 @@ class SteppedCompile:
         module = invocation.export()
         invocation.import_op(module)
         return module
+
+    def _shares_lds(self, module: ir.Operation) -> bool:
+        """Returns whether kernels would be launched with the LDS of others, and need not be."""
+        from .own_lds import shares_lds
+
+        return self.settings.mitigation in LEVELLED and shares_lds(module)
+
+    def _separate_lds(self, module: ir.Operation) -> None:
+        """Gives kernels their own LDS, in a module after phase `AFTER_LLVM`."""
+        from .own_lds import separate_lds
+
+        separate_lds(module)
 
     def _verify(self, module: ir.Operation) -> None:
         """Raises CompileError where our passes have not seen all LDS.
