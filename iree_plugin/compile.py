@@ -16,7 +16,7 @@ from iree.compiler.api import Output, Session, Source
 from ..passes.decisions import DecisionLog
 from .compile_settings import NOTE, CompileSettings, Mode, unread_variables
 from .described_target import understood_flags
-from .embedding import OutputFormat, output_bytes
+from .embedding import OutputFormat, SteppedInvocation, output_bytes
 from .pipeline_edit import PipelineEdit
 from .program_flags import check_python_flags
 from .stepped_compile import CompileError, SteppedCompile, source_of_file
@@ -76,11 +76,15 @@ def compile(
             advice = compilation.advice_text("the mitigation 'auto/fast'")
             if advice:
                 warnings.warn(advice, stacklevel=2)
-            output = Output.open_membuffer()
-            result.write(output, OutputFormat.VM_BYTECODE)
-            return output_bytes(output)
+            return _module_bytes(result)
     finally:
         session.close()
+
+
+def _module_bytes(compiled: SteppedInvocation) -> bytes:
+    output = Output.open_membuffer()
+    compiled.write(output, OutputFormat.VM_BYTECODE)
+    return output_bytes(output)
 
 
 def settings_of(flags: Sequence[str], mode: str) -> CompileSettings:
