@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import prod
 
 from iree.compiler import ir
@@ -239,6 +240,17 @@ class Builder:
         if isinstance(compared.type, ir.VectorType):
             truth = self.vector_type(compared.type.shape, truth)
         return truth
+
+    def cmpf_ogt(self, left: ir.Value, right: ir.Value) -> ir.Value:
+        """Creates the comparison whether `left` is greater, which is false of NaN."""
+        kind: ir.Type = self.integer_type(1)
+        if isinstance(left.type, ir.VectorType):
+            kind = self.vector_type(ir.VectorType(left.type).shape, kind)
+        return self._value("arith.cmpf", [left, right], kind, predicate=self._integer(64, 2))
+
+    def any_element(self, condition: ir.Value) -> ir.Value:
+        """Returns whether any element of a vector of conditions holds."""
+        return reduce(self.ori, self.elements(condition))
 
     def select(self, condition: ir.Value, value: ir.Value, other: ir.Value) -> ir.Value:
         """Creates the choice between two values."""
@@ -579,6 +591,12 @@ class Builder:
         return ir.Type.parse("!nvgpu.device.async.token", self.context)
 
     # rocdl.
+
+    def any_lane(self, condition: ir.Value) -> ir.Value:
+        """Returns whether a condition holds in any of the 64 lanes of a wave."""
+        mask = self.integer_type(64)
+        lanes = self._value("rocdl.ballot", [condition], mask)
+        return self.cmpi("ne", lanes, self.constant(mask, 0))
 
     def mix_exponentials(self) -> None:
         """Asks LLVM to alternate the products and the exponentials of a block of an AMD kernel."""

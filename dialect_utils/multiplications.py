@@ -42,3 +42,10 @@ def multiplications_in(operation: ir.Operation, *, by_lanes: bool) -> list[ir.Op
     names = (MMA, MULTIPLY_ADD) if by_lanes else (MMA,)
     found = operations_in(operation, *names)
     return [each for each in found if is_multiplication(each, by_lanes=by_lanes)]
+
+
+def multiplies_halves(product: ir.Operation) -> bool:
+    """Returns whether both factors of a product are vectors of floats of 2 bytes."""
+    kinds = [operand.type for operand in list(product.operands)[:ACCUMULATOR]]
+    halves = ir.F16Type | ir.BF16Type
+    return all(isinstance(k, ir.VectorType) and isinstance(k.element_type, halves) for k in kinds)

@@ -60,6 +60,17 @@ def defining_operation(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def is_splat_of_zero(value: ir.Value) -> bool:
+    """Returns whether a value is a constant vector of floating-point zeros."""
+    op = defining_operation(value)
+    if op is None or op.name != "arith.constant":
+        return False
+    elements = op.attributes["value"]
+    if not isinstance(elements, ir.DenseFPElementsAttr) or not elements.is_splat:
+        return False
+    return ir.FloatAttr(elements.get_splat_value()).value == 0.0
+
+
 def symbol_of(operation: ir.Operation) -> str:
     """Returns the symbol of a function or another operation; empty without one."""
     attributes = operation.attributes

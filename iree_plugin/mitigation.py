@@ -31,6 +31,7 @@ from ..passes.fragments.order_contractions import OrderContractions
 from ..passes.fragments.order_fragments import OrderFragments
 from ..passes.fragments.order_scaled_operands import OrderScaledOperands
 from ..passes.fragments.reload_operands import ReloadOperands
+from ..passes.numerics.keep_maxima import KeepMaxima
 from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
 from ..passes.numerics.shorten_exponentials import ShortenExponentials
@@ -405,6 +406,7 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, PeelLastStep, since="fast", by_mma_sync=True),
     # What the instructions read and how they overlap is decided on while they are known.
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
+    Step(_RESOLVED, KeepMaxima, since="fast", by_mma_sync=False),
     Step(_RESOLVED, MixExponentials, since="fast", by_mma_sync=False),
     Step(_RESOLVED, ShortenExponentials, _unless_fast, since="exact"),
     Step(_RESOLVED, NativeExp2, since="fast"),

@@ -21,6 +21,7 @@ from .fragments.order_contractions import OrderContractions
 from .fragments.order_fragments import OrderFragments
 from .fragments.order_scaled_operands import OrderScaledOperands
 from .fragments.reload_operands import ReloadOperands
+from .numerics.keep_maxima import KeepMaxima
 from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
 from .numerics.shorten_exponentials import ShortenExponentials
@@ -104,6 +105,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ReinsertSwizzleHints,
     ResolveSwizzleHints,
     ShortenExponentials,
+    KeepMaxima,
     NativeExp2,
     NativeBf16,
     AlignLdsAccesses,

@@ -70,7 +70,9 @@ class MixExponentials(FunctionPass):
             return
         function.attributes[TRANSLATION_INFO] = info
         for loop in loops:
-            Builder.at_begin(body_of(loop), loop.location).mix_exponentials()
+            body = operations_of(body_of(loop))
+            first = next(each for each in body if each.name in EXPONENTIALS)
+            Builder.before(first).mix_exponentials()
             context.sink.remark(loop.location, "LLVM mixes products with exponentials")
 
 

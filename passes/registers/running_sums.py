@@ -44,6 +44,7 @@ from ...dialect_utils.loops import FOR, Carried, carried_values
 from ...dialect_utils.memory.vector_layouts import VectorLayouts, op_name
 from ...dialect_utils.operations import (
     defining_operation,
+    is_splat_of_zero,
     operands_with,
     operations_in,
     redirect,
@@ -115,7 +116,7 @@ def _running_sum(carried: Carried, layouts: VectorLayouts) -> RunningSum | None:
         return None
     if not isinstance(reduction.results[0].type, ir.VectorType):
         return None
-    if not _is_zero(carried.initial):
+    if not is_splat_of_zero(carried.initial):
         return None
     argument = carried.argument
     scaling = _scaling(reduction.operands[1], argument)
@@ -127,16 +128,6 @@ def _running_sum(carried: Carried, layouts: VectorLayouts) -> RunningSum | None:
         return None
     cut = _cut(reduction, layouts)
     return None if cut is None else RunningSum(carried, reduction, scaling, cut)
-
-
-def _is_zero(value: ir.Value) -> bool:
-    op = defining_operation(value)
-    if op is None or op_name(op) != "arith.constant":
-        return False
-    elements = op.attributes["value"]
-    if not isinstance(elements, ir.DenseFPElementsAttr) or not elements.is_splat:
-        return False
-    return ir.FloatAttr(elements.get_splat_value()).value == 0.0
 
 
 def _scaling(value: ir.Value, argument: ir.Value) -> ir.Operation | None:

@@ -8,7 +8,8 @@
 // CHECK: #[[INFO:.+]] = #iree_codegen.translation_info<{{.*}}llvm_func_attrs = {"amdgpu-sched-strategy" = "iterative-ilp"}
 // CHECK-LABEL: func.func @exponentials
 // CHECK:         scf.for
-// CHECK-NEXT:      rocdl.iglp.opt 3
+// CHECK:           rocdl.iglp.opt 3
+// CHECK-NEXT:      math.exp2
 func.func @exponentials(%a: vector<4xf16>, %c: vector<4xf32>, %n: index) -> vector<4xf32> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an attention's loop does with the running maxima of its rows.
+
+    %row = ... gpu.shuffle ... vector.reduction <maximumf>, %s     the maxima of this step
+    %max = arith.maximumf %row, %old                               what the loop carries on
+    %t = arith.subf %s, %max                                       the shifted scores
+    %corr = math.exp2 (arith.subf %old, %max)
+    %x = arith.mulf %corr, %sums                                   the scaled sums
+
+`%max` may go through operations that only give it another shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.element_moves import element_count, is_move, origin_of
+from ...dialect_utils.loops import YIELD, Carried, body_of, carried_values
+from ...dialect_utils.memory.memref_types import is_memref
+from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
+from ...dialect_utils.multiplications import ACCUMULATOR, MFMA
+from ...dialect_utils.operations import (
+    defining_operation,
+    is_splat_of_zero,
+    operands_with,
+    operations_of,
+)
+
+MAXIMUM, SHUFFLE = "arith.maximumf", "gpu.shuffle"
+_EXP2, _SUBTRACT, _MULTIPLY = "math.exp2", "arith.subf", "arith.mulf"
+_LOAD, _SLICE = "vector.load", "vector.extract_strided_slice"
+
+
+@dataclass(frozen=True)
+class KeptMaxima:
+    """Maxima of rows that a loop carries, and what depends on them.
+
+    Attributes:
+        carried: the maxima, of one or more blocks of rows.
+        maxima: for each of them what makes the new ones.
+        rows: for each of them those of the step alone.
+        shifted: the differences of scores and the new maxima.
+        scaled: the products of carried sums and the corrections.
+        between: what computes these from the new maxima, in order, `shifted` and `scaled` included.
+        places: the operations of the body, each with its place.
+    """
+
+    carried: Sequence[Carried]
+    maxima: Sequence[ir.Operation]
+    rows: Sequence[ir.Value]
+    shifted: Sequence[ir.Operation]
+    scaled: Sequence[ir.Operation]
+    between: Sequence[ir.Operation]
+    places: Mapping[ir.Operation, int]
+
+    @staticmethod
+    def of(loop: ir.Operation) -> KeptMaxima | None:
+        """Returns the maxima that a loop carries, if it carries any.
+
+        Raises:
+            Refusal: it does, and something else depends on them.
+        """
+        places = {each: place for place, each in enumerate(operations_of(body_of(loop)))}
+        place = places.__getitem__
+        carried = [each for each in carried_values(loop) if _new_maximum(each, places) is not None]
+        found = [_new_maximum(each, places) for each in carried]
+        maxima = [each for each in found if each is not None]
+        dependent = _Dependent(loop, places)
+        for each, maximum in zip(carried, maxima, strict=True):
+            dependent.add(each, maximum)
+        if not dependent.shifted or not dependent.scaled:
+            return None
+        last = max(maxima, key=place)
+        if any(place(each) < place(last) for each in dependent.between):
+            raise Refusal("what depends on a maximum is made before another one")
+        kept = KeptMaxima(
+            carried,
+            maxima,
+            [_other(each, one.argument) for each, one in zip(maxima, carried, strict=True)],
+            sorted(dependent.shifted, key=place),
+            sorted(dependent.scaled, key=place),
+            sorted(dependent.between, key=place),
+            places,
+        )
+        kept._check_places()
+        return kept
+
+    @property
+    def last(self) -> ir.Operation:
+        """Returns the last of `maxima`."""
+        return max(self.maxima, key=self.places.__getitem__)
+
+    def _check_places(self) -> None:
+        """Makes sure that what is shifted or scaled is known where the maxima are.
+
+        Raises:
+            Refusal: it is not.
+        """
+        here = self.places[self.last]
+        for each in (*self.shifted, *self.scaled):
+            others = self._from_outside(each)
+            if len(others) != 1:
+                raise Refusal("a maximum is combined with itself")
+            definition = defining_operation(others[0])
+            if definition in self.places and self.places[definition] > here:
+                raise Refusal("what depends on a maximum is made behind it")
+
+    def unscaled(self, product: ir.Operation) -> ir.Value:
+        """Returns the carried sums that one of `scaled` multiplies by corrections."""
+        (other,) = self._from_outside(product)
+        return other
+
+    def _from_outside(self, operation: ir.Operation) -> list[ir.Value]:
+        """Returns the operands of an operation that do not depend on the new maxima."""
+        inside = {result for each in self.between for result in each.results}
+        return [each for each in operation.operands if each not in inside]
+
+    def across(self) -> list[ir.Operation]:
+        """Returns what computes `rows` from the first exchange among lanes on, in order."""
+        return self._leading_to_rows(lambda each: each.name == SHUFFLE)
+
+    def local(self, scores: Sequence[ir.Value]) -> list[ir.Operation]:
+        """Returns what computes `rows` from scores, in order."""
+        return self._leading_to_rows(lambda each: any(o in scores for o in each.operands))
+
+    def _leading_to_rows(self, begins: Callable[[ir.Operation], bool]) -> list[ir.Operation]:
+        needs: dict[ir.Operation, bool] = {}
+
+        def visit(value: ir.Value) -> bool:
+            operation = defining_operation(value)
+            if operation is None or operation not in self.places or operation.name == MFMA:
+                return False
+            if operation not in needs:
+                behind = [visit(operand) for operand in operation.operands]
+                needs[operation] = begins(operation) or any(behind)
+            return needs[operation]
+
+        for each in self.rows:
+            visit(each)
+        return sorted((each for each, it in needs.items() if it), key=self.places.__getitem__)
+
+
+def _new_maximum(carried: Carried, places: Mapping[ir.Operation, int]) -> ir.Operation | None:
+    """Returns what makes a carried value as a maximum of it and of something else."""
+    maximum = defining_operation(carried.yielded)
+    if maximum is None or maximum.name != MAXIMUM or maximum not in places:
+        return None
+    return maximum if list(maximum.operands).count(carried.argument) == 1 else None
+
+
+def _other(operation: ir.Operation, value: ir.Value) -> ir.Value:
+    """Returns the operand of an operation on two values that is not `value`."""
+    (other,) = (each for each in operation.operands if each != value)
+    return other
+
+
+class _Dependent:
+    """What depends on maxima that a loop carries."""
+
+    def __init__(self, loop: ir.Operation, places: Mapping[ir.Operation, int]) -> None:
+        """Begins with maxima on which nothing depends."""
+        self._loop, self._places = loop, places
+        self.shifted: set[ir.Operation] = set()
+        self.scaled: set[ir.Operation] = set()
+        self.between: set[ir.Operation] = set()
+
+    def add(self, carried: Carried, maximum: ir.Operation) -> None:
+        """Follows new maxima to the differences and the products that `KeptMaxima` has.
+
+        Raises:
+            Refusal: something else depends on them.
+        """
+        pending = [(maximum.results[0], False)]
+        while pending:
+            value, corrects = pending.pop()
+            for user, number in operands_with(value):
+                if user.name == YIELD and user.parent.operation == self._loop:
+                    if corrects or number != carried.number:
+                        raise Refusal("the loop carries more of a maximum")
+                elif user not in self._places:
+                    raise Refusal("a maximum is used in another block")
+                else:
+                    self.between.add(user)
+                    goes_on = self._goes_on(user, number, carried, corrects)
+                    if goes_on is not None:
+                        pending += [(result, goes_on) for result in user.results]
+
+    def _goes_on(
+        self, user: ir.Operation, number: int, carried: Carried, corrects: bool
+    ) -> bool | None:
+        """Returns whether results are corrections; None where they need not be followed.
+
+        Raises:
+            Refusal: they are something else.
+        """
+        if is_move(user):
+            return corrects
+        if user.name == _SUBTRACT and number == 1 and not corrects:
+            if user.operands[0] == carried.argument:
+                return True
+            self.shifted.add(user)
+            return None
+        if user.name == _EXP2 and corrects:
+            return True
+        if user.name == _MULTIPLY and corrects:
+            self.scaled.add(user)
+            return None
+        raise Refusal(f"{user.name} uses a maximum")
+
+
+@dataclass(frozen=True)
+class ScoreChain:
+    """Products that make some scores, each added to by the next one.
+
+    Attributes:
+        products: in order.
+        pieces: what takes pieces of the scores, where their differences are computed by pieces.
+        position: of which carried maxima that of the scores is an element, and of which number.
+    """
+
+    products: Sequence[ir.Operation]
+    pieces: Sequence[ir.Operation]
+    position: tuple[int, int]
+
+    @property
+    def scores(self) -> ir.Value:
+        """Returns the scores."""
+        return self.products[-1].results[0]
+
+
+def score_chains(kept: KeptMaxima) -> list[ScoreChain]:
+    """Returns the products of scores that go to nothing but their maxima and differences.
+
+    It is empty where scores are made otherwise, such as by a mask.
+    """
+    pieces: dict[ir.Operation, list[ir.Operation]] = {}
+    positions: dict[ir.Operation, set[tuple[int, int] | None]] = {}
+    for each in kept.shifted:
+        product, piece = defining_operation(each.operands[0]), list[ir.Operation]()
+        if product is not None and product.name == _SLICE:
+            product, piece = defining_operation(product.operands[0]), [product]
+        if product is None or product.name != MFMA or product not in kept.places:
+            return []
+        pieces.setdefault(product, []).extend(piece)
+        positions.setdefault(product, set()).add(_position(kept, each.operands[1]))
+    found: list[ScoreChain] = []
+    for last, taken in pieces.items():
+        products, (position, *others) = _chain(kept, last), positions[last]
+        if not products or position is None or others:
+            return []
+        found.append(ScoreChain(products, taken, position))
+    scores = [each.scores for each in found]
+    readers = {*kept.local(scores), *kept.shifted, *(p for each in found for p in each.pieces)}
+    if any(user not in readers for each in scores for user, _ in operands_with(each)):
+        return []
+    return found
+
+
+def _chain(kept: KeptMaxima, last: ir.Operation) -> list[ir.Operation]:
+    """Returns the products of which `last` is the last one, if the first one is added to zero."""
+    products, product = [last], defining_operation(last.operands[ACCUMULATOR])
+    while product is not None and product.name == MFMA and product in kept.places:
+        if len(operands_with(product.results[0])) != 1:
+            return []
+        products.insert(0, product)
+        product = defining_operation(product.operands[ACCUMULATOR])
+    return products if is_splat_of_zero(products[0].operands[ACCUMULATOR]) else []
+
+
+def _position(kept: KeptMaxima, value: ir.Value) -> tuple[int, int] | None:
+    """Returns of which of the new maxima all elements of a vector are copies."""
+    origins = {origin_of((value, k)) for k in range(element_count(value.type))}
+    if len(origins) != 1:
+        return None
+    ((source, number),) = origins
+    new = [each.results[0] for each in kept.maxima]
+    return (new.index(source), number) if source in new else None
+
+
+def operand_makers(kept: KeptMaxima, chains: Sequence[ScoreChain]) -> list[ir.Operation]:
+    """Returns what makes the factors of scores in a step, and can do so again behind them."""
+    found: set[ir.Operation] = set()
+    body = sorted(kept.places, key=kept.places.__getitem__)
+    last = kept.places[kept.last]
+    pending = [o for c in chains for p in c.products for o in list(p.operands)[:ACCUMULATOR]]
+    while pending:
+        operation = defining_operation(pending.pop())
+        if operation is None or operation not in kept.places or operation in found:
+            continue
+        if operation.name == _LOAD:
+            since = body[kept.places[operation] : last]
+            if all(each.name == MFMA or leaves_memory_alone(each) for each in since):
+                found.add(operation)
+        elif operation.name.startswith("vector.") and not any(map(is_memref, operation.operands)):
+            found.add(operation)
+            pending += operation.operands
+    return [each for each in body if each in found]

@@ -1,0 +1,139 @@
+// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-keep-maxima,canonicalize))' --verify-diagnostics --bankwise-remarks | FileCheck %s
+
+// Products make the scores: the first one adds to the negated maximum, and nothing subtracts it.
+
+// CHECK-LABEL: func.func @scores
+// CHECK-SAME:    %[[Q:.+]]: vector<4xf16>, %[[K:[^:]+]]: memref
+// CHECK-DAG:     %[[ZERO:.+]] = arith.constant dense<0.000000e+00> : vector<4xf32>
+// CHECK-DAG:     %[[GROWTH:.+]] = arith.constant dense<8.000000e+00> : vector<1xf32>
+// CHECK-DAG:     %[[LEAST:.+]] = arith.constant dense<3.40282347E+38> : vector<4xf32>
+// CHECK:         scf.for {{.*}} iter_args(%[[X:.+]] = %{{.+}}, %[[M:.+]] = %{{.+}}, %[[START:.+]] = %[[LEAST]])
+// CHECK:           %[[FACTOR:.+]] = vector.load %[[K]]
+// CHECK:           %[[S:.+]] = amdgpu.mfma 16x16x16 %[[FACTOR]] * %[[Q]] + %[[START]]
+// CHECK:           %[[OWN:.+]] = vector.reduction <maximumf>, %[[S]]
+// CHECK-NOT:       gpu.shuffle
+// CHECK:           arith.cmpf ogt, %{{.+}}, %[[GROWTH]] : vector<1xf32>
+// CHECK:           %[[LANES:.+]] = rocdl.ballot
+// CHECK:           %[[GROWN:.+]] = arith.cmpi ne, %[[LANES]]
+// CHECK:           %[[IF:.+]]:4 = scf.if %[[GROWN]]
+// CHECK:             llvm.inline_asm
+// CHECK:             %[[AGAIN:.+]] = vector.load %[[K]]
+// CHECK:             amdgpu.mfma 16x16x16 %[[AGAIN]] * %[[Q]] + %[[ZERO]]
+// CHECK:             gpu.shuffle
+// CHECK:             arith.maximumf
+// CHECK:             %[[NEW:.+]] = arith.maximumf {{.*}} : vector<1xf32>
+// CHECK:             %[[SHIFTED:.+]] = arith.subf {{.*}} : vector<4xf32>
+// CHECK:             %[[SCALED:.+]] = arith.mulf
+// CHECK:             %[[NEGATED:.+]] = arith.negf
+// CHECK:             %[[NEXT:.+]] = vector.broadcast %[[NEGATED]]
+// CHECK:             scf.yield %[[NEW]], %[[SHIFTED]], %[[SCALED]], %[[NEXT]]
+// CHECK:           } else {
+// CHECK:             scf.yield %[[M]], %[[S]], %[[X]], %[[START]]
+// CHECK:           %[[E:.+]] = math.exp2 %[[IF]]#1
+// CHECK:           %[[P:.+]] = arith.truncf %[[E]]
+// CHECK:           %[[Y:.+]] = amdgpu.mfma 16x16x16 %[[FACTOR]] * %[[P]] + %[[IF]]#2
+// CHECK:           scf.yield %[[Y]], %[[IF]]#0, %[[IF]]#3
+func.func @scores(%q: vector<4xf16>, %keys: memref<64xf16, #gpu.address_space<workgroup>>, %n: index) -> vector<4xf32> {
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %least = arith.constant dense<-3.40282347E+38> : vector<1xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %by = arith.constant 32 : i32
+  %wave = arith.constant 64 : i32
+  // expected-remark @+1 {{sums are rescaled only where a maximum grows much}}
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %m = %least) -> (vector<4xf32>, vector<1xf32>) {
+    %k = vector.load %keys[%i] : memref<64xf16, #gpu.address_space<workgroup>>, vector<4xf16>
+    %s = amdgpu.mfma 16x16x16 %k * %q + %zero : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    %own = vector.reduction <maximumf>, %s : vector<4xf32> into f32
+    %other, %valid = gpu.shuffle xor %own, %by, %wave : f32
+    %both = arith.maximumf %own, %other : f32
+    %row = vector.broadcast %both : f32 to vector<1xf32>
+    %max = arith.maximumf %row, %m : vector<1xf32>
+    %change = arith.subf %m, %max : vector<1xf32>
+    %corr = math.exp2 %change : vector<1xf32>
+    %scalar = vector.extract %max[0] : f32 from vector<1xf32>
+    %wide = vector.broadcast %scalar : f32 to vector<4xf32>
+    %shifted = arith.subf %s, %wide : vector<4xf32>
+    %e = math.exp2 %shifted : vector<4xf32>
+    %p = arith.truncf %e : vector<4xf32> to vector<4xf16>
+    %scale = vector.extract %corr[0] : f32 from vector<1xf32>
+    %scales = vector.broadcast %scale : f32 to vector<4xf32>
+    %scaled = arith.mulf %scales, %x : vector<4xf32>
+    %y = amdgpu.mfma 16x16x16 %k * %p + %scaled : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    scf.yield %y, %max : vector<4xf32>, vector<1xf32>
+  }
+  return %r#0 : vector<4xf32>
+}
+
+// -----
+
+// A mask changes the scores: the old maximum is subtracted from them where it stays.
+
+// CHECK-LABEL: func.func @masked
+// CHECK-SAME:    %{{.+}}: vector<4xf16>, %[[MASK:.+]]: vector<4xf32>
+// CHECK-DAG:     %[[GROWTH:.+]] = arith.constant dense<8.000000e+00> : vector<1xf32>
+// CHECK:         scf.for {{.*}} iter_args(%[[X:.+]] = %{{.+}}, %[[M:.+]] = %{{.+}})
+// CHECK:           %[[S:.+]] = arith.addf %{{.+}}, %[[MASK]]
+// CHECK:           %[[LIMIT:.+]] = arith.addf %[[M]], %[[GROWTH]]
+// CHECK:           arith.cmpf ogt, %{{.+}}, %[[LIMIT]]
+// CHECK:           %[[IF:.+]]:3 = scf.if
+// CHECK-NOT:         amdgpu.mfma
+// CHECK:             gpu.shuffle
+// CHECK:           } else {
+// CHECK:             %[[OLD:.+]] = vector.broadcast
+// CHECK:             %[[SHIFTED:.+]] = arith.subf %[[S]], %[[OLD]]
+// CHECK:             scf.yield %[[M]], %[[SHIFTED]], %[[X]]
+func.func @masked(%q: vector<4xf16>, %mask: vector<4xf32>, %n: index) -> vector<4xf32> {
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %least = arith.constant dense<-3.40282347E+38> : vector<1xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %by = arith.constant 32 : i32
+  %wave = arith.constant 64 : i32
+  // expected-remark @+1 {{sums are rescaled only where a maximum grows much}}
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %m = %least) -> (vector<4xf32>, vector<1xf32>) {
+    %t = amdgpu.mfma 16x16x16 %q * %q + %zero : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    %s = arith.addf %t, %mask : vector<4xf32>
+    %own = vector.reduction <maximumf>, %s : vector<4xf32> into f32
+    %other, %valid = gpu.shuffle xor %own, %by, %wave : f32
+    %both = arith.maximumf %own, %other : f32
+    %row = vector.broadcast %both : f32 to vector<1xf32>
+    %max = arith.maximumf %row, %m : vector<1xf32>
+    %change = arith.subf %m, %max : vector<1xf32>
+    %corr = math.exp2 %change : vector<1xf32>
+    %scalar = vector.extract %max[0] : f32 from vector<1xf32>
+    %wide = vector.broadcast %scalar : f32 to vector<4xf32>
+    %shifted = arith.subf %s, %wide : vector<4xf32>
+    %e = math.exp2 %shifted : vector<4xf32>
+    %p = arith.truncf %e : vector<4xf32> to vector<4xf16>
+    %scale = vector.extract %corr[0] : f32 from vector<1xf32>
+    %scales = vector.broadcast %scale : f32 to vector<4xf32>
+    %scaled = arith.mulf %scales, %x : vector<4xf32>
+    %y = amdgpu.mfma 16x16x16 %q * %p + %scaled : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    scf.yield %y, %max : vector<4xf32>, vector<1xf32>
+  }
+  return %r#0 : vector<4xf32>
+}
+
+// -----
+
+// What is stored of a maximum in every step would be another one.
+
+// CHECK-LABEL: func.func @stored
+// CHECK-NOT:     scf.if
+func.func @stored(%q: vector<4xf16>, %out: memref<1xf32>, %n: index) -> vector<4xf32> {
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %least = arith.constant dense<-3.40282347E+38> : vector<1xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-remark @+1 {{maxima are not kept: vector.store uses a maximum}}
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %m = %least) -> (vector<4xf32>, vector<1xf32>) {
+    %s = amdgpu.mfma 16x16x16 %q * %q + %zero : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    %own = vector.reduction <maximumf>, %s : vector<4xf32> into f32
+    %row = vector.broadcast %own : f32 to vector<1xf32>
+    %max = arith.maximumf %row, %m : vector<1xf32>
+    vector.store %max, %out[%c0] : memref<1xf32>, vector<1xf32>
+    scf.yield %x, %max : vector<4xf32>, vector<1xf32>
+  }
+  return %r#0 : vector<4xf32>
+}
