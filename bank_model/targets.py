@@ -182,7 +182,9 @@ class Target:
     there is TMA, `descriptor_tiles` whether there is `wgmma`, to which a descriptor names a tile of
     LDS and its swizzle, `bf16_rounding` whether there is `cvt.rn.bf16x2.f32`,
     `packed_minima` whether there is `min.s16x2`, `native_exp2` whether
-    there is `ex2.approx.f32`, `byte_permutes` whether there is `v_perm_b32`, and
+    there is `ex2.approx.f32`, `byte_permutes` whether there is `v_perm_b32`, `adds_pairs` whether
+    `v_dot2_f32_f16` adds two products of f16 to f32, `rounds_pairs` whether `v_cvt_pk_f16_f32`
+    rounds two f32 to the nearest f16, and
     `mixes_exponentials` whether kernels are predicted to gain where LLVM mixes products with
     exponentials (`passes/overlap/mix_exponentials.py`). `processor` has the rates by which tiles
     are compared, where they are known. `iree_knows` says whether IREE 3.13 knows the architecture;
@@ -210,6 +212,8 @@ class Target:
     packed_minima: bool = False
     native_exp2: bool = False
     byte_permutes: bool = False
+    adds_pairs: bool = False
+    rounds_pairs: bool = False
     mixes_exponentials: bool = False
     processor: Processor | None = None
     iree_knows: bool = True
@@ -538,6 +542,8 @@ def _cdna(
         matrix_generation=generation,
         prefetches=True,
         byte_permutes=True,
+        adds_pairs=generation >= 3,
+        rounds_pairs=generation >= 4,
         mixes_exponentials=generation == 3,
         processor=processor,
     )

@@ -35,6 +35,7 @@ from ..passes.numerics.keep_maxima import KeepMaxima
 from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
 from ..passes.numerics.shorten_exponentials import ShortenExponentials
+from ..passes.numerics.sum_probabilities import SumProbabilities
 from ..passes.overlap.hold_workgroups import HoldWorkgroups
 from ..passes.overlap.load_ahead import LoadAhead
 from ..passes.overlap.load_operands_ahead import LoadOperandsAhead
@@ -407,6 +408,7 @@ STEPS: tuple[Step, ...] = (
     # What the instructions read and how they overlap is decided on while they are known.
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(_RESOLVED, KeepMaxima, since="fast", by_mma_sync=False),
+    Step(_RESOLVED, SumProbabilities, since="fast", by_mma_sync=False),
     Step(_RESOLVED, MixExponentials, since="fast", by_mma_sync=False),
     Step(_RESOLVED, ShortenExponentials, _unless_fast, since="exact"),
     Step(_RESOLVED, NativeExp2, since="fast"),

@@ -25,6 +25,7 @@ from .numerics.keep_maxima import KeepMaxima
 from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
 from .numerics.shorten_exponentials import ShortenExponentials
+from .numerics.sum_probabilities import SumProbabilities
 from .overlap.hold_workgroups import HoldWorkgroups
 from .overlap.load_ahead import LoadAhead
 from .overlap.load_operands_ahead import LoadOperandsAhead
@@ -106,6 +107,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ResolveSwizzleHints,
     ShortenExponentials,
     KeepMaxima,
+    SumProbabilities,
     NativeExp2,
     NativeBf16,
     AlignLdsAccesses,
