@@ -46,6 +46,7 @@ from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from ..passes.registers.defer_lane_sums import DeferLaneSums
 from ..passes.registers.rename_registers import RenameRegisters
+from ..passes.registers.transpose_tiles import TransposeTiles
 from ..passes.shapes.exclude_absent_keys import ExcludeAbsentKeys
 from ..passes.shapes.fold_transposes import FoldTransposes
 from ..passes.shapes.index_unit_loops import IndexUnitLoops
@@ -348,6 +349,7 @@ STEPS: tuple[Step, ...] = (
     # Register layouts, and the memory layouts of what a pipeline allocates before it prefetches.
     Step(_VECTOR_ALLOCS, RenameRegisters, _renaming, since="exact", by_mma_sync=False),
     Step(_VECTOR_ALLOCS, DeferLaneSums, since="fast"),
+    Step(_VECTOR_ALLOCS, TransposeTiles, since="fast", by_mma_sync=False),
     Step(_VECTOR_ALLOCS, HintVectorAllocs, _padding, by_mma_sync=False),
     Step(_SLICES, FoldTransposes, since="exact", by_mma_sync=True, optional=True),
     # Right products come before equal ones: stock takes the scales of other blocks.

@@ -36,6 +36,7 @@ from .padding.pad_unhinted_allocs import PadUnhintedAllocs
 from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from .registers.defer_lane_sums import DeferLaneSums
 from .registers.rename_registers import RenameRegisters
+from .registers.transpose_tiles import TransposeTiles
 from .shapes.exclude_absent_keys import ExcludeAbsentKeys
 from .shapes.fold_transposes import FoldTransposes
 from .shapes.index_unit_loops import IndexUnitLoops
@@ -91,6 +92,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     RestoreShapes,
     RenameRegisters,
     DeferLaneSums,
+    TransposeTiles,
     HintVectorAllocs,
     RenameContractions,
     UnrollPrivateLoops,

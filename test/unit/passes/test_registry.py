@@ -35,7 +35,7 @@ def test_pass_has_defaults_a_summary_and_round_trips(kind: type[FunctionPass]) -
 def test_unknown_name_suggests_the_closest() -> None:
     with pytest.raises(UnknownPassError, match="did you mean 'bankwise-pad-unhinted-allocs'"):
         make_pass("bankwise-pad-unhinted-alloc", "")
-    with pytest.raises(UnknownPassError, match="-bytes' or 'bankwise-transpose-contractions'"):
+    with pytest.raises(UnknownPassError, match="-tiles' or 'bankwise-transpose-bytes'"):
         make_pass("bankwise-transpose-products", "")
     with pytest.raises(UnknownPassError) as caught:
         make_pass("zzz", "")
