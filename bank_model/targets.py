@@ -544,7 +544,7 @@ def _cdna(
         byte_permutes=True,
         adds_pairs=generation >= 3,
         rounds_pairs=generation >= 4,
-        mixes_exponentials=generation == 3,
+        mixes_exponentials=generation >= 3,
         processor=processor,
     )
 

@@ -20,10 +20,10 @@ Predicted by the model of a compute unit (`emulator/timing/`) on gfx942 at `fast
 without and with it: 16x4096x128 312.6 and 285.0, 64x2048x64 170.3 and 157.6, 4x2048x256 110.5 and
 101.9, 20x3000x128 306.6 and 289.9, 2x8192x128 231.9 and 213.5, 12x1500x64 33.9 and 33.0,
 8x1024x96 30.9 and 29.1. These are of products of 16 rows; of those of 32 rows
-(`bankwise-use-larger-instructions`), 16x4096x128 takes 271.3 and 270.9. On gfx950 it gains in some
-kernels and loses in others: 20x3000x128 203.6 and 192.3, 4x2048x256 78.9 and 81.4; of 32 rows,
-16x4096x128 213.4 and 203.2, 64x2048x64 137.0 and 139.2. Whether a GPU is one for which it gains
-stands in `bank_model/targets.py`.
+(`bankwise-use-larger-instructions`), 16x4096x128 takes 271.3 and 270.9. With fewer vector
+instructions (`bankwise-keep-maxima` and others) it is 253.8 and 235.4, and 64x2048x64 137.0 and
+133.8; on gfx950 189.7 and 183.6, 116.8 and 113.5. Whether a GPU is one for which it gains stands in
+`bank_model/targets.py`.
 
 A function stays as it is for which somebody has chosen attributes of LLVM's already.
 """

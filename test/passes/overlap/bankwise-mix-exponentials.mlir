@@ -1,5 +1,5 @@
 // RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-mix-exponentials))' --iree-gpu-test-target=gfx942 --verify-diagnostics --bankwise-remarks | FileCheck %s
-// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-mix-exponentials))' --iree-gpu-test-target=gfx950 | FileCheck %s --check-prefix=OTHER
+// RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-mix-exponentials))' --iree-gpu-test-target=gfx90a | FileCheck %s --check-prefix=OTHER
 
 // OTHER-NOT: rocdl.iglp.opt
 
