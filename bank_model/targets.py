@@ -184,7 +184,8 @@ class Target:
     `packed_minima` whether there is `min.s16x2`, `native_exp2` whether
     there is `ex2.approx.f32`, `byte_permutes` whether there is `v_perm_b32`, `adds_pairs` whether
     `v_dot2_f32_f16` adds two products of f16 to f32, `rounds_pairs` whether `v_cvt_pk_f16_f32`
-    rounds two f32 to the nearest f16, and
+    rounds two f32 to the nearest f16, `multiplies_eight` whether matrix instructions multiply eight
+    2-byte floats of a lane, and
     `mixes_exponentials` whether kernels are predicted to gain where LLVM mixes products with
     exponentials (`passes/overlap/mix_exponentials.py`). `processor` has the rates by which tiles
     are compared, where they are known. `iree_knows` says whether IREE 3.13 knows the architecture;
@@ -214,6 +215,7 @@ class Target:
     byte_permutes: bool = False
     adds_pairs: bool = False
     rounds_pairs: bool = False
+    multiplies_eight: bool = False
     mixes_exponentials: bool = False
     processor: Processor | None = None
     iree_knows: bool = True
@@ -544,6 +546,7 @@ def _cdna(
         byte_permutes=True,
         adds_pairs=generation >= 3,
         rounds_pairs=generation >= 4,
+        multiplies_eight=generation >= 4,
         mixes_exponentials=generation >= 3,
         processor=processor,
     )

@@ -26,6 +26,7 @@ from ..passes.contractions.unroll_private_loops import UnrollPrivateLoops
 from ..passes.fragments.arrange_operands import ArrangeOperands
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
 from ..passes.fragments.form_wgmma import FormWgmma
+from ..passes.fragments.join_products import JoinProducts
 from ..passes.fragments.multiply_integers import MultiplyIntegers
 from ..passes.fragments.order_contractions import OrderContractions
 from ..passes.fragments.order_fragments import OrderFragments
@@ -409,6 +410,7 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, PeelLastStep, since="fast", by_mma_sync=True),
     # What the instructions read and how they overlap is decided on while they are known.
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
+    Step(_RESOLVED, JoinProducts, since="fast", by_mma_sync=False),
     Step(_RESOLVED, KeepMaxima, since="fast", by_mma_sync=False),
     Step(_RESOLVED, SumProbabilities, since="fast", by_mma_sync=False),
     Step(_RESOLVED, MixExponentials, since="fast", by_mma_sync=False),

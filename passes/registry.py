@@ -16,6 +16,7 @@ from .contractions.unroll_private_loops import UnrollPrivateLoops
 from .fragments.arrange_operands import ArrangeOperands
 from .fragments.form_ldmatrix import FormLdmatrix
 from .fragments.form_wgmma import FormWgmma
+from .fragments.join_products import JoinProducts
 from .fragments.multiply_integers import MultiplyIntegers
 from .fragments.order_contractions import OrderContractions
 from .fragments.order_fragments import OrderFragments
@@ -108,6 +109,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ReinsertSwizzleHints,
     ResolveSwizzleHints,
     ShortenExponentials,
+    JoinProducts,
     KeepMaxima,
     SumProbabilities,
     NativeExp2,
