@@ -52,9 +52,9 @@ def try_fewer_examples(item: pytest.Function) -> None:
 def leave_cases_to_the_night(items: list[pytest.Item]) -> None:
     """Leaves to the nightly tests what `@pytest.mark.sampled` does not keep.
 
-    Of a table that is every second case, or with `sampled(every=3)` two of three. A grid names its
-    parameters, as in `sampled("dtype", "arch")`, and keeps the squares of one colour, so that every
-    value stays.
+    Of a table that is every second case, or with `sampled(every=n)` all but the first of n. A grid
+    names its parameters, as in `sampled("dtype", "arch")`, and keeps the squares of one colour, so
+    that every value stays; with `every=n` it keeps every n-th diagonal.
     """
     seen: dict[tuple[str, str], list[object]] = {}
     for item in items:

@@ -38,6 +38,7 @@ ROW = ShapeRow(
 )
 
 
+@pytest.mark.nightly
 def test_an_attention_is_measured_beside_its_round_shape() -> None:
     (case,) = cases(["gfx942"], "12x197x64_f16")
     row = ShapeRow.measure(case)

@@ -106,6 +106,7 @@ def test_an_action_that_checks_nothing_fails(
     assert not (project / "made").exists()
 
 
+@pytest.mark.nightly
 def test_the_hook_fails_where_a_file_has_conflicts(project: Path) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         entry = shlex.split(HOOK["entry"])

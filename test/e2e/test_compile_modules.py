@@ -78,6 +78,7 @@ def test_several_functions_of_different_types(tool: Tool, tmp_path: Path) -> Non
     same_as_stock(tool, tmp_path, "\n".join(kernels), *GFX942)
 
 
+@pytest.mark.nightly
 def test_several_targets_of_one_device(tool: Tool, tmp_path: Path) -> None:
     same_as_stock(tool, tmp_path, MLP + ADD, "--iree-hal-target-device=hip",
                   "--iree-rocm-target=gfx950")  # fmt: skip

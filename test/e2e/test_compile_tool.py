@@ -98,6 +98,7 @@ def test_input_may_come_from_stdin(tool: Tool, tmp_path: Path) -> None:
     assert (tmp_path / "out.vmfb").exists()
 
 
+@pytest.mark.nightly
 def test_every_pass_prints_its_ir_when_asked(tool: Tool, source: Path) -> None:
     result = tool("bankwise-compile", source, *GFX942, NO_CODE, "-o", "/dev/null",
                   "--mlir-print-ir-after-all", "--mlir-disable-threading")  # fmt: skip

@@ -25,7 +25,7 @@ def _forked_tools(server: ToolServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "tool_command", server.command)
 
 
-@pytest.mark.sampled(every=9)
+@pytest.mark.sampled(every=12)
 @pytest.mark.parametrize(
     "case",
     [

@@ -71,7 +71,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(every=12)
+@pytest.mark.sampled(every=13)
 @pytest.mark.parametrize("case", CASES, ids=lambda each: each.name)
 def test_convolutions_keep_all_bits(case: Windowed) -> None:
     random = np.random.default_rng(7)
@@ -126,6 +126,7 @@ func.func @main(%i: tensor<2x3x64x64xf16>, %w: tensor<96x3x16x16xf16>, %b: tenso
 which is the same for all images, are added, and the result is transposed."""
 
 
+@pytest.mark.nightly
 def test_epilogues_have_the_loops_of_the_matmul() -> None:
     random = np.random.default_rng(8)
     shapes = [(2, 3, 64, 64), (96, 3, 16, 16), (96,), (1, 16, 96)]

@@ -60,6 +60,7 @@ def test_attention_flushes_subnormal_numbers(dtype: str) -> None:
     assert (exact[POLYNOMIAL], exact["fma.rm.f32"]) == (0, 34)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_exact_attention_computes_the_polynomial_of_stock(target: str) -> None:
     """All numbers of it are the same, but for those of clamps that do nothing."""

@@ -33,7 +33,7 @@ def test_i8_is_multiplied_by_instructions_whose_sums_wrap(transposed: bool) -> N
     assert found["mad.lo.s32"] == 0
 
 
-@pytest.mark.sampled("shape", "transposed", every=3)
+@pytest.mark.sampled("shape", "transposed", every=6)
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("shape", [(100, 132, 72), (100, 130, 70), (250, 201, 263)])
 def test_i8_of_ragged_sizes_is_multiplied_so_too(

@@ -103,7 +103,7 @@ class BreakOneAccess(FunctionPass):
         op.operands[number] = xor.operands[0]
 
 
-@pytest.mark.sampled("access", "arch", every=3)
+@pytest.mark.nightly
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("access", ["vector.load", "vector.store"])
 def test_a_swizzle_broken_on_one_side_is_noticed(access: str, arch: str):

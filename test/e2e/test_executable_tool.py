@@ -200,6 +200,7 @@ CONFIGURATION = (
 )
 
 
+@pytest.mark.nightly
 def test_a_configuration_of_the_users_own_stands_where_it_is(compiler: Compiler) -> None:
     # bankwise-compile, which sees the program, leaves the tile of the other product too.
     first = "linalg.matmul ins(%a, %b"
@@ -220,6 +221,7 @@ def test_the_stock_mitigation_changes_nothing(compiler: Compiler) -> None:
     assert inside == compiler(ATTENTION, "gfx942")
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "flag",

@@ -70,7 +70,7 @@ def test_the_code_is_that_for_sm_80_but_for_its_target(source: str, mode: str) -
         assert without_target(new) == without_target(old)
 
 
-@pytest.mark.sampled("source", "name", every=4)
+@pytest.mark.sampled("source", "name", every=9)
 @pytest.mark.parametrize("name", ["sm_90a", "sm_80", "sm_90"])
 @pytest.mark.parametrize(
     ("source", "mode"),

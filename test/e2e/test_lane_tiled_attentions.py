@@ -26,7 +26,7 @@ from .test_odd_attentions import odd, source
 EDITS = [PipelineEdit.replace(UseMatrixInstructions.name, TileByLanes(everywhere=True))]
 
 
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=7)
 @pytest.mark.parametrize(
     ("arch", "sizes", "mask"),
     [

@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bankwise.bench.notebook import NOTEBOOK, PAGE, notebook
 
 RUNNER = """
@@ -52,6 +54,7 @@ def test_the_notebook_is_made_of_its_page() -> None:
     assert NOTEBOOK.read_text() == made, "`python -m bankwise.bench.notebook` writes it anew"
 
 
+@pytest.mark.nightly
 def test_the_cells_of_the_notebook_print_what_it_shows(tmp_path: Path) -> None:
     document = json.loads(NOTEBOOK.read_text())
     cells = [cell for cell in document["cells"] if cell["cell_type"] == "code"]

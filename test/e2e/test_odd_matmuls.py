@@ -83,7 +83,7 @@ def test_sizes_of_whole_tiles_keep_all_bits(kernel: Matmul) -> None:
     assert ours.counters[Counted.CONFLICTS] == 0
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("kernel", "copies"),
     [

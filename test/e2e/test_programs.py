@@ -60,7 +60,7 @@ def measured(name: str, target: str) -> ProgramRow:
     return ProgramRow.measure((program(name), target))
 
 
-@pytest.mark.sampled(every=8)
+@pytest.mark.sampled(every=9)
 @pytest.mark.parametrize(
     ("name", "target"),
     [*FAST, *(pytest.param(*each, marks=pytest.mark.nightly) for each in BY_NIGHT)],
@@ -78,6 +78,7 @@ def counted(of: Program, mitigation: str) -> dict[str, int]:
     return dict(run_emulated(of.source, flags, mitigation, of.draw_inputs()).counters)
 
 
+@pytest.mark.nightly
 def test_equal_cycles_take_no_more_instructions():
     """Stock's padding leaves no conflict in this kernel."""
     sizes = plain_sizes(1, 128, 128)

@@ -83,6 +83,7 @@ def test_outputs_stay(kernel: Product, chip: str, exact: float, fast: float) -> 
     check_fewer_instructions(runs[0], runs[2], fast)
 
 
+@pytest.mark.nightly
 def test_wide_reads_that_stock_pairs_stay_as_few() -> None:
     kernel = Matmul(128, 128, 128, "f16", transposed=True)
     operands = random_operands(kernel)
@@ -113,6 +114,7 @@ def test_an_edge_between_two_columns_keeps_them() -> None:
     assert ours.outputs[0].tobytes() == stock.outputs[0].tobytes()
 
 
+@pytest.mark.nightly
 def test_a_bias_of_columns_goes_along() -> None:
     (program,) = [each for each, _ in cases(["gfx942"], "^matmul_bias_relu_f16_128x128x64$")]
     operands = program.draw_inputs()

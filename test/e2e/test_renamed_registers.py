@@ -95,6 +95,7 @@ def test_fast_keeps_the_probabilities_of_f32_in_registers() -> None:
     assert fast.lds_bytes == layout.lds_bytes - 64 * 16 * 4
 
 
+@pytest.mark.nightly
 def test_renaming_one_side_only_gives_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Breaks the pass on purpose, to see that the comparisons above can fail."""
     found = RegisterSearch.renamed_transfers

@@ -126,7 +126,6 @@ test_products_have_the_same_bits_in_any_tile = pytest.mark.nightly(
 
 
 def test_another_tile_gives_the_same_bits() -> None:
-    check_attention((Attention(2, 128, 32, "bf16"), 2, 32, 1, True))
     check_product((Matmul(128, 128, 128, "f16"), (2, 2), 64, 128, 32))
 
 
@@ -202,7 +201,7 @@ def test_a_large_gain_is_taken_with_the_same_bits() -> None:
     assert result.lds_bytes == 2 * 64 * 64 * 2
 
 
-@pytest.mark.sampled("dtype", "seq", every=3)
+@pytest.mark.sampled("dtype", "seq", every=6)
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f8E4M3FNUZ"])
 @pytest.mark.parametrize("seq", [64, 128])
 def test_steps_are_loaded_ahead_where_there_is_one_and_where_there_are_two(

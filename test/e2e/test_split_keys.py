@@ -156,6 +156,7 @@ def test_a_compile_may_go_on_where_another_has_stopped(
     assert ("parts are predicted to take" in ran.stderr) == splits
 
 
+@pytest.mark.nightly
 def test_a_whole_compile_splits_keys() -> None:
     ran = run_program(LONG.program(), mode=FAST)
     assert ran.error < ran.program.tolerance

@@ -29,6 +29,7 @@ EVERY = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("arch", "name", "letter", "bits"), EVERY)
 def test_every_element_is_held_once(arch: str, name: str, letter: str, bits: int) -> None:
     found = operand(arch, name, letter, bits)

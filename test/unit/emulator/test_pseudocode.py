@@ -320,6 +320,7 @@ def _checked(names: object) -> list[str]:
     return sorted(set(names) - SKIPPED.keys())  # type: ignore[call-overload]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", _checked(LANE_OPS))
 def test_lane_operation(name: str) -> None:
     op = LANE_OPS[name]
@@ -334,6 +335,7 @@ def _packed_floats(name: str) -> list[str]:
     return ["f16", "f16"] if name in ("v_cvt_pkrtz_f16_f32", "v_cvt_pk_f16_f32") else []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", _checked(COMPARE_MNEMONICS))
 def test_compare(name: str) -> None:
     kind = name.rsplit("_", 1)[1]
@@ -466,6 +468,7 @@ def _check_scalar(name: str, result: int, widths: tuple[int, ...], constant: boo
         ScalarComparison(name, code, widths, literal).check(result)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", _checked(SCALAR_OPS))
 def test_scalar_operation(name: str) -> None:
     op = SCALAR_OPS[name]

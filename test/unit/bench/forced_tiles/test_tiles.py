@@ -57,6 +57,7 @@ def test_a_forced_tile_is_that_of_the_kernel():
     assert all(each.predicted and each.predicted > 0 for each in others)
 
 
+@pytest.mark.nightly
 def test_tiles_of_products_are_forced_and_keep_the_bits():
     _, *others = emulated_tiles(PRODUCT, "gfx942")
     assert [each.error for each in others] == ["", ""]

@@ -153,6 +153,7 @@ def test_lanes_and_iterations_have_what_one_of_them_computes(body: str, random: 
             assert result[point.place] == at_point(parsed, point)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("step", [text for steps in ARITHMETIC for _, text in steps])
 def test_every_operation_on_both_signs(step: str) -> None:
     # Lanes hold -120, -83, ... 139 (which wraps as i8).
