@@ -22,8 +22,6 @@ from bankwise.bank_model.targets import target
 from bankwise.tiles.layout_text import layout_of
 from bankwise.tiles.notations import notations
 
-from ..examples import examples
-
 ROWS_OF_64 = LdsTile((64, 64), 16)
 H100 = target("sm_90")
 
@@ -83,7 +81,8 @@ QUESTIONS = (
 )
 
 
-@examples(10, 60, given(*QUESTIONS))
+@settings(max_examples=60, deadline=None)
+@given(*QUESTIONS)
 def test_notations_of_an_answer_give_the_same_counts(
     arch: str, tile: str, write: str, read: str
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bankwise
@@ -21,8 +21,6 @@ from bankwise.bank_model.proof import Optimality
 from bankwise.bank_model.slow_count import count_slowly
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind, known_targets
-
-from ..examples import examples
 
 ROWS_AND_COLUMNS: dict[str, Any] = {"write": "rows:128", "read": "columns"}
 
@@ -253,7 +251,8 @@ QUESTIONS = (
 )
 
 
-@examples(8, 50, given(*QUESTIONS))
+@settings(max_examples=50, deadline=None)
+@given(*QUESTIONS)
 def test_all_counts_are_those_of_the_definition(
     arch: str, tile: str, write: str, read: str
 ) -> None:
