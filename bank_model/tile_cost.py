@@ -457,6 +457,7 @@ class AttentionShape:
         reloads: whether the kernel can read Q again in every step, where registers are short.
         depth: the summed elements of the scores' matrix instruction, where lanes load operands as
             they lie in the LDS; 0 where `ldmatrix` gives each lane 16 bytes.
+        asks_ends: whether each copy asks where K and V end, because the program computes that.
     """
 
     batch: int
@@ -468,6 +469,7 @@ class AttentionShape:
     exponential: float = 1.0
     reloads: bool = False
     depth: int = 0
+    asks_ends: bool = False
 
 
 _INSTRUCTION = (16, 8, 16)
@@ -483,6 +485,12 @@ _PATH_BYTES = 64
 """Bytes that come from global memory to a multiprocessor's registers in a cycle."""
 _RESULT_BYTES = 4
 """The bytes of an element of a matmul's result."""
+_END_REGISTERS = 4
+"""Registers of each copy of a step that asks where a dynamic K or V ends; twice as many where slots
+are more than two. Taken from what ptxas spills of 19 kernels of f16 16x?x128 and 32x?x64: with 128
+rows, 32 keys, 4 warps and a head of 128, 53 registers with 4 slots and 21 with 2. With them, the
+tile that is predicted to be the best for 2048 rows is the best one of those measured on an H200
+(158 and 168 us). Without them it takes 183 us in both."""
 _VECTOR_BYTES, _LEAST_BYTES = 16, 4
 """The bytes that a lane loads at once at most, and those that any load takes of the LDS."""
 _REGISTER_BYTES = 4
@@ -553,6 +561,7 @@ def _attention_work(
         + max(score_registers, processor.held_operands * operands)
         + (8 if reloads else query_registers)
         + (4 if tile.slots > 1 else 0)
+        + copies * shape.asks_ends * _END_REGISTERS * (2 if tile.slots > _FEW_SLOTS else 1)
         + _loaded_ahead(tile.stages, copied, lanes * tile.warps),
         lds_bytes=queries * tile.staged_queries + tile.slots * copied,
         slots=tile.slots,

@@ -328,6 +328,31 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         multiples = {self.loops.head[-1]: self.scores[2], self.loops.columns[-1]: self.outputs[1]}
         return replace(self, extents=rounded_up(self.extents, multiples))
 
+    @property
+    def asked(self) -> int | None:
+        """Returns the loop of computed length by which kernels may differ: that of rows, or keys.
+
+        None stands for several loops of rows, of which nothing is known together.
+        """
+        rows = self.computed.intersection(self.loops.rows)
+        if len(rows) > 1:
+            return None
+        return next(iter(rows or self.computed.intersection({self.loops.keys})), None)
+
+    def likely(self, size: int) -> list[tuple[int, ...]]:
+        """Returns how long the loops may be where the program computes this size.
+
+        Few rows may have few keys, as a short sequence has, or many.
+        """
+        extents = self.typical(size)
+        if not self.computed or self.asked == self.loops.keys:
+            return [extents]
+        keys = max(size, self.extents[self.loops.keys])
+        return [
+            extents,
+            tuple(keys if loop == self.loops.keys else each for loop, each in enumerate(extents)),
+        ]
+
     def enlarged(self, tile: AttentionTile) -> WarpTiledAttention:
         """Returns the attention with sizes that such tiles and the instructions divide."""
         multiples = self.loops.row_tiles(self.extents, tile.rows, self.high)
@@ -391,6 +416,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             element_bytes=self.element_bytes,
             exponential=circumstances.exponential,
             reloads=circumstances.reloads,
+            asks_ends=circumstances.ldmatrix and self.loops.keys in self.computed,
         )
         if circumstances.ldmatrix:
             return attention_work(shape, tile, circumstances.processor, self.outputs)
@@ -545,6 +571,9 @@ def attention_loops(operation: ir.Operation) -> SizedLoops:
         Refusal: its loops are not known, or the size of its head.
     """
     maps = loops_of(operation)
+    if operation.name != _ATTENTION:
+        # Before it is tiled, it has no maxima and sums of rows.
+        maps = (*maps, (), ())
     sizes = loop_sizes(operation, maps, (Q, K, V))
     loops = AttentionLoops.of(maps, len(sizes))
     computed = frozenset(loop for loop, size in enumerate(sizes) if size == DYNAMIC)

@@ -8,7 +8,7 @@ The sizes of the attention need not be multiples of a tile: it is enlarged then,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from math import lcm
@@ -26,6 +26,7 @@ from .attention_tiles import (
     V,
     WarpTiledAttention,
     configured_attention,
+    rounded_up,
 )
 from .tiled_operation import Circumstances
 
@@ -63,7 +64,10 @@ def matrix_attentions(
 
 
 def ranked_tilings(
-    found: list[WarpTiledAttention], circumstances: Circumstances | None, limit: int
+    found: list[WarpTiledAttention],
+    circumstances: Circumstances | None,
+    limit: int,
+    sizes: Sequence[int] = (),
 ) -> tuple[WarpTiledAttention, list[WarpTiledAttention]]:
     """Returns the best of some attentions, as it is and with all tiles that fit, the best first.
 
@@ -71,6 +75,25 @@ def ranked_tilings(
         found: the same attention with other instructions.
         circumstances: what tiles are judged by; None for a GPU without a model.
         limit: the LDS that a workgroup may have, in bytes.
+        sizes: what the program may compute where it computes sizes, of which tiles are to be good
+            for all; none stands for the lengths that the loops have.
+
+    Raises:
+        Refusal: no tile fits.
+    """
+    attention, tiled = possible_tilings(found, circumstances, limit)
+    # Warps that only have rows beyond the end are no use.
+    busy_warps = -(-attention.rows // attention.high)
+    return attention, _ranked(tiled, circumstances, busy_warps, sizes)
+
+
+def possible_tilings(
+    found: list[WarpTiledAttention], circumstances: Circumstances | None, limit: int
+) -> tuple[WarpTiledAttention, list[WarpTiledAttention]]:
+    """Returns the best of some attentions, as it is and with all tiles that fit.
+
+    Args:
+        found, circumstances, limit: as for `ranked_tilings`.
 
     Raises:
         Refusal: no tile fits.
@@ -84,8 +107,7 @@ def ranked_tilings(
             and each.is_copied_evenly(tile)
         ]
         if tiled:
-            # Warps that only have rows beyond the end are no use.
-            return attention, _ranked(tiled, circumstances, -(-attention.rows // attention.high))
+            return attention, tiled
     raise Refusal("no tile of matrix instructions fits in the LDS and is copied evenly")
 
 
@@ -144,8 +166,26 @@ def _past_the_lds(
     )
 
 
+def predicted_logarithm(
+    attention: WarpTiledAttention, circumstances: Circumstances, size: int
+) -> float:
+    """Returns the logarithm of the time of an attention's tile where a size is computed so.
+
+    It is the mean for the lengths that its loops may have then.
+    """
+    likely = [rounded_up(each, attention.multiples) for each in attention.likely(size)]
+    works = [
+        circumstances.work(replace(attention, extents=extents), attention.tile)
+        for extents in likely
+    ]
+    return sum(math.log(circumstances.time(each)) for each in works) / len(works)
+
+
 def _ranked(
-    tiled: list[WarpTiledAttention], circumstances: Circumstances | None, busy_warps: int
+    tiled: list[WarpTiledAttention],
+    circumstances: Circumstances | None,
+    busy_warps: int,
+    sizes: Sequence[int],
 ) -> list[WarpTiledAttention]:
     """Returns an attention with all tiles, the best first.
 
@@ -154,8 +194,9 @@ def _ranked(
 
     Args:
         busy_warps: how many warps of a single workgroup would have rows.
+        sizes: as for `ranked_tilings`.
     """
-    costs = {id(each): _cost(each, circumstances, busy_warps) for each in tiled}
+    costs = {id(each): _cost(each, circumstances, busy_warps, sizes) for each in tiled}
     found = sorted(tiled, key=lambda each: costs[id(each)])
     if circumstances is None or circumstances.processor.measured:
         return found
@@ -172,13 +213,19 @@ def _lds_cycles(attention: WarpTiledAttention, circumstances: Circumstances) -> 
 
 
 def _cost(
-    attention: WarpTiledAttention, circumstances: Circumstances | None, busy_warps: int
+    attention: WarpTiledAttention,
+    circumstances: Circumstances | None,
+    busy_warps: int,
+    sizes: Sequence[int],
 ) -> tuple[float, ...]:
     """Returns what is least of the best tile: the predicted time, and what is computed in vain."""
     tile = attention.tile
     time = 0.0
     if circumstances is not None:
         time = circumstances.time(circumstances.work(attention, tile))
+        if sizes:
+            logarithms = [predicted_logarithm(attention, circumstances, each) for each in sizes]
+            time = math.exp(sum(logarithms) / len(sizes))
         if tile.warps < min(circumstances.processor.least_warps, busy_warps):
             time = math.inf
     return time, attention.rows * attention.keys * tile.columns, -tile.warps, -tile.keys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lets matmuls with a size that only the program knows have several kernels, for ranges of it.
+"""Lets matmuls and attentions with a dynamic size have several kernels, for ranges of that size.
 
 A tile that is best for many rows wastes most of its work on few, and computes few rows in few
 workgroups. f16 ?x4096x4096 on an H200, 64 x 128 with 64 summed elements a step: 1 row takes 36 us,
@@ -10,14 +10,15 @@ three kernels has the tile that is best in the geometric mean over its range. On
 made where that saves a range 10 % of its time, or 20 % on AMD's GPUs, on which the predictions were
 compared with those of a more exact model.
 
-The order of sums does not depend on the tile, so that outputs are as they would be in one kernel.
+The order of a matmul's sums does not depend on the tile. That of an attention's depends on the keys
+of a step, so that the same row may have other bits in a longer sequence.
 
 Runs on functions of the program, before dispatches are formed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -30,12 +31,16 @@ from ...bank_model.kernel_ranges import range_ends
 from ...bank_model.targets import Processor
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.gpu_target import gpu_target_of
 from ...dialect_utils.indexing_maps import MAPS
 from ...dialect_utils.lowering_config import WarpLaunch
 from ...dialect_utils.operations import operations_in
 from ..base import PassContext
 from ..decisions import LayoutRound
+from .attention_tiles import attention_loops
 from .dynamic_matmuls import multiplies, planned_matmul, predicted_logarithms
+from .matrix_tilings import matrix_attentions, possible_tilings, predicted_logarithm
+from .program_attention import ATTENTION
 from .size_ranges import RANGES, SIZES, note_ranges
 from .tiled_operation import MODELLED_GAIN, Circumstances
 from .tiling_pass import TilingPass
@@ -45,10 +50,13 @@ _LEAST_GAIN = 0.1
 """The part of a range's time that another kernel must save."""
 _OPERANDS = 3
 
+LoopTimes = tuple[int, Iterable[list[float]]]
+"""A loop of dynamic length, and for each tile the logarithms of times with lengths of `SIZES`."""
+
 
 @dataclass(frozen=True)
 class SpecializeSizes(TilingPass):
-    """Asks for several kernels of a matmul with a dynamic size.
+    """Asks for several kernels of a matmul or an attention with a dynamic size.
 
     Attributes:
         bound: up to which size a kernel of its own computes, where that does not depend on the
@@ -59,7 +67,7 @@ class SpecializeSizes(TilingPass):
     """
 
     name: ClassVar[str] = "bankwise-specialize-sizes"
-    summary: ClassVar[str] = "let matmuls of dynamic sizes have a kernel for few and for many rows"
+    summary: ClassVar[str] = "let what has a dynamic size have a kernel for few and for many rows"
     layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
 
     bound: int = 0
@@ -69,16 +77,16 @@ class SpecializeSizes(TilingPass):
         self._expect("bound", self.bound >= 0, "0, or a size")
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has a matmul of dynamic sizes."""
-        return any(True for _ in _dynamic_matmuls(function))
+        """Returns whether `function` has a matmul or an attention of dynamic sizes."""
+        return any(True for _ in _dynamic_operations(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Annotates the matmuls of `function`; never fails."""
+        """Annotates the matmuls and attentions of `function`; never fails."""
         function = function.operation
         circumstances = self.circumstances(function, context.test_target)
         if circumstances is None:
             return
-        for operation in _dynamic_matmuls(function):
+        for operation in _dynamic_operations(function):
             plan = partial(self._bounds, function, operation, circumstances, context)
             found = context.planned(operation.location, "one kernel computes all sizes", plan)
             if found is None:
@@ -101,19 +109,18 @@ class SpecializeSizes(TilingPass):
         Raises:
             Refusal: one kernel is as good.
         """
-        launch = WarpLaunch.of_one_warp(circumstances.processor.lanes, operation.context)
-        matmul = planned_matmul(function, operation, launch, context.test_target)
-        if matmul is None or matmul.asked is None:
-            raise Refusal("not one of its sizes is dynamic")
+        if operation.name == ATTENTION:
+            loop, rows = _attention_times(function, operation, circumstances, context.test_target)
+        else:
+            loop, rows = _matmul_times(function, operation, circumstances, context.test_target)
         if self.bound:
-            return matmul.asked, (self.bound,)
-        found = predicted_logarithms(matmul.tilings(), matmul.loops[2], circumstances, SIZES)
-        times = [times for _, times in found if inf not in times]
+            return loop, (self.bound,)
+        times = [times for times in rows if inf not in times]
         least_gain = self._least_gain(circumstances.processor)
         ends = range_ends(np.array(times), _MOST_KERNELS, least_gain) if times else ()
         if not ends:
             raise Refusal("one tile is good for all of them")
-        return matmul.asked, [SIZES[end - 1] for end in ends]
+        return loop, [SIZES[end - 1] for end in ends]
 
     def _least_gain(self, processor: Processor) -> float:
         """Returns the part of a range's time that another kernel must save."""
@@ -122,15 +129,65 @@ class SpecializeSizes(TilingPass):
         return MODELLED_GAIN if processor.modelled else inf
 
 
-def _dynamic_matmuls(function: ir.Operation) -> Iterator[ir.Operation]:
-    """Yields the matmuls of a program of which sizes are dynamic, and that have no ranges yet."""
+def _matmul_times(
+    function: ir.Operation,
+    operation: ir.Operation,
+    circumstances: Circumstances,
+    test_target: str | None,
+) -> LoopTimes:
+    """Returns what is predicted for a matmul.
+
+    Raises:
+        Refusal: not one of its sizes is dynamic, or matrix instructions cannot compute it.
+    """
+    launch = WarpLaunch.of_one_warp(circumstances.processor.lanes, operation.context)
+    matmul = planned_matmul(function, operation, launch, test_target)
+    if matmul is None or matmul.asked is None:
+        raise Refusal("not one of its sizes is dynamic")
+    found = predicted_logarithms(matmul.tilings(), matmul.loops[2], circumstances, SIZES)
+    return matmul.asked, (times for _, times in found)
+
+
+def _attention_times(
+    function: ir.Operation,
+    operation: ir.Operation,
+    circumstances: Circumstances,
+    test_target: str | None,
+) -> LoopTimes:
+    """Returns what is predicted for an attention.
+
+    Raises:
+        Refusal: its rows are several loops of dynamic length, or matrix instructions cannot compute
+            it.
+    """
+    launch = WarpLaunch.of_one_warp(circumstances.processor.lanes, operation.context)
+    target = gpu_target_of(function, test_target)
+    listed = () if target is None else target.matrix_instructions
+    found = matrix_attentions(operation, attention_loops(operation), listed, launch)
+    attention, tiled = possible_tilings(found, circumstances, circumstances.lds_bytes)
+    if attention.asked is None:
+        raise Refusal("not one of its sizes is dynamic")
+    return attention.asked, (
+        [predicted_logarithm(each, circumstances, size) for size in SIZES] for each in tiled
+    )
+
+
+def _dynamic_operations(function: ir.Operation) -> Iterator[ir.Operation]:
+    """Yields what a program multiplies with dynamic sizes, and that has no ranges yet."""
     for operation in operations_in(function):
-        if (
+        if RANGES in operation.attributes or not _is_dynamic(operation):
+            continue
+        is_matmul = (
             operation.name.startswith("linalg.")
             and len(operation.operands) == _OPERANDS
             and MAPS in operation.attributes
-            and RANGES not in operation.attributes
-            and DYNAMIC in ir.ShapedType(operation.operands[-1].type).shape
             and multiplies(operation)
-        ):
+        )
+        if is_matmul or operation.name == ATTENTION:
             yield operation
+
+
+def _is_dynamic(operation: ir.Operation) -> bool:
+    """Returns whether an operand is a tensor with a dynamic size."""
+    tensors = [each for each in operation.operands if isinstance(each.type, ir.RankedTensorType)]
+    return any(DYNAMIC in ir.ShapedType(each.type).shape for each in tensors)

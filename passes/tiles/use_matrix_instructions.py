@@ -47,6 +47,7 @@ from .attention_tiles import (
 from .enlarged_attention import EnlargedAttention
 from .matrix_tilings import matrix_attentions, ranked_tilings
 from .scalar_attention import scalar_attention, scalar_operation
+from .size_ranges import asked_sizes
 from .tile_choice import LEAST_GAIN
 from .tiled_operation import Circumstances
 from .tiling_pass import TilingPass
@@ -146,7 +147,9 @@ def matrix_attention(
     limit = lds_limit(function, test_target)
     sized, launch = attention_loops(operation), WarpLaunch.of(function)
     found = matrix_attentions(operation, sized, listed, launch)
-    attention, tilings = ranked_tilings(found, circumstances, limit)
+    asked = found[0].asked
+    sizes = () if asked is None else asked_sizes(operation, asked)
+    attention, tilings = ranked_tilings(found, circumstances, limit, sizes)
     _check_time(function, tilings[0], circumstances)
     made = _first_possible(attention, tilings, replaced)
     if made.tiled is not tilings[0]:

@@ -56,6 +56,16 @@ def test_an_attention_takes_any_number_of_rows_and_keys(arch: str, attention: At
     run_program(attention.program(), arch).assert_tiled(ATTENTIONS)
 
 
+@pytest.mark.parametrize("rows", [32, 33])
+def test_short_sequences_have_a_kernel_of_their_own(rows: int) -> None:
+    attention = replace(batched(rows, 45, 64, 64, "f16"), dynamic="m k2").program()
+    ran = run_again(attention, changing=[SpecializeSizes(bound=32)])
+    assert ran.error <= attention.tolerance
+    assert ran.actions_of(ATTENTIONS) == [Action.RETILE] * 2
+    (record,) = ran.run.records
+    assert record.kernel.name.endswith("_0") == (rows > 32)
+
+
 @pytest.mark.parametrize(("rows", "keys"), [(0, 40), (40, 0)])
 def test_there_may_be_no_rows_and_no_keys(rows: int, keys: int) -> None:
     program = replace(batched(rows, keys, 64, 64, "f16"), dynamic="m k2").program()

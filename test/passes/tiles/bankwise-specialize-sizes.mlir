@@ -29,6 +29,19 @@ func.func @columns(%a: tensor<4096x4096xf16>, %b: tensor<?x4096xf16>, %e: tensor
   return %r : tensor<4096x?xf32>
 }
 
+// Short sequences have few rows and few keys, whose number is that of another loop.
+
+// CHECK-LABEL: func.func @attention
+// CHECK:         iree_linalg_ext.attention {{.*}} {bankwise.size_bounds = array<i64: [[SHORT:[0-9]+]]>, iree_codegen.specialization_ranges = #util<int.assumption.multi_array{{\[\[}}<umin = 0>, <umin = 0, umax = [[SHORT]]>]]>
+func.func @attention(%q: tensor<16x?x128xf16>, %k: tensor<16x?x128xf16>, %v: tensor<16x?x128xf16>, %s: f16, %e: tensor<16x?x128xf16>) -> tensor<16x?x128xf16> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>} {
+  // expected-remark @+1 {{have kernels of their own}}
+  %r = iree_linalg_ext.attention <{indexing_maps = [affine_map<(b, m, k1, k2, n) -> (b, m, k1)>, affine_map<(b, m, k1, k2, n) -> (b, k2, k1)>, affine_map<(b, m, k1, k2, n) -> (b, k2, n)>, affine_map<(b, m, k1, k2, n) -> ()>, affine_map<(b, m, k1, k2, n) -> (b, m, n)>]}> ins(%q, %k, %v, %s : tensor<16x?x128xf16>, tensor<16x?x128xf16>, tensor<16x?x128xf16>, f16) outs(%e : tensor<16x?x128xf16>) {
+  ^bb0(%x: f32):
+    iree_linalg_ext.yield %x : f32
+  } -> tensor<16x?x128xf16>
+  return %r : tensor<16x?x128xf16>
+}
+
 // Sizes that are known, several dynamic ones, and types without a matrix instruction.
 
 // CHECK-LABEL: func.func @known_sizes
