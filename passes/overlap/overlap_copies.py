@@ -54,7 +54,7 @@ from .async_copies import AsyncCopies, check_copies, slots_bytes
 from .staged_copies import StagingLoop, staging_loops
 
 _UNROLLED = 16
-"""The most iterations of a loop with `wgmma` that LLVM is known to unroll whole."""
+"""The most iterations of a loop with `wgmma` that ptxas is known to unroll whole."""
 _LONG = 20
 """How many iterations a loop has for each that copies nothing, if that shall not cost much."""
 
@@ -156,7 +156,7 @@ class OverlapCopies(FunctionPass):
         4096x4096x4096: 223 -> 236), in short loops (a convolution of 18 iterations: 13.2 -> 14.4),
         and beside exponentials (attention 32x1000x128: 77.4 -> 80.9). Copies that are issued before
         an iteration waits stand among no contractions, and lost, too (f16 4096^3, B by columns:
-        261 -> 273), but in loops that LLVM unrolls whole where there is no branch
+        261 -> 273), but in loops that ptxas unrolls whole where there is no branch
         (8192x8192x1024: 329 -> 303).
         """
         chip, launch = chip_of(function, context.test_target), launch_of(function)
