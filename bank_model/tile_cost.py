@@ -35,6 +35,10 @@ up to a few, other instructions. How long it takes is modelled so:
   with 4 bytes a load. In f16 40x2048x80 on gfx942, tiles of 96 columns have 0.41 times the LDS
   instructions of those with 80, and 0.77 times the LDS cycles.
 
+* **Rows that begin anywhere.** `cp.async` brings less in a cycle of rows that begin within sectors
+  of memory, and copies narrower pieces. Rows of an odd number of 16-bit elements go through
+  registers element by element.
+
 An operand may also go past the LDS: each warp then loads all of it from global memory, over a path
 of 64 bytes a cycle, and what it would take of the LDS is free.
 
@@ -68,6 +72,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from .copy_layouts import LEAST_ASYNC_BYTES
 from .descriptor_tiles import GROUP_WARPS, STEP_BYTES, TILE_ALIGNMENT
 from .targets import Processor
 
@@ -80,6 +85,11 @@ _REGISTER_STEP = 8
 """Registers are given out in eights."""
 _WAIT_ALONE = 3.1
 """How much longer a step waits whose copies do not overlap with matrix instructions."""
+_QUERY_WAITS = 2.5
+"""What an attention waits for before its first step where descriptors give Q, in waits for a copy
+and besides what others wait for: Q goes through registers to where they have it. f16 on an H200, 64
+rows and 2 steps by `wgmma`, and 32 rows by `mma.sync`: 16x77x64 6.3 and 5.2 us, 4x50x320 10.9 and
+9.7 us."""
 _OUTER_WAITS, _FIRST_WAITS, _STORED_ALONE = 11.0, 2.0, 0.3
 """What a matmul does before and behind its steps, in waits for a copy; what it waits besides for
 the first copies where they overlap; and which part of its stores nothing else hides where a
@@ -217,6 +227,8 @@ def predicted_microseconds(work: TileWork, processor: Processor) -> float:
     if rest:
         last = math.ceil(rest / processor.multiprocessors)
         cycles += _wave_cycles(work, processor, last, held)
+    if work.described and not work.result_bytes:
+        cycles += _QUERY_WAITS * processor.wait_cycles
     return cycles / (processor.megahertz * _clock(work, processor, cycles))
 
 
@@ -299,7 +311,8 @@ def _wait(work: TileWork, processor: Processor, workgroups: int) -> float:
     if work.stages > 1:
         return 0.0
     if work.slots == 1:
-        return _WAIT_ALONE
+        is_single = work.steps == 1 and not work.result_bytes and processor.described_cycles > 0
+        return 1.0 if is_single else _WAIT_ALONE
     if work.described:
         is_hidden = work.result_bytes and work.slots > _FEW_SLOTS and not work.rows_described
         cost = work.described_cost
@@ -442,6 +455,10 @@ class AttentionTile:
         return text + (f", {' and '.join(absent)} {verb} not lie in the LDS" if absent else "")
 
 
+SECTOR_BYTES = 32
+"""The bytes of global memory that are moved together."""
+
+
 @dataclass(frozen=True)
 class AttentionShape:
     """The sizes of an attention, and what its arithmetic costs.
@@ -458,6 +475,7 @@ class AttentionShape:
         depth: the summed elements of the scores' matrix instruction, where lanes load operands as
             they lie in the LDS; 0 where `ldmatrix` gives each lane 16 bytes.
         asks_ends: whether each copy asks where K and V end, because the program computes that.
+        row_alignment: the bytes at multiples of which rows of K and V begin, up to a sector's.
     """
 
     batch: int
@@ -470,6 +488,12 @@ class AttentionShape:
     reloads: bool = False
     depth: int = 0
     asks_ends: bool = False
+    row_alignment: int = SECTOR_BYTES
+
+    @property
+    def copied_bytes(self) -> int:
+        """Returns the bytes of K and V that a lane copies at once."""
+        return min(self.row_alignment, _VECTOR_BYTES)
 
 
 _INSTRUCTION = (16, 8, 16)
@@ -498,6 +522,16 @@ _SMALL_ROWS = 16
 """The rows and columns of AMD's smaller matrix instructions."""
 _SCORE_REGISTERS, _LARGER_SCORE_REGISTERS = 1.7, 1.3
 """The registers that a score takes of a lane, and where instructions have 32 rows and columns."""
+_ODD_BYTES_A_CYCLE, _DESCRIBED_ODD_BYTES = 25.0, 32.0
+"""What `cp.async` brings to a multiprocessor in a cycle of rows that begin within sectors of global
+memory; the second where descriptors give operands. Alone it brings 25 to 29 bytes of rows of 144,
+176 and 200, on an H200, and 57, 39, 46 and 42 of rows of 128, 160, 192 and 224. Fitted to 15
+kernels of four attentions."""
+_NARROW_COPY_CYCLES, _MOST_LOADED_AHEAD = 6.0, 64
+"""The cycles of a warp's copy of single elements, which are loaded and stored; and how many of them
+a lane holds that are loaded a step ahead (`passes/overlap/load_ahead.py`). f16 16x1024x75 on an
+H200, 128 rows and 8 warps: 40 us with 64 keys a step and 44 with 128, by `wgmma`; 53 us with 64
+keys by `mma.sync`."""
 
 
 def attention_work(
@@ -513,10 +547,22 @@ def attention_work(
     """
     work = _attention_work(shape, tile, processor, instruction, reloads=False)
     if _describes_attention(shape, tile, processor, instruction):
-        return _described_attention(work, shape, tile, processor)
-    if shape.reloads and work.registers > processor.lane_registers:
-        return _attention_work(shape, tile, processor, instruction, reloads=True)
-    return work
+        work = _described_attention(work, shape, tile, processor)
+    elif shape.reloads and work.registers > processor.lane_registers:
+        work = _attention_work(shape, tile, processor, instruction, reloads=True)
+    return work if shape.copied_bytes >= LEAST_ASYNC_BYTES else _copied_by_elements(work)
+
+
+def _copied_by_elements(work: TileWork) -> TileWork:
+    """Returns the work of an attention whose copies go through registers, for single elements."""
+    is_ahead = work.copies <= _MOST_LOADED_AHEAD
+    return replace(
+        work,
+        instructions=work.instructions + 2 * work.copies,
+        registers=work.registers + (work.copies if is_ahead else 0),
+        slots=2 if is_ahead else 1,
+        memory_cycles=work.memory_cycles + work.warps * work.copies * _NARROW_COPY_CYCLES,
+    )
 
 
 def _attention_work(
@@ -532,9 +578,9 @@ def _attention_work(
     query_registers = rows * shape.head * size / (4 * lanes)
     queries, copied = _queries_and_copies(shape, tile)
     direct = tile.keys * (shape.head + tile.columns) * size - copied
+    is_odd = LEAST_ASYNC_BYTES <= shape.row_alignment < SECTOR_BYTES
     volume = math.prod(instruction)
-    # Each lane gets 16 bytes from a copy.
-    copies = copied / (_VECTOR_BYTES * lanes * tile.warps)
+    copies = copied / (shape.copied_bytes * lanes * tile.warps)
     loaded, read = _operand_loads(shape, tile, instruction, lanes)
     larger = shape.depth > 0 and instruction[0] > _SMALL_ROWS
     # AMD's instructions for f32 take twice the cycles of those for f16 (CDNA3 ISA: 32 and 16).
@@ -566,7 +612,7 @@ def _attention_work(
         lds_bytes=queries * tile.staged_queries + tile.slots * copied,
         slots=tile.slots,
         stages=tile.stages,
-        memory_cycles=tile.warps * direct / _PATH_BYTES,
+        memory_cycles=tile.warps * direct / _PATH_BYTES + is_odd * copied / _ODD_BYTES_A_CYCLE,
         larger=larger,
     )
 
@@ -616,6 +662,7 @@ def _described_attention(
     idle = max(0, _LEAST_KEYS - tile.keys) * tile.rows / tile.warps * shape.head
     return replace(
         work,
+        memory_cycles=work.memory_cycles * _ODD_BYTES_A_CYCLE / _DESCRIBED_ODD_BYTES,
         matrix_instructions=work.matrix_instructions + idle / math.prod(_INSTRUCTION),
         lds_cycles=(tile.rows / _GROUP_ROWS * copied + queries + copied) / CYCLE_BYTES,
         instructions=work.instructions - loads,

@@ -43,8 +43,14 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.copy_layouts import share_evenly
-from ...bank_model.tile_cost import AttentionShape, AttentionTile, TileWork, attention_work
+from ...bank_model.copy_layouts import LEAST_ASYNC_BYTES, share_evenly
+from ...bank_model.tile_cost import (
+    SECTOR_BYTES,
+    AttentionShape,
+    AttentionTile,
+    TileWork,
+    attention_work,
+)
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.indexing_maps import loops_of, renumber_loops
@@ -61,6 +67,7 @@ from ...dialect_utils.lowering_config import (
     roots_in,
 )
 from ...dialect_utils.operations import children
+from ..shapes.enlarged_shapes import true_row
 from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, loop_sizes
 
 _ATTENTION, _INDEX = "iree_linalg_ext.online_attention", "iree_linalg_ext.index"
@@ -284,6 +291,24 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         size = ir.ShapedType(self.operation.operands[operand].type).shape[-1]
         return size > 0 and size * self.element_bytes % _LOADED_BYTES == 0
 
+    @cached_property
+    def row_alignment(self) -> int:
+        """Returns the bytes at multiples of which rows of K and V begin, up to a sector's.
+
+        Rows in memory go along the head and the columns, in whatever order the operands have them.
+        """
+        maps, rows = loops_of(self.operation), [SECTOR_BYTES // self.element_bytes]
+        for number, loop in ((K, self.loops.head[-1]), (V, self.loops.columns[-1])):
+            operand = self.operation.operands[number]
+            size = ir.ShapedType(operand.type).shape[maps[number].index(loop)]
+            rows.append(true_row(operand) or size)
+        return gcd(*rows) * self.element_bytes
+
+    @property
+    def is_copied_meanwhile(self) -> bool:
+        """Returns whether `cp.async` can copy K and V, where there is such a thing."""
+        return self.row_alignment >= LEAST_ASYNC_BYTES
+
     @property
     def scores_lie_in_lds(self) -> bool:
         """Returns whether scores go through the LDS from one contraction to the other."""
@@ -417,6 +442,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             exponential=circumstances.exponential,
             reloads=circumstances.reloads,
             asks_ends=circumstances.ldmatrix and self.loops.keys in self.computed,
+            row_alignment=self.row_alignment if circumstances.ldmatrix else SECTOR_BYTES,
         )
         if circumstances.ldmatrix:
             return attention_work(shape, tile, circumstances.processor, self.outputs)

@@ -28,6 +28,7 @@ from .attention_tiles import (
     configured_attention,
     rounded_up,
 )
+from .tile_choice import LEAST_GAIN
 from .tiled_operation import Circumstances
 
 _WARPS = (8, 4, 2, 1)
@@ -222,10 +223,14 @@ def _cost(
     tile = attention.tile
     time = 0.0
     if circumstances is not None:
-        time = circumstances.time(circumstances.work(attention, tile))
+        work = circumstances.work(attention, tile)
+        time = circumstances.time(work)
         if sizes:
             logarithms = [predicted_logarithm(attention, circumstances, each) for each in sizes]
             time = math.exp(sum(logarithms) / len(sizes))
+        if circumstances.processor.described_cycles and not work.described:
+            # That `mma.sync` is faster has to be more than the model's error, as for other tiles.
+            time /= 1 - LEAST_GAIN
         if tile.warps < min(circumstances.processor.least_warps, busy_warps):
             time = math.inf
     return time, attention.rows * attention.keys * tile.columns, -tile.warps, -tile.keys

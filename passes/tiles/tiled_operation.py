@@ -128,7 +128,7 @@ class Circumstances:
 
     def ways(self, tiled: TiledOperation[Tile], tile: Tile) -> list[Tile]:
         """Returns a tile with each number of slots that is compared, the usual one first."""
-        if not self.overlap or tile.slots > 1:
+        if not self.overlap or tile.slots > 1 or not tiled.is_copied_meanwhile:
             return [tile]
         work, copied = tiled.work(tile, self), tiled.copied_bytes(tile)
         counts = slot_counts(work, copied, self.lds_bytes)
@@ -200,6 +200,11 @@ class TiledOperation(ABC, Generic[Tile]):
     def handicap(self) -> float:
         """Returns what the time of the operation's own tile counts."""
         return 1.0
+
+    @property
+    def is_copied_meanwhile(self) -> bool:
+        """Returns whether `cp.async` can copy the operands, where there is such a thing."""
+        return True
 
     @abstractmethod
     def takes(self, tile: Tile) -> bool:

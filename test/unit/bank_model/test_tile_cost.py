@@ -158,6 +158,66 @@ def test_attentions_whose_operands_are_described_take_as_long_as_measured(
     assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
 
 
+ODD_DESCRIBED = [
+    # Shape, bytes that rows are aligned to; rows, columns, keys per step, warps, slots.
+    ((16, 1024, 1024, 80, 72), 16, (64, 80, 128, 4, 2), 26.1),
+    ((16, 1024, 1024, 80, 72), 16, (128, 80, 64, 8, 4), 26.7),
+    ((24, 2048, 2048, 80, 80), 32, (128, 80, 64, 8, 4), 104.3),
+    ((24, 2048, 2048, 96, 88), 16, (128, 96, 64, 8, 2), 120.7),
+    ((24, 2048, 2048, 96, 96), 32, (128, 96, 64, 8, 2), 112.1),
+    ((24, 2048, 2048, 160, 160), 32, (128, 160, 64, 8, 2), 177.2),
+    ((16, 384, 384, 112, 100), 8, (64, 112, 64, 4, 2), 13.2),
+    # Lanes copy element by element.
+    ((16, 1024, 1024, 80, 75), 2, (128, 80, 64, 8, 1), 40.0),
+    ((16, 1024, 1024, 80, 75), 2, (128, 80, 128, 8, 1), 44.1),
+]
+FEW_STEPS = [
+    # Warps that make no warpgroup multiply by `mma.sync`.
+    ((16, 96, 80, 64, 64), (32, 64, 80, 2, 1), 5.5),
+    ((16, 96, 96, 64, 64), (32, 64, 48, 2, 2), 5.2),
+    ((16, 80, 96, 64, 64), (64, 64, 48, 4, 2), 6.3),
+    ((4, 64, 64, 320, 320), (32, 320, 32, 2, 2), 9.5),
+    ((4, 64, 64, 320, 320), (64, 320, 32, 4, 2), 10.9),
+]
+
+
+@pytest.mark.parametrize(("shape", "alignment", "tile", "measured"), ODD_DESCRIBED)
+def test_odd_heads_by_descriptors_take_about_as_long_as_measured(
+    shape: tuple[int, int, int, int, int],
+    alignment: int,
+    tile: tuple[int, int, int, int, int],
+    measured: float,
+) -> None:
+    cut = AttentionTile(*tile[:4], slots=tile[4])
+    work = attention_work(AttentionShape(*shape, row_alignment=alignment), cut, SM90A)
+    assert work.described
+    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+
+
+@pytest.mark.parametrize(("shape", "tile", "measured"), FEW_STEPS)
+def test_attentions_of_few_steps_take_about_as_long_as_measured(
+    shape: tuple[int, int, int, int, int], tile: tuple[int, int, int, int, int], measured: float
+) -> None:
+    cut = AttentionTile(*tile[:4], slots=tile[4])
+    work = attention_work(AttentionShape(*shape, reloads=True), cut, SM90A)
+    assert work.described is (tile[3] == 4)
+    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+
+
+def test_copies_of_single_elements_take_registers_and_time() -> None:
+    """128 rows by 8 warps: a lane copies 40 elements a step, or 80, which are not loaded ahead."""
+    shape = AttentionShape(16, 1024, 1024, 80, 80)
+    odd = replace(shape, row_alignment=2)
+    for keys, copies, ahead in ((64, 40, True), (128, 80, False)):
+        tile = AttentionTile(128, 80, keys, 8)
+        whole = attention_work(shape, replace(tile, slots=2), SM90A)
+        narrow = attention_work(odd, tile, SM90A)
+        assert (whole.copies, narrow.copies) == (copies / 8, copies)
+        assert narrow.registers - whole.registers == (copies if ahead else 0)
+        assert narrow.slots == (2 if ahead else 1)
+        assert predicted_microseconds(narrow, SM90A) > 1.3 * predicted_microseconds(whole, SM90A)
+
+
 @pytest.mark.parametrize(("shape", "tile", "row_pieces", "measured"), DESCRIBED_MATMULS)
 def test_matmuls_whose_operands_are_described_take_as_long_as_measured(
     shape: tuple[int, int, int],
