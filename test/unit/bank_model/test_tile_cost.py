@@ -322,6 +322,47 @@ def test_the_worked_example() -> None:
     assert predicted_microseconds(work, SM80) == pytest.approx(580, abs=5)
 
 
+@pytest.mark.parametrize(
+    ("batch", "head", "measured"),
+    [
+        (
+            *(16, 128),
+            {
+                (128, 32, 4, 2): 178.5,
+                (128, 32, 4, 4): 183.4,
+                (128, 32, 8, 2): 189.0,
+                (128, 64, 8, 2): 174.8,
+                (256, 32, 8, 2): 157.9,
+                (256, 64, 8, 2): 177.9,
+                (64, 32, 4, 4): 210.9,
+            },
+        ),
+        (
+            *(32, 64),
+            {
+                (128, 32, 4, 4): 188.4,
+                (128, 64, 4, 2): 174.7,
+                (128, 64, 4, 4): 183.3,
+                (128, 64, 8, 2): 203.9,
+                (256, 64, 8, 2): 168.2,
+                (64, 64, 4, 2): 217.2,
+            },
+        ),
+    ],
+)
+def test_copies_that_ask_where_a_dynamic_k_ends_take_registers(
+    batch: int, head: int, measured: dict[tuple[int, int, int, int], float]
+) -> None:
+    def time(rows: int, keys: int, warps: int, slots: int, *, asks_ends: bool = True) -> float:
+        shape = AttentionShape(batch, 2048, 2048, head, head, reloads=True, asks_ends=asks_ends)
+        cut = AttentionTile(rows, head, keys, warps, slots=slots)
+        return predicted_microseconds(attention_work(shape, cut, SM80), SM80)
+
+    best = min(measured, key=lambda cut: measured[cut])
+    assert min(measured, key=lambda cut: time(*cut)) == best
+    assert min(measured, key=lambda cut: time(*cut, asks_ends=False)) != best
+
+
 def test_queries_are_read_again_only_where_registers_are_short() -> None:
     shape = AttentionShape(4, 2048, 2048, 256, 256)
     cut = AttentionTile(64, 256, 64, 4, slots=2)
