@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,8 +65,7 @@ def compile(
     _check_edits(edits)
     settings = settings_of(flags, mitigation)
     _check_source(source)
-    session = Session()
-    try:
+    with closing(Session()) as session:
         given = (decisions, predictor)
         if not takes_flags(session, flags, alone=bool(edits) or given != (None, None)):
             return _compile_in_child(source, flags, mitigation)
@@ -77,8 +77,6 @@ def compile(
             if advice:
                 warnings.warn(advice, stacklevel=2)
             return _module_bytes(result)
-    finally:
-        session.close()
 
 
 def _module_bytes(compiled: SteppedInvocation) -> bytes:
