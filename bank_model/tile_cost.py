@@ -222,6 +222,9 @@ def predicted_microseconds(work: TileWork, processor: Processor) -> float:
     held = concurrent_workgroups(work, processor)
     if held < 1 or (work.result_bytes and work.registers > processor.lane_registers):
         return math.inf
+    if processor.modelled and work.larger and work.registers > _lane_registers(work, processor):
+        # What the compiler spills takes longer than anything that a larger tile gains.
+        return math.inf
     whole, rest = divmod(work.workgroups, processor.multiprocessors * held)
     cycles = processor.launch_cycles + whole * _wave_cycles(work, processor, held, held)
     if rest:
@@ -522,6 +525,11 @@ _SMALL_ROWS = 16
 """The rows and columns of AMD's smaller matrix instructions."""
 _SCORE_REGISTERS, _LARGER_SCORE_REGISTERS = 1.7, 1.3
 """The registers that a score takes of a lane, and where instructions have 32 rows and columns."""
+_KEPT_REGISTERS = 40
+"""The registers of negated maxima, to which instructions of 32 rows and columns add scores, and of
+what the compiler holds beside them (`passes/numerics/keep_maxima.py`). f16 16x4096x128 on gfx942,
+256 rows and 8 warps, takes 222 registers with 64 keys a step, and with 128 all 256 of them and is
+predicted to be slower: 235.4 and 276.2 us, or 313.5 where copies are loaded a step ahead."""
 _ODD_BYTES_A_CYCLE, _DESCRIBED_ODD_BYTES = 25.0, 32.0
 """What `cp.async` brings to a multiprocessor in a cycle of rows that begin within sectors of global
 memory; the second where descriptors give operands. Alone it brings 25 to 29 bytes of rows of 144,
@@ -586,6 +594,7 @@ def _attention_work(
     # AMD's instructions for f32 take twice the cycles of those for f16 (CDNA3 ISA: 32 and 16).
     slowness = 2.0 if shape.depth and (larger or size == _REGISTER_BYTES) else 1.0
     score_registers = scores * (_LARGER_SCORE_REGISTERS if larger else _SCORE_REGISTERS)
+    score_registers += _KEPT_REGISTERS * larger
     operands = tile.keys * (shape.head + tile.columns) * size / (_REGISTER_BYTES * lanes)
     return TileWork(
         workgroups=shape.batch
