@@ -32,6 +32,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [page for page in PAGES if page.exists()]
 BY_NIGHT = {
+    "CONTRIBUTING.md",
     "bank_conflicts.md",
     "ci.md",
     "claims.md",

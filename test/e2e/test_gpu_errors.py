@@ -21,7 +21,8 @@ from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 
 
-@pytest.mark.parametrize("masked", [True, pytest.param(False, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("masked", [True, False])
 def test_the_modes_are_as_exact_as_they_must_be_on_the_emulator(
     masked: bool, monkeypatch: pytest.MonkeyPatch
 ):

@@ -52,7 +52,7 @@ def without_target(code: str) -> str:
     return re.sub(r"(?m)^\.target .*$", "", code)
 
 
-@pytest.mark.sampled("source", "mode", every=8)
+@pytest.mark.nightly
 @pytest.mark.parametrize("source", [ATTENTION, MATMUL], ids=["attention", "matmul"])
 @pytest.mark.parametrize("mode", ["auto/layout", "stock", "auto/exact", "auto/fast"])
 def test_the_code_is_that_for_sm_80_but_for_its_target(source: str, mode: str) -> None:
@@ -108,7 +108,7 @@ def test_wgmma_needs_a_chosen_tile() -> None:
     assert "wgmma" not in code and "mma.sync" in code
 
 
-@pytest.mark.sampled(every=7)
+@pytest.mark.nightly
 @pytest.mark.parametrize("head", [40, 80, 88, 96, 112, 160, 192])
 def test_tiles_of_any_head_are_stored_without_conflicts(head: int) -> None:
     source = Attention(24, 2048, head, "f16").source()

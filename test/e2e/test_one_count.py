@@ -44,6 +44,7 @@ def check(program: Program, target: str, mode: str) -> int:
     return compared
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_sample_of_programs(name: str) -> None:
     assert check(PROGRAMS[name], "gfx950", "auto/exact") >= 1

@@ -60,7 +60,7 @@ def measured(name: str, target: str) -> ProgramRow:
     return ProgramRow.measure((program(name), target))
 
 
-@pytest.mark.sampled(every=9)
+@pytest.mark.sampled(every=16)
 @pytest.mark.parametrize(
     ("name", "target"),
     [*FAST, *(pytest.param(*each, marks=pytest.mark.nightly) for each in BY_NIGHT)],

@@ -547,7 +547,7 @@ FOUND = {
 """What random kernels have found, reduced."""
 
 
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=9)
 @pytest.mark.parametrize("kernel", FOUND.values(), ids=FOUND.keys())
 def test_what_was_found_once(kernel: Kernel):
     tally = Tally()

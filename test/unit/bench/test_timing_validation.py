@@ -31,7 +31,7 @@ def test_the_record_has_all_points() -> None:
         assert (row.published, row.role, row.source) == (point.published, point.role, point.source)
 
 
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=8)
 @pytest.mark.parametrize("point", INSTRUCTIONS, ids=lambda point: point.name)
 def test_instructions_take_what_was_published(point: Point) -> None:
     predicted = point.predict()

@@ -142,6 +142,7 @@ def test_two_workgroups_stand_for_the_grid():
     assert sample.lds_bytes == 24_576
 
 
+@pytest.mark.nightly
 def test_the_predicted_time_is_that_of_a_run():
     kernel = attention_kernel(Attention(1, 128, 64, "f16"))
     times = measure(replace(one_case(kernel, "auto"), timing=True)).predicted_microseconds

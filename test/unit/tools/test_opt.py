@@ -386,7 +386,7 @@ def test_bytecode_goes_through_pipes(server: ToolServer) -> None:
     assert not done.stdout.endswith(b"\n")
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("flags", [(), ("-o", "-"), ("-o", "/dev/tty")])
 def test_a_terminal_gets_no_bytecode(tmp_path: Path, flags: tuple[str, ...]) -> None:
     source = tmp_path / "f.mlir"

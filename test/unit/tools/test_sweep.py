@@ -80,6 +80,7 @@ def test_a_log_says_how_far_the_sweep_is(
     ]
 
 
+@pytest.mark.nightly
 def test_a_finished_sweep_is_drawn_again_without_measuring(
     kernels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

@@ -42,6 +42,7 @@ def test_labels_say_what_a_tile_is():
     assert label(MatmulTile(128, 64, 32, 4, 2)) == "128x64.k32.w4x2"
 
 
+@pytest.mark.nightly
 def test_a_forced_tile_is_that_of_the_kernel():
     stock, *others = emulated_tiles(SMALL, "gfx942")
     assert [each.error for each in (stock, *others)] == ["", "", ""]
