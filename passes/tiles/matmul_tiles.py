@@ -50,7 +50,6 @@ ADDED_LATER = "convert_acc_gemm"
 """The entry that makes IREE add the products to C when all of them are summed."""
 PADDING = "padding"
 _A, _B, _C = range(3)
-_FUNCTION = "func.func"
 
 _SIZES = (32, 64, 128, 256)
 _COPIED_BYTES, _WORD_BYTES = 16, 4
@@ -190,8 +189,8 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
     @cached_property
     def _is_whole(self) -> bool:
         """Returns whether no shape is enlarged, so that no copy asks where the matrix ends."""
-        function = next(each for each in parents_of(self.operation) if each.name == _FUNCTION)
-        return not self.multiples and not has_enlarged_bindings(function)
+        around = parents_of(self.operation)
+        return not self.multiples and not any(has_enlarged_bindings(each) for each in around)
 
     @cached_property
     def copies_words(self) -> bool:

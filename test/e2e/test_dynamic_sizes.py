@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bankwise import compile as compile_mlir
 from bankwise.bench.program_families.attention import Attention
 from bankwise.bench.program_families.matmuls import Contraction
 from bankwise.passes.decisions import Action
 from bankwise.passes.tiles.specialize_sizes import SpecializeSizes
 from bankwise.passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
+from bankwise.sweep.cases import target_flags
 
 from .program_runs import run_again, run_program
 
@@ -96,6 +98,11 @@ def test_a_matmul_takes_any_number_of_rows(
         dynamic="m",
     )
     run_again(matmul.program(), arch).assert_tiled(MATMULS)
+
+
+def test_a_program_s_matmul_is_planned_where_descriptors_may_give_operands() -> None:
+    matmul = Contraction("", "f16", {"m": 70, "n": 128, "k": 64}, dynamic="m").program()
+    assert b"mma.sync" in compile_mlir(matmul.source, target_flags("sm_90a"), "auto/fast")
 
 
 @pytest.mark.parametrize("rows", [0, 1, 32, 33, 70])
