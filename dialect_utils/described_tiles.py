@@ -18,6 +18,7 @@ from .memory.flow import lds_allocations
 from .swizzle_hint import ARRANGED
 
 _DESCRIBED = "bankwise.described_tile"
+_HELD = "bankwise.held_workgroups"
 _STORED = "bankwise.stored_factors"
 
 
@@ -35,6 +36,26 @@ def forget_described_tile(function: ir.Operation) -> None:
     """Removes the note, if there is one."""
     if has_described_tile(function):
         del function.attributes[_DESCRIBED]
+
+
+def note_held_workgroups(function: ir.Operation, most: int) -> None:
+    """Notes how many workgroups of `function` a multiprocessor is to hold at most."""
+    kind = ir.IntegerType.get_signless(64, function.context)
+    function.attributes[_HELD] = ir.IntegerAttr.get(kind, most)
+
+
+def has_held_workgroups(function: ir.Operation) -> bool:
+    """Returns whether a number was noted."""
+    return _HELD in function.attributes
+
+
+def take_held_workgroups(function: ir.Operation) -> int | None:
+    """Returns the number that was noted, and forgets it; None where there is none."""
+    if not has_held_workgroups(function):
+        return None
+    most = ir.IntegerAttr(function.attributes[_HELD]).value
+    del function.attributes[_HELD]
+    return most
 
 
 def note_arranged(allocation: ir.Operation, function: ir.Operation) -> None:

@@ -10,7 +10,9 @@ may then hang on a few registers, which ptxas takes although it can do without t
 16x4096x128, 128 rows, 64 keys, 8 warps on an H200: with 153 registers one workgroup fits, and the
 kernel took 386 us; with 128 two fit, and it took 329 us. Today it takes 310 us, with none spilled.
 
-As many workgroups are asked for as the LDS holds, if the values of the loop fit the registers then,
+As many workgroups are asked for as the LDS holds, and as what has chosen the tile counts with, of
+which there may not be as many: f16 16x1024x72 has 128 workgroups, for 132 multiprocessors, and
+would spill 104 bytes for the second. So it is if the values of the loop fit the registers then,
 but for a few. Only loops with exponentials are looked at: a matmul of 128 x 128 with 4 warps
 takes 220 registers where such a count gives 145. With more values than that, ptxas spills what
 `wgmma` adds to and lets each of them wait: 64x2048x64 with 128 keys a step took 347 us then, and
@@ -27,6 +29,7 @@ from iree.compiler import ir
 
 from ...bank_model.targets import AccessKind
 from ...bank_model.tile_cost import SAVED_REGISTERS
+from ...dialect_utils.described_tiles import has_held_workgroups, take_held_workgroups
 from ...dialect_utils.element_moves import element_count, is_move
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import chip_of, launch_of
@@ -62,12 +65,16 @@ class HoldWorkgroups(FunctionPass):
     summary: ClassVar[str] = "let registers hold as many workgroups as the LDS does"
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether operands of `function` are read by descriptors."""
-        return bool(operations_in(function, ADDRESS))
+        """Returns whether operands of `function` are read by descriptors.
+
+        A note on how many are to be held is forgotten, too.
+        """
+        return has_held_workgroups(function) or bool(operations_in(function, ADDRESS))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Writes the number into the attributes of `function`, if it is more than one."""
         function = function.operation
+        noted = take_held_workgroups(function)
         chip, launch = chip_of(function, context.test_target), launch_of(function)
         if chip is None or not chip.descriptor_tiles or chip.processor is None or launch is None:
             return
@@ -80,6 +87,7 @@ class HoldWorkgroups(FunctionPass):
             return
         total = sum(lds_bytes(type_of(each)) or 0 for each in lds_allocations(function))
         most = chip.processor.lds_bytes // (total + chip.processor.lds_overhead)
+        most = most if noted is None else min(most, noted)
         by_registers = (
             n
             for n in range(2, most + 1)

@@ -38,7 +38,7 @@ from iree.compiler import ir
 
 from ...bank_model.tile_cost import AttentionTile
 from ...dialect_utils import carried_integers
-from ...dialect_utils.described_tiles import note_described_tile
+from ...dialect_utils.described_tiles import note_described_tile, note_held_workgroups
 from ...dialect_utils.diagnostics import PassFailure, Refusal, SourceLocation
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
 from ...dialect_utils.memory.barrier_order import check_barriers
@@ -157,6 +157,8 @@ class Retile(FunctionPass):
             objection = context.users_configuration()
         if choice.described and not objection:
             note_described_tile(function)
+            if isinstance(choice.best, AttentionTile):
+                note_held_workgroups(function, choice.held)
         if choice.gains:
             self._replace(function, choice, objection, context)
         else:

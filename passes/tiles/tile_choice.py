@@ -13,7 +13,7 @@ from typing import Any, Generic
 
 from iree.compiler import ir
 
-from ...bank_model.tile_cost import TileWork
+from ...bank_model.tile_cost import TileWork, concurrent_workgroups
 from ..tile_times import AnyTile
 from .attention_tiles import warp_tiled_attention
 from .matmul_tiles import warp_tiled_matmul
@@ -47,6 +47,7 @@ class TileChoice(Generic[Tile]):
         stock_time, best_time: in microseconds; infinite for a tile that does not fit the GPU.
         limit: what the time of `best` depends on the most.
         described: whether descriptors give the operands of `best` to the matrix units.
+        held: how many workgroups of `best` a multiprocessor holds, as far as there are so many.
     """
 
     tiled: TiledOperation[Tile]
@@ -55,6 +56,7 @@ class TileChoice(Generic[Tile]):
     best_time: float
     limit: str
     described: bool = False
+    held: int = 1
 
     @property
     def gains(self) -> bool:
@@ -94,7 +96,10 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
             best, best_time, least = tile, time, time
     work = circumstances.work(tiled, best)
     limit = _limit(work, circumstances)
-    return TileChoice(tiled, best, stock_time, best_time, limit, work.described)
+    held = concurrent_workgroups(work, circumstances.processor)
+    if not tiled.computed:
+        held = min(held, -(-work.workgroups // circumstances.processor.multiprocessors))
+    return TileChoice(tiled, best, stock_time, best_time, limit, work.described, held)
 
 
 def best_tiles(tiled: TiledOperation[Tile], circumstances: Circumstances, count: int) -> list[Tile]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from iree.compiler import ir
 
+from bankwise.dialect_utils.described_tiles import has_held_workgroups, note_held_workgroups
 from bankwise.passes.overlap.hold_workgroups import WORKGROUPS, HoldWorkgroups
 
 from ...functions import HERE, launched, lds, parse, run
@@ -94,3 +95,21 @@ def test_as_many_are_held_as_lds_and_registers_allow(text: str, number: int) -> 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90"])
 def test_other_code_keeps_its_registers(target: str) -> None:
     assert held(kernel(), target) == 0
+
+
+@pytest.mark.parametrize(("noted", "number"), [(1, 0), (2, 2), (5, 4)])
+def test_no_more_are_held_than_the_tile_was_chosen_for(noted: int, number: int) -> None:
+    parsed = parse(kernel(threads=128, lds_kib=48))
+    note_held_workgroups(parsed.function, noted)
+    run(parsed, HoldWorkgroups(), target="sm_90a")
+    attributes = parsed.function.attributes
+    found = ir.IntegerAttr(attributes[WORKGROUPS]).value if WORKGROUPS in attributes else 0
+    assert found == number and not has_held_workgroups(parsed.function)
+
+
+def test_a_note_is_forgotten_where_nothing_is_described() -> None:
+    parsed = parse(kernel().replace("{bankwise.described}", ""))
+    note_held_workgroups(parsed.function, 2)
+    assert HoldWorkgroups().has_work(parsed.function)
+    run(parsed, HoldWorkgroups(), target="sm_90a")
+    assert not has_held_workgroups(parsed.function)
