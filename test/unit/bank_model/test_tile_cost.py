@@ -204,6 +204,14 @@ def test_attentions_of_few_steps_take_about_as_long_as_measured(
     assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
 
 
+def test_two_steps_that_overlap_are_predicted_to_take_less_than_one() -> None:
+    shape = AttentionShape(16, 96, 96, 64, 64, reloads=True)
+    overlapped = attention_work(shape, AttentionTile(32, 64, 48, 2, slots=2), SM90A)
+    single = attention_work(replace(shape, keys=80), AttentionTile(32, 64, 80, 2), SM90A)
+    times = [predicted_microseconds(work, SM90A) for work in (overlapped, single)]
+    assert 1.05 * times[0] < times[1] < 1.2 * times[0]
+
+
 def test_copies_of_single_elements_take_registers_and_time() -> None:
     """128 rows by 8 warps: a lane copies 40 elements a step, or 80, which are not loaded ahead."""
     shape = AttentionShape(16, 1024, 1024, 80, 80)
