@@ -618,8 +618,7 @@ def _attention_work(
         + outputs
         + max(score_registers, processor.held_operands * operands)
         + (8 if reloads else query_registers)
-        + (4 if tile.slots > 1 else 0)
-        + copies * shape.asks_ends * _END_REGISTERS * (2 if tile.slots > _FEW_SLOTS else 1)
+        + _copy_registers(shape, tile, copies)
         + _loaded_ahead(tile.stages, copied, lanes * tile.warps),
         lds_bytes=queries * tile.staged_queries + tile.slots * copied,
         slots=tile.slots,
@@ -627,6 +626,12 @@ def _attention_work(
         memory_cycles=tile.warps * direct / _PATH_BYTES + is_odd * copied / _ODD_BYTES_A_CYCLE,
         larger=larger,
     )
+
+
+def _copy_registers(shape: AttentionShape, tile: AttentionTile, copies: float) -> float:
+    """Returns the registers of a lane for the addresses of its copies of a step."""
+    ends = copies * shape.asks_ends * _END_REGISTERS * (2 if tile.slots > _FEW_SLOTS else 1)
+    return ends + (4 if tile.slots > 1 else 0)
 
 
 def _describes_attention(
