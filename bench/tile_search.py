@@ -38,9 +38,6 @@ KERNELS: tuple[Kernel, ...] = (
     Attention(4, 2048, 256, "f16"),
     Attention(32, 1000, 128, "f16"),
     Attention(24, 2048, 96, "f16"),
-    Attention(40, 2048, 80, "f16"),
-    Attention(16, 1024, 72, "f16"),
-    Attention(20, 3000, 128, "f16"),
     Matmul(4096, 4096, 4096, "f16"),
     Matmul(4096, 4096, 4096, "f16", transposed=True),
 )
