@@ -597,7 +597,7 @@ def _attention_work(
     # AMD's instructions for f32 take twice the cycles of those for f16 (CDNA3 ISA: 32 and 16).
     slowness = 2.0 if shape.depth and (larger or size == _REGISTER_BYTES) else 1.0
     score_registers = scores * (_LARGER_SCORE_REGISTERS if larger else _SCORE_REGISTERS)
-    score_registers += _KEPT_REGISTERS * larger
+    score_registers += _KEPT_REGISTERS * (larger and not processor.held_operands)
     operands = tile.keys * (shape.head + tile.columns) * size / (_REGISTER_BYTES * lanes)
     return TileWork(
         workgroups=shape.batch
