@@ -35,7 +35,12 @@ from .benchmark import RESULTS
 from .emulated_runs import MarkingDevice
 from .forced_tiles.forcing import TileError, predicted_microseconds
 from .forced_tiles.pairs import TiledKernel, Tiling, modelled_pairs
-from .forced_tiles.ranks import Comparison, mean_logarithmic_error, rank_correlation
+from .forced_tiles.ranks import (
+    Comparison,
+    mean_logarithmic_error,
+    rank_correlation,
+    ratio_error,
+)
 from .gpu.modes import FAST
 
 NAME = "timing_tiles"
@@ -153,7 +158,9 @@ def page(rows: Sequence[Row], found: Sequence[Comparison]) -> str:
         f"{statistics.median(each.correlation for each in found):.3f} in the kernels' median. "
         f"The tile that the formula chooses takes at most {max(losses):.3f}x the time of the best "
         f"one, {statistics.median(losses):.3f}x in the median. The root mean square of the "
-        f"logarithmic error is {mean_logarithmic_error(found):.3f}.\n",
+        f"logarithmic error is {mean_logarithmic_error(found):.3f}; among the tiles of one kernel, "
+        f"whose common error does not change the choice, the standard deviation is "
+        f"{ratio_error(found):.3f}.\n",
         markdown_lines(lines, text_columns=1) + "\n",
         "## All tiles, predicted microseconds\n",
         _tiles(rows, found) + "\n",

@@ -84,3 +84,15 @@ def mean_logarithmic_error(comparisons: Sequence[Comparison]) -> float:
     """Returns the root mean square of the logarithms of predicted over measured times."""
     deviations = [each for comparison in comparisons for each in comparison.deviations]
     return math.sqrt(math.fsum(each**2 for each in deviations) / len(deviations))
+
+
+def ratio_error(comparisons: Sequence[Comparison]) -> float:
+    """Returns the standard deviation of those logarithms among the tiles of one kernel.
+
+    It says how far the ratio of two tiles' times may be off: what is predicted too long by the same
+    factor for all tiles of a kernel does not count.
+    """
+    kernels = [comparison.deviations for comparison in comparisons]
+    means = [statistics.fmean(each) for each in kernels]
+    squares = [(x - mean) ** 2 for each, mean in zip(kernels, means, strict=True) for x in each]
+    return math.sqrt(math.fsum(squares) / (len(squares) - len(kernels)))

@@ -43,7 +43,8 @@ _POLYNOMIAL = 21.0
 
 MODELLED_GAIN = 0.2
 """The part of the predicted time that must be saved where no time was measured: twice the standard
-deviation of the predictions from those of a more exact model (`bench/results/timing_tiles.md`)."""
+deviation of the predictions for a kernel's tiles from those of a more exact model
+(`bench/results/timing_tiles.md`)."""
 
 _SAVED_BY_SLOTS = 0.05
 """The part of the predicted time that more slots than usual must save. With 4 slots f16 40x2048x80,

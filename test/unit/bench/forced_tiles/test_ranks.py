@@ -8,7 +8,12 @@ from itertools import permutations
 
 import pytest
 
-from bankwise.bench.forced_tiles.ranks import Comparison, mean_logarithmic_error, rank_correlation
+from bankwise.bench.forced_tiles.ranks import (
+    Comparison,
+    mean_logarithmic_error,
+    rank_correlation,
+    ratio_error,
+)
 
 MEASURED = {"a": 10.0, "b": 20.0, "c": 30.0}
 
@@ -57,3 +62,10 @@ def test_errors_are_logarithmic_and_of_what_fits():
     assert mean_logarithmic_error([double]) == pytest.approx(math.log(2))
     exact = Comparison("kernel", MEASURED, MEASURED, None)
     assert mean_logarithmic_error([double, exact]) == pytest.approx(math.log(2) * math.sqrt(0.4))
+
+
+def test_a_common_factor_is_no_error_of_ratios():
+    times = {"a": 1.0, "b": 2.0}
+    assert ratio_error([Comparison("kernel", times, {"a": 3.0, "b": 6.0}, None)]) == 0
+    off = Comparison("kernel", times, {"a": 3.0, "b": 6.0 * math.e}, None)
+    assert ratio_error([off]) == pytest.approx(math.sqrt(0.5))
