@@ -177,7 +177,7 @@ class _Forming:
 
     def _count(self, groups: Iterable[WgmmaGroup]) -> None:
         for group in groups:
-            self.formed.update({run.allocation for run in group.runs})
+            self.formed.update(dict.fromkeys((run.allocation for run in group.runs), 1))
 
 
 def _is_last_before_reads(barrier: ir.Operation) -> bool:
