@@ -9,7 +9,6 @@ in them was measured on a GPU.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -28,7 +27,7 @@ from ..runtime.tile_times import emulated_time
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention, Kernel, Matmul
 from ..sweep.tables import markdown_lines
-from .benchmark import RESULTS
+from .benchmark import RESULTS, record_arguments
 from .gpu.modes import FAST
 
 NAME = "tile_search"
@@ -105,12 +104,7 @@ def read_rows(path: Path = RESULTS / f"{NAME}.json") -> list[Row]:
 
 def main() -> int:
     """Writes the record; rows that are there already are taken again only where they are wanted."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "-o", "--output", type=Path, default=RESULTS, help="the folder of the files"
-    )
-    parser.add_argument("--only", default="", metavar="REGEX", help="take rows again that match")
-    arguments = parser.parse_args()
+    arguments = record_arguments(__doc__)
     file = arguments.output / f"{NAME}.json"
     known = {(row.kernel, row.target): row for row in (read_rows(file) if file.exists() else [])}
     rows: list[Row] = []

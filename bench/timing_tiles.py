@@ -11,7 +11,6 @@ two agree. No time in them was measured on a GPU.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import statistics
@@ -31,7 +30,7 @@ from ..runtime.emulated_run import run_emulated
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Attention
 from ..sweep.tables import markdown_lines
-from .benchmark import RESULTS
+from .benchmark import RESULTS, record_arguments
 from .emulated_runs import MarkingDevice
 from .forced_tiles.forcing import TileError, predicted_microseconds
 from .forced_tiles.pairs import TiledKernel, Tiling, modelled_pairs
@@ -189,12 +188,7 @@ def read_rows(path: Path = RESULTS / f"{NAME}.json") -> list[Row]:
 
 def main() -> int:
     """Writes the record; rows that are there already are taken again only where they are wanted."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "-o", "--output", type=Path, default=RESULTS, help="the folder of the files"
-    )
-    parser.add_argument("--only", default="", metavar="REGEX", help="take rows again that match")
-    arguments = parser.parse_args()
+    arguments = record_arguments(__doc__)
     file = arguments.output / f"{NAME}.json"
     known = {_case(row): row for row in (read_rows(file) if file.exists() else [])}
     rows: list[Row] = []

@@ -170,9 +170,9 @@ def _past_the_lds(
 def predicted_logarithm(
     attention: WarpTiledAttention, circumstances: Circumstances, size: int
 ) -> float:
-    """Returns the logarithm of the time of an attention's tile where a size is computed so.
+    """Returns the logarithm of the time that an attention's tile takes at one run-time size.
 
-    It is the mean for the lengths that its loops may have then.
+    Where that size leaves the lengths of loops open, the result is the mean over likely lengths.
     """
     likely = [rounded_up(each, attention.multiples) for each in attention.likely(size)]
     works = [
