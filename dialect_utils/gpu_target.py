@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen
+from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 
 from ..bank_model.targets import Target, UnknownTargetError, target_named
 from .diagnostics import Refusal

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import prod
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen, iree_gpu
+from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gpu
 
 from .diagnostics import Refusal
 from .operations import attributes_of, operations_in

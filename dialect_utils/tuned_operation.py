@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen
+from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 
 from .diagnostics import Refusal
 from .lowering_config import CONFIG, TRANSLATION_INFO

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen, iree_gpu
+from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gpu
 
 from ..bank_model.targets import FAMILIES
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
@@ -87,7 +87,7 @@ def _pipeline_kind(function: ir.Operation) -> str | None:
     info = iree_codegen.TranslationInfoAttr(function.attributes[TRANSLATION_INFO])
     pipeline = info.pass_pipeline
     if isinstance(pipeline, iree_gpu.PipelineAttr):
-        kind = str(iree_gpu.LoweringPipeline(pipeline.raw_value))
+        kind = str(pipeline).partition("<")[2].removesuffix(">")
         return kind if kind in CODEGEN_PIPELINES else None
     # Without LDS there is nothing to do, and nothing to risk.
     lowered = isinstance(pipeline, iree_codegen.NoPipelineAttr) and lds_allocations(function)

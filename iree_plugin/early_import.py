@@ -23,11 +23,12 @@ from types import ModuleType
 _PACKAGE = "iree.compiler"
 _DIALECTS = f"{_PACKAGE}.dialects"
 _DEFERRED = (
-    *("affine", "amdgpu", "arith", "cf", "gpu", "linalg", "llvm", "math", "memref", "nvgpu"),
-    *("nvvm", "rocdl", "scf", "tensor", "vector"),
+    *("affine", "amdgpu", "arith", "builtin", "cf", "func", "gpu", "hal", "iree_codegen"),
+    *("iree_gpu", "linalg", "llvm", "math", "memref", "nvgpu", "nvvm", "rocdl", "scf"),
+    *("tensor", "vector"),
 )
-"""Dialects in kernels of whose Python modules our passes use nothing; of IREE's they use
-attributes."""
+"""Dialects in kernels of whose Python modules our passes use nothing. They have the attributes of
+IREE's dialects from the native module that these wrap."""
 
 
 def import_beside_compiler() -> None:
