@@ -28,6 +28,19 @@ def operations_in(function: ir.Operation | ir.OpView, *names: str) -> list[ir.Op
     return found
 
 
+def has_operation(function: ir.Operation | ir.OpView, *names: str) -> bool:
+    """Returns whether an operation of these names is inside `function`; looks for no second one."""
+    found = False
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = operation.name in names
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
 def children(parent: ir.Operation) -> list[ir.Operation]:
     """Returns the operations directly inside `parent`, in the order of the text.
 

@@ -71,11 +71,11 @@ class AlignLdsAccesses(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Adds `alignment` attributes; never fails."""
         function = function.operation
-        if not lds_allocations(function):
+        operations = operations_in(function)
+        if not any(map(is_lds_allocation, operations)):
             return
         with function.context:
             launch = launch_of(function)
-            operations = operations_in(function)
             rows = [(op, row) for op in operations if (row := access_row(op))]
             bits = IndexBits(function, None if launch is None else LaneEvaluator(launch))
             # Loads and stores whose address is less aligned are split. Others fault.

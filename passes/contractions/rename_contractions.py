@@ -30,7 +30,7 @@ from ...dialect_utils.diagnostics import Refusal, location_at
 from ...dialect_utils.gpu_target import lds_model
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.flow import lds_allocations
-from ...dialect_utils.operations import operations_in
+from ...dialect_utils.operations import has_operation
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from ..layout_policy import LayoutPolicy
@@ -53,7 +53,7 @@ class RenameContractions(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Decides on every index of the contractions, and rewrites their transfers."""
         function = function.operation
-        if not operations_in(function, INNER_TILED) or not lds_allocations(function):
+        if not has_operation(function, INNER_TILED) or not lds_allocations(function):
             return
         try:
             lds, launch = lds_model(function, context.test_target)

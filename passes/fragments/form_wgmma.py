@@ -54,7 +54,12 @@ from ...dialect_utils.loops import IF, YIELD, Carried
 from ...dialect_utils.memory.lds_ops import BARRIER, COPIES_END, COPY
 from ...dialect_utils.memory.memref_types import shown_type
 from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
-from ...dialect_utils.operations import defining_operation, operations_in, operations_of
+from ...dialect_utils.operations import (
+    defining_operation,
+    has_operation,
+    operations_in,
+    operations_of,
+)
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from .contraction_order import ContractionOrder
@@ -186,7 +191,7 @@ def _is_last_before_reads(barrier: ir.Operation) -> bool:
     for each in block[block.index(barrier) + 1 :]:
         if each.name == BARRIER:
             return False
-        if operations_in(each, BARRIER, _ASSEMBLY):
+        if has_operation(each, BARRIER, _ASSEMBLY):
             return True
     return True
 

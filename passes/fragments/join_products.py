@@ -27,6 +27,7 @@ from ...dialect_utils.multiplications import ACCUMULATOR, MFMA, multiplies_halve
 from ...dialect_utils.operations import (
     attributes_of,
     defining_operation,
+    has_operation,
     operands_with,
     operations_in,
 )
@@ -46,7 +47,7 @@ class JoinProducts(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` has products of AMD's matrix instructions."""
-        return bool(operations_in(function, MFMA))
+        return has_operation(function, MFMA)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Joins products in pairs; never fails."""

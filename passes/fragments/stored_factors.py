@@ -41,7 +41,7 @@ from ...dialect_utils.memory.flat_allocations import align_allocation
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.memory.lds_ops import access_row
 from ...dialect_utils.memory.memref_types import lds_bytes, row_major_type, type_of
-from ...dialect_utils.operations import defining_operation, is_inside, operations_in, parents_of
+from ...dialect_utils.operations import defining_operation, has_operation, is_inside, parents_of
 from .matrix_fragments import LANES
 
 _WARP_ROWS = 16
@@ -73,7 +73,7 @@ def loop_to_store_before(
     if _is_made_in(value, segment):
         return None
     loops = [each for each in parents_of(contraction) if each.name == FOR]
-    if not loops and not operations_in(function, FOR):
+    if not loops and not has_operation(function, FOR):
         return None
     if len(loops) != 1:
         raise Refusal("its A is not made beside it, and is no constant of one loop alone")

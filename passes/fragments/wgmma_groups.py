@@ -22,7 +22,7 @@ from ...dialect_utils.memory.lds_ops import LDMATRIX
 from ...dialect_utils.memory.mma_operands import MMA, MatrixOperands
 from ...dialect_utils.memory.store_free_segments import store_free_segments
 from ...dialect_utils.multiplications import ACCUMULATOR
-from ...dialect_utils.operations import operations_in
+from ...dialect_utils.operations import has_operation, operations_in
 from .contraction_order import ContractionOrder
 from .described_operands import DescribedRun, DescriptorProver, Matrices
 from .live_registers import UNCOUNTED, lane_registers
@@ -257,4 +257,4 @@ def may_form_groups(function: ir.Operation, test_target: str | None, *, chosen_o
         or (chosen_only and not has_described_tile(function))
     ):
         return False
-    return bool(operations_in(function, MMA))
+    return has_operation(function, MMA)

@@ -45,7 +45,13 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import is_move
 from ...dialect_utils.loops import FOR, Carried, carried_values
 from ...dialect_utils.multiplications import ACCUMULATOR, MFMA, multiplies_halves
-from ...dialect_utils.operations import operands_with, operations_in, redirect, terminator
+from ...dialect_utils.operations import (
+    has_operation,
+    operands_with,
+    operations_in,
+    redirect,
+    terminator,
+)
 from ..base import FunctionPass, PassContext
 from .kept_maxima import (
     MAXIMUM,
@@ -70,7 +76,7 @@ class KeepMaxima(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` has products of AMD's matrix instructions."""
-        return bool(operations_in(function, MFMA))
+        return has_operation(function, MFMA)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites loops with products and maxima; never fails."""

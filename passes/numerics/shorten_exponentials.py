@@ -91,10 +91,16 @@ def _expands(function: ir.Operation, test_target: str | None) -> bool:
 
 def _exponentials(function: ir.Operation) -> list[ir.Operation]:
     """Returns the exponentials of f32 whose operands are known not to be positive."""
-    return [each for each in operations_in(function, _EXP2) if _is_never_positive(each)]
+    known: dict[Element, set[Element]] = {}
+    return [each for each in operations_in(function, _EXP2) if _is_never_positive(each, known)]
 
 
-def _is_never_positive(exponential: ir.Operation) -> bool:
+def _is_never_positive(exponential: ir.Operation, known: dict[Element, set[Element]]) -> bool:
+    """Returns whether the operand is a number less a maximum of it and others.
+
+    Args:
+        known: what is reached from elements, to be filled: one maximum serves many exponentials.
+    """
     kind = exponential.results[0].type
     scalar = kind.element_type if isinstance(kind, ir.VectorType) else kind
     difference = defining_operation(exponential.operands[0])
@@ -103,10 +109,13 @@ def _is_never_positive(exponential: ir.Operation) -> bool:
     if isinstance(kind, ir.VectorType) and kind.scalable:
         return False
     less, greater = difference.operands
-    return all(
-        origin_of((less, number)) in _reached((greater, number))
-        for number in range(element_count(kind))
-    )
+    for number in range(element_count(kind)):
+        maximum = origin_of((greater, number))
+        if maximum not in known:
+            known[maximum] = _reached(maximum)
+        if origin_of((less, number)) not in known[maximum]:
+            return False
+    return True
 
 
 def _reached(element: Element) -> set[Element]:

@@ -34,7 +34,12 @@ from ...bank_model.targets import Target
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_moves import element_count, is_move, origin_of
 from ...dialect_utils.gpu_target import chip_of
-from ...dialect_utils.operations import defining_operation, operands_with, operations_in
+from ...dialect_utils.operations import (
+    defining_operation,
+    has_operation,
+    operands_with,
+    operations_in,
+)
 from ..base import FunctionPass, PassContext
 
 _SUM, _ROUND, _EXP2 = "vector.reduction", "arith.truncf", "math.exp2"
@@ -51,7 +56,7 @@ class SumProbabilities(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` is for a GPU with the instruction, and has exponentials."""
-        return _chip(function, None) is not None and bool(operations_in(function, _EXP2))
+        return _chip(function, None) is not None and has_operation(function, _EXP2)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the sums of probabilities that are rounded to f16; never fails."""

@@ -44,7 +44,7 @@ from ...dialect_utils.memory.lds_ops import (
 )
 from ...dialect_utils.memory.memref_types import lds_bytes, type_of
 from ...dialect_utils.multiplications import EXPONENTIALS
-from ...dialect_utils.operations import defining_operation, operations_in
+from ...dialect_utils.operations import defining_operation, has_operation, operations_in
 from ..base import FunctionPass, PassContext
 from ..fragments.live_registers import REGISTER_BITS, UNCOUNTED, LoopRegisters, lane_registers
 
@@ -69,7 +69,7 @@ class HoldWorkgroups(FunctionPass):
 
         A note on how many are to be held is forgotten, too.
         """
-        return has_held_workgroups(function) or bool(operations_in(function, ADDRESS))
+        return has_held_workgroups(function) or has_operation(function, ADDRESS)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Writes the number into the attributes of `function`, if it is more than one."""
@@ -81,7 +81,7 @@ class HoldWorkgroups(FunctionPass):
         if WORKGROUPS in function.attributes or not self.has_work(function):
             return
         loops = operations_in(function, FOR)
-        loops = [each for each in loops if operations_in(each, *EXPONENTIALS)]
+        loops = [each for each in loops if has_operation(each, *EXPONENTIALS)]
         counts = [LoopRegisters(loop).count() + _copied_registers(loop) for loop in loops]
         if not counts:
             return

@@ -50,6 +50,7 @@ from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
 from ...dialect_utils.multiplications import ACCUMULATOR
 from ...dialect_utils.operations import (
     defining_operation,
+    has_operation,
     is_inside,
     operations_in,
     operations_of,
@@ -106,7 +107,7 @@ def _overlapping_loops(function: ir.Operation) -> list[ir.Operation]:
     """Returns the loops that wait for their copies and multiply matrices."""
     waits = operations_in(function, COPIES_WAIT)
     loops = dict.fromkeys(wait.parent.operation for wait in waits)
-    return [loop for loop in loops if loop.name == FOR and operations_in(loop, MMA)]
+    return [loop for loop in loops if loop.name == FOR and has_operation(loop, MMA)]
 
 
 @dataclass(frozen=True)

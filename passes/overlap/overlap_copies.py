@@ -45,7 +45,7 @@ from ...dialect_utils.memory.lds_ops import ALLOC, COPY
 from ...dialect_utils.memory.memref_types import lds_bytes, shown_type, type_of
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.multiplications import EXPONENTIALS, MULTIPLY_ADD
-from ...dialect_utils.operations import operations_in
+from ...dialect_utils.operations import has_operation, operations_in
 from ...dialect_utils.swizzle_hint import ARRANGED
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
@@ -162,7 +162,7 @@ class OverlapCopies(FunctionPass):
         chip, launch = chip_of(function, context.test_target), launch_of(function)
         if chip is None or chip.processor is None or launch is None:
             return False
-        if loop.is_repeated or operations_in(loop.operation, *EXPONENTIALS):
+        if loop.is_repeated or has_operation(loop.operation, *EXPONENTIALS):
             return False
         if has_described_tile(function):
             return not before_wait or (loop.trip_count or _UNROLLED + 1) <= _UNROLLED

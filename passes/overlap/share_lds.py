@@ -40,7 +40,7 @@ from ...dialect_utils.memory.memref_types import (
     type_of,
 )
 from ...dialect_utils.memory.surroundings import maps_to_workgroups
-from ...dialect_utils.operations import operations_in, operations_of, parents_of
+from ...dialect_utils.operations import has_operation, operations_in, operations_of, parents_of
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
 
@@ -56,14 +56,18 @@ class ShareLds(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether operands of `function` are read by descriptors."""
-        return bool(operations_in(function, ADDRESS))
+        return has_operation(function, ADDRESS)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Shares what it may; never fails."""
         function = function.operation
         chip = chip_of(function, context.test_target)
+        if chip is None or chip.processor is None or not chip.descriptor_tiles:
+            return
+        if not self.has_work(function):
+            return
         barriers = operations_in(function, BARRIER)
-        if chip is None or chip.processor is None or not self.has_work(function) or not barriers:
+        if not barriers:
             return
         with function.context:
             lives: list[_Life] = []

@@ -26,7 +26,7 @@ from ...dialect_utils.memory.copied_tiles import merge_copied_tiles
 from ...dialect_utils.memory.memref_types import shown_type
 from ...dialect_utils.memory.staged_tensors import is_workgroup_alloc
 from ...dialect_utils.memory.vector_layouts import infer_vector_layouts
-from ...dialect_utils.operations import operations_in
+from ...dialect_utils.operations import has_operation, operations_in
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from ..layout_policy import LayoutPolicy
@@ -56,7 +56,7 @@ class RenameRegisters(FunctionPass):
         function = function.operation
         merge_copied_tiles(function, context.sink)
         allocations = list(filter(is_workgroup_alloc, operations_in(function)))
-        without_tiles = self.without_tiles and bool(operations_in(function, _CONTRACTION))
+        without_tiles = self.without_tiles and has_operation(function, _CONTRACTION)
         if not allocations and not without_tiles:
             return
         try:

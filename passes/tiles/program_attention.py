@@ -26,8 +26,8 @@ from ...dialect_utils.lowering_config import integers
 from ...dialect_utils.operations import (
     attributes_of,
     defining_operation,
+    has_operation,
     operands_with,
-    operations_in,
 )
 from .attention_tiles import AttentionLoops, K, Q, V
 from .tiled_operation import Maps, loop_extents
@@ -97,7 +97,7 @@ class ProgramAttention:
             raise Refusal("its sizes are not all known")
         if len(maps) != len(values) + 1 or len(operation.results) != 1:
             raise Refusal("its operands are not those of an attention of tensors")
-        if operations_in(operation, _INDEX):
+        if has_operation(operation, _INDEX):
             raise Refusal("its scores depend on the numbers of rows and keys")
         if {*attributes_of(operation)} != {MAPS}:
             raise Refusal("it has a configuration")

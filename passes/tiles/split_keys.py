@@ -45,6 +45,7 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import gpu_target_of
 from ...dialect_utils.operations import (
     defining_operation,
+    has_operation,
     operands_with,
     operations_in,
     parents_of,
@@ -87,7 +88,7 @@ class SplitKeys(TilingPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` has an attention."""
-        return bool(operations_in(function, ATTENTION))
+        return has_operation(function, ATTENTION)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the attentions of `function`; never fails."""
