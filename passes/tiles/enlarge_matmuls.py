@@ -19,14 +19,14 @@ Runs on the configured function, before its pipeline.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import loops_of
 from ..base import FunctionPass, PassContext
-from ..shapes.enlarged_shapes import check_zeros, enlarged_shapes
+from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
 from .matmul_tiles import WarpTiledMatmul, padded_matmul
 from .tiled_operation import Circumstances
 
@@ -51,22 +51,11 @@ class EnlargeMatmuls(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the configuration and the shapes of `function`; never fails."""
         function = function.operation
-        try:
-            matmul = padded_matmul(function)
-            if matmul is None:
-                return
-            if objection := context.users_configuration():
-                raise Refusal(objection)
-            best = self._best(matmul, function, context)
-            maps = loops_of(matmul.operation)
-            shapes = enlarged_shapes(matmul.operation, maps, dict(enumerate(best.extents)))
-            if best.summed != matmul.summed:
-                for number in matmul.multiplied:
-                    check_zeros(matmul.operation.operands[number], shapes)
-        except Refusal as refusal:
-            message = f"tiles of the matmul are padded by IREE: {refusal.reason}"
-            context.sink.remark(function.location, message)
+        plan = partial(self._plan, function, context)
+        found = context.planned(function.location, "tiles of the matmul are padded by IREE", plan)
+        if found is None:
             return
+        matmul, best, shapes = found
         best.configure(function, best.tile)
         if shapes.shapes:
             shapes.apply(function)
@@ -75,6 +64,25 @@ class EnlargeMatmuls(FunctionPass):
         added = "" if best.extents == matmul.extents else " with zeros behind the end"
         reason = f"{tile}, of {sizes}{added}"
         self.record_tile(context, function, operation, tile, reason)
+
+    def _plan(
+        self, function: ir.Operation, context: PassContext
+    ) -> tuple[WarpTiledMatmul, WarpTiledMatmul, EnlargedShapes] | None:
+        """Returns a matmul that IREE pads, what it becomes, and the shapes that follow; None
+        without one.
+
+        Raises:
+            Refusal: its sizes stay.
+        """
+        matmul = padded_matmul(function)
+        if matmul is None:
+            return None
+        best, operation = self._best(matmul, function, context), matmul.operation
+        shapes = enlarged_shapes(operation, loops_of(operation), dict(enumerate(best.extents)))
+        if best.summed != matmul.summed:
+            for number in matmul.multiplied:
+                check_zeros(operation.operands[number], shapes)
+        return matmul, best, shapes
 
     def _best(
         self, matmul: WarpTiledMatmul, function: ir.Operation, context: PassContext

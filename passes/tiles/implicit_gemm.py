@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import ClassVar
 
@@ -94,23 +95,30 @@ class ImplicitGemm(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites `function`; never fails."""
         function = function.operation
-        try:
-            contraction = _contraction_of(function)
-            if contraction is None or contraction.is_plain:
-                return
-            if objection := context.users_configuration():
-                raise Refusal(objection)
-            launch = WarpLaunch.as_row(function)
-            collapse = _Collapse(contraction)
-            collapse.plan()
-        except Refusal as refusal:
-            message = f"the loops of the contraction stay: {refusal.reason}"
-            context.sink.remark(function.location, message)
+        what_stays = "the loops of the contraction stay"
+        found = context.planned(function.location, what_stays, partial(_planned, function))
+        if found is None:
             return
+        launch, collapse = found
+        contraction = collapse.contraction
         collapse.apply(function)
         function.attributes[TRANSLATION_INFO] = launch.with_warps(_WARPS_EACH_WAY**2)
         sizes = " x ".join(str(contraction.extent(each)) for each in contraction.groups)
         context.sink.remark(contraction.operation.location, f"computed as a matmul of {sizes}")
+
+
+def _planned(function: ir.Operation) -> tuple[WarpLaunch, _Collapse] | None:
+    """Returns how a function is launched and what becomes of it; None where its loops are single.
+
+    Raises:
+        Refusal: something is not understood.
+    """
+    contraction = _contraction_of(function)
+    if contraction is None or contraction.is_plain:
+        return None
+    collapse = _Collapse(contraction)
+    collapse.plan()
+    return WarpLaunch.as_row(function), collapse
 
 
 @dataclass(frozen=True)

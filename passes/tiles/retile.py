@@ -51,7 +51,7 @@ from ..decisions import Action, Decision, LayoutRound
 from ..tile_times import AnyTile
 from .tile_choice import TileChoice, tile_choice, tiled_operation
 from .tile_search import SearchedTiles
-from .tiled_operation import MODELLED_GAIN, Circumstances, TiledOperation
+from .tiled_operation import Circumstances, TiledOperation, doubt
 
 _FLAG = "--bankwise-retile=on"
 
@@ -121,13 +121,14 @@ class Retile(FunctionPass):
             return
         if choice is None:
             return
-        doubt = _doubt(choice, circumstances, target.arch)
+        times = choice.best_time, choice.stock_time
+        why_not = doubt(*times, circumstances.processor, target.arch)
         if self.mode is RetileMode.SEARCH:
-            searched = self._search(function, choice, doubt, circumstances, context)
+            searched = self._search(function, choice, why_not, circumstances, context)
             if searched is not None:
                 self._take(function, choice.tiled, searched, context)
                 return
-        self._decide(function, choice, doubt, context)
+        self._decide(function, choice, why_not, context)
 
     def circumstances(self, function: ir.Operation, context: PassContext) -> Circumstances | None:
         """Returns what tiles of a function are judged by; None for a GPU without a model."""
@@ -142,17 +143,17 @@ class Retile(FunctionPass):
         )
 
     def _decide(
-        self, function: ir.Operation, choice: TileChoice[Any], doubt: str, context: PassContext
+        self, function: ir.Operation, choice: TileChoice[Any], why_not: str, context: PassContext
     ) -> None:
         """Takes the chosen tile, or says why not.
 
         Args:
-            doubt: why the tile may not be faster; empty where there is no doubt.
+            why_not: why the tile may not be faster; empty where there is no doubt.
         """
         operation = choice.tiled.operation
         objection = ""
-        if doubt and self.mode is not RetileMode.ON:
-            objection = f"{doubt}; {_FLAG} takes it anyway"
+        if why_not and self.mode is not RetileMode.ON:
+            objection = f"{why_not}; {_FLAG} takes it anyway"
         elif choice.gains:
             objection = context.users_configuration()
         if choice.described and not objection:
@@ -168,21 +169,21 @@ class Retile(FunctionPass):
         self,
         function: ir.Operation,
         choice: TileChoice[Any],
-        doubt: str,
+        why_not: str,
         circumstances: Circumstances,
         context: PassContext,
     ) -> SearchedTiles | None:
         """Returns what compiled tiles take; None, with a remark, where that is not known.
 
         Args:
-            doubt: why the chosen tile is not taken without a search, if it is not.
+            why_not: why the chosen tile is not taken without a search, if it is not.
         """
         try:
             if context.tile_times is None or not circumstances.processor.modelled:
                 raise Refusal("no compiled kernel for this GPU is predicted here")
             if objection := context.users_configuration():
                 raise Refusal(objection)
-            usual = choice.tiled.tile if doubt else choice.best
+            usual = choice.tiled.tile if why_not else choice.best
             every = (choice, usual, self.candidates, circumstances, context.tile_times)
             return SearchedTiles.of(function, *every)
         except Refusal as refusal:
@@ -260,18 +261,6 @@ def assume_tile(step: FunctionPass, tile: AnyTile, context: PassContext) -> None
     context.assumptions.append((step, partial(_check_lds, context=context)))
     if isinstance(tile, AttentionTile) and tile.stages > 1:
         context.assumptions.append((step, _check_barriers))
-
-
-def _doubt(choice: TileChoice[Any], circumstances: Circumstances, arch: str) -> str:
-    """Returns why a chosen tile may not be faster than that of its operation, if it may not."""
-    processor = circumstances.processor
-    if processor.measured:
-        return ""
-    if not processor.modelled:
-        return f"no time was measured on {arch}"
-    if choice.best_time > choice.stock_time * (1 - MODELLED_GAIN):
-        return f"it saves less than {MODELLED_GAIN:.0%}, and no time was measured on {arch}"
-    return ""
 
 
 def _check_lds(function: ir.Operation, context: PassContext) -> None:

@@ -30,7 +30,6 @@ import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.kernel_ranges import range_ends
-from ...bank_model.targets import Processor
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_target_of
@@ -44,7 +43,7 @@ from .dynamic_matmuls import multiplies, planned_matmul, predicted_logarithms
 from .matrix_tilings import matrix_attentions, possible_tilings, predicted_logarithm
 from .program_attention import ATTENTION
 from .size_ranges import RANGES, SIZES, note_ranges
-from .tiled_operation import MODELLED_GAIN, Circumstances
+from .tiled_operation import Circumstances, needed_gain
 from .tiling_pass import TilingPass
 
 _MOST_KERNELS = 3
@@ -118,17 +117,12 @@ class SpecializeSizes(TilingPass):
         if self.bound:
             return loop, (self.bound,)
         times = [times for times in rows if inf not in times]
-        least_gain = self._least_gain(circumstances.processor)
+        trusted = 0.0 if self.unmeasured else needed_gain(circumstances.processor)
+        least_gain = max(trusted, _LEAST_GAIN)
         ends = range_ends(np.array(times), _MOST_KERNELS, least_gain) if times else ()
         if not ends:
             raise Refusal("one tile is good for all of them")
         return loop, [SIZES[end - 1] for end in ends]
-
-    def _least_gain(self, processor: Processor) -> float:
-        """Returns the part of a range's time that another kernel must save."""
-        if processor.measured or self.unmeasured:
-            return _LEAST_GAIN
-        return MODELLED_GAIN if processor.modelled else inf
 
 
 def _matmul_times(

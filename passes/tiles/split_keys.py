@@ -33,12 +33,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.targets import Processor
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal, SourceLocation
 from ...dialect_utils.element_types import element_bits
@@ -57,7 +57,7 @@ from ..decisions import Action, Decision, LayoutRound
 from .attention_tiles import Q
 from .key_splits import KeySplits, key_splits
 from .program_attention import ATTENTION, Operand, ProgramAttention
-from .tiled_operation import MODELLED_GAIN
+from .tiled_operation import doubt
 from .tiling_pass import TilingPass
 
 _LOWEST = -3.4028234663852886e38
@@ -94,17 +94,23 @@ class SplitKeys(TilingPass):
         """Rewrites the attentions of `function`; never fails."""
         function = function.operation
         for operation in operations_in(function, ATTENTION):
-            try:
-                attention = ProgramAttention.of(operation)
-                splits = self._splits(function, attention, context)
-                if objection := context.users_configuration():
-                    raise Refusal(objection)
-                split = _Split.of(attention, splits.count)
-            except Refusal as refusal:
-                context.sink.remark(operation.location, f"keys are not split: {refusal.reason}")
-                continue
-            self._record(function, operation, splits, context)
-            split.apply()
+            plan = partial(self._plan, function, operation, context)
+            if found := context.planned(operation.location, "keys are not split", plan):
+                splits, split = found
+                self._record(function, operation, splits, context)
+                split.apply()
+
+    def _plan(
+        self, function: ir.Operation, operation: ir.Operation, context: PassContext
+    ) -> tuple[KeySplits, _Split]:
+        """Returns into how many parts the keys of an attention are split, and what splits them.
+
+        Raises:
+            Refusal: they are not.
+        """
+        attention = ProgramAttention.of(operation)
+        splits = self._splits(function, attention, context)
+        return splits, _Split.of(attention, splits.count)
 
     def _splits(
         self, function: ir.Operation, attention: ProgramAttention, context: PassContext
@@ -123,9 +129,9 @@ class SplitKeys(TilingPass):
         if target is None or circumstances is None:
             raise Refusal("there is no prediction for the GPU")
         splits = key_splits(attention, target.matrix_instructions, circumstances)
-        doubt = _doubt(splits, circumstances.processor, target.arch)
-        if doubt and not self.unmeasured:
-            raise Refusal(f"{splits}; {doubt}, and --bankwise-retile=on does so anyway")
+        why_not = doubt(splits.time, splits.whole, circumstances.processor, target.arch)
+        if why_not and not self.unmeasured:
+            raise Refusal(f"{splits}; {why_not}, and --bankwise-retile=on does so anyway")
         return splits
 
     def _record(
@@ -140,16 +146,6 @@ class SplitKeys(TilingPass):
         detail = f"{splits.count} parts"
         context.log.add(Decision(*named, Action.SPLIT, str(splits), detail), self.layout_round)
         context.sink.remark(operation.location, str(splits))
-
-
-def _doubt(splits: KeySplits, processor: Processor, arch: str) -> str:
-    """Returns why split keys may not be faster on a GPU, if they may not."""
-    if processor.measured:
-        return ""
-    if processor.modelled and splits.time <= splits.whole * (1 - MODELLED_GAIN):
-        return ""
-    less = f"it saves less than {MODELLED_GAIN:.0%}; " if processor.modelled else ""
-    return f"{less}no time was measured on {arch}"
 
 
 @dataclass(frozen=True)

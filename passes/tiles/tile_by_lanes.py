@@ -22,6 +22,7 @@ Runs on the configured function, before its pipeline.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -56,27 +57,34 @@ class TileByLanes(TilingPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the configuration of `function`; never fails."""
         function = function.operation
-        circumstances = self.circumstances(function, context.test_target)
-        try:
-            attention = scalar_attention(function)
-            if attention is None or (
-                not self.everywhere and has_instruction(function, attention, context.test_target)
-            ):
-                return
-            tiled, enlarged = lane_attention(
-                attention, circumstances, only_faster=not self.everywhere
-            )
-            if objection := context.users_configuration():
-                raise Refusal(objection)
-        except Refusal as refusal:
-            message = f"the attention is computed one row at a time: {refusal.reason}"
-            context.sink.remark(function.location, message)
+        what_stays = "the attention is computed one row at a time"
+        plan = partial(self._plan, function, context.test_target)
+        found = context.planned(function.location, what_stays, plan)
+        if found is None:
             return
+        operation, tiled, enlarged = found
         tiled.configure(function)
         enlarged.apply(function)
-        operation, tile = attention.operation, str(tiled.tile)
+        tile = str(tiled.tile)
         reason = f"{tile}, in the place of one row, is predicted to take {tiled.time:.1f} us"
         self.record_tile(context, function, operation, tile, reason)
+
+    def _plan(
+        self, function: ir.Operation, test_target: str | None
+    ) -> tuple[ir.Operation, LaneTiledAttention, EnlargedAttention] | None:
+        """Returns an attention, its tiles, and what follows for its sizes; None without one.
+
+        Raises:
+            Refusal: lanes do not share it.
+        """
+        attention, everywhere = scalar_attention(function), self.everywhere
+        if attention is None:
+            return None
+        if not everywhere and has_instruction(function, attention, test_target):
+            return None
+        circumstances = self.circumstances(function, test_target)
+        tiled = lane_attention(attention, circumstances, only_faster=not everywhere)
+        return attention.operation, *tiled
 
 
 def has_instruction(

@@ -302,3 +302,24 @@ def single_loops(
     if batch.union(*parts.values()) != {*range(loops)}:
         raise Refusal("not all of its loops are known")
     return [next(iter(found)) for found in parts.values()]
+
+
+def needed_gain(processor: Processor) -> float:
+    """Returns the part of a predicted time that a change has to save to be trusted on a GPU."""
+    if processor.measured:
+        return 0.0
+    return MODELLED_GAIN if processor.modelled else math.inf
+
+
+def doubt(time: float, usual: float, processor: Processor, arch: str) -> str:
+    """Returns why what is predicted to be faster may not be; empty where there is no doubt.
+
+    Args:
+        time, usual: the predicted microseconds with and without the change.
+        arch: the name of the GPU.
+    """
+    gain = needed_gain(processor)
+    if not gain or time <= usual * (1 - gain):
+        return ""
+    less = f"it saves less than {gain:.0%}, and " if processor.modelled else ""
+    return f"{less}no time was measured on {arch}"
