@@ -35,7 +35,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
-from ...dialect_utils.indexing_maps import loops_of
+from ...dialect_utils.indexing_maps import MAPS, loops_of
 from ...dialect_utils.lowering_config import is_mma_sync
 from ...dialect_utils.operations import (
     children,
@@ -51,7 +51,7 @@ _PERMUTATIONS = "permutations"
 _PER_TILE = ("inner_dims_pos", "static_inner_tiles")
 """The attributes of `linalg.pack` and `linalg.unpack` that list the dimensions of a tile."""
 _LEFT, _SUMS = 0, 2
-"""The operands of a product whose tiles have rows."""
+"""The operands of a contraction whose tiles have rows."""
 
 
 @dataclass(frozen=True)
@@ -66,54 +66,54 @@ class OrderFragments(FunctionPass):
         return any(True for _ in _misordered(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites products by `mma.sync` whose tiles have their rows last.
+        """Rewrites contractions by `mma.sync` whose tiles have their rows last.
 
         Raises:
             PassFailure: something else makes or takes such tiles than IREE 3.13 lets do so.
         """
-        for product, operands in list(_misordered(function.operation)):
+        for contraction, operands in list(_misordered(function.operation)):
             for number in operands:
-                _put_rows_first(product, number)
+                _put_rows_first(contraction, number)
             text = "its loops number the rows last: fragments get the order of mma.sync"
-            context.sink.remark(product.location, text)
+            context.sink.remark(contraction.location, text)
 
 
 def _misordered(function: ir.Operation) -> Iterator[tuple[ir.Operation, list[int]]]:
-    """Yields the products by `mma.sync` of which operands have their rows last, and these."""
-    for product in operations_in(function, _INNER_TILED):
-        if is_mma_sync(product.attributes["kind"]) and _PERMUTATIONS in product.attributes:
-            orders = [list(each) for each in _orders(product)]
+    """Yields the contractions by `mma.sync` of which operands have their rows last, and these."""
+    for contraction in operations_in(function, _INNER_TILED):
+        if is_mma_sync(contraction.attributes["kind"]) and _PERMUTATIONS in contraction.attributes:
+            orders = [list(each) for each in _orders(contraction)]
             if operands := [each for each in (_LEFT, _SUMS) if orders[each] == [1, 0]]:
-                yield product, operands
+                yield contraction, operands
 
 
-def _orders(product: ir.Operation) -> list[ir.DenseI64ArrayAttr]:
-    attribute = ir.ArrayAttr(product.attributes[_PERMUTATIONS])
+def _orders(contraction: ir.Operation) -> list[ir.DenseI64ArrayAttr]:
+    attribute = ir.ArrayAttr(contraction.attributes[_PERMUTATIONS])
     return [ir.DenseI64ArrayAttr(each) for each in attribute]
 
 
-def _put_rows_first(product: ir.Operation, number: int) -> None:
+def _put_rows_first(contraction: ir.Operation, number: int) -> None:
     """Puts the rows of an operand first in its tiles, and those of the result that belongs to it.
 
     Raises:
         PassFailure: something else makes or takes the tiles than IREE 3.13 lets do so.
     """
-    pack = defining_operation(product.operands[number])
+    pack = defining_operation(contraction.operands[number])
     if pack is None or pack.name != _PACK:
-        raise _failure(product)
+        raise _failure(contraction)
     at = Builder.before(pack)
-    target = _swapped_empty(at, product, pack.operands[1])
+    target = _swapped_empty(at, contraction, pack.operands[1])
     swapped = at.like(pack, [pack.operands[0], target, *list(pack.operands)[2:]], [target.type])
     _swap_entries(swapped)
-    product.operands[number] = swapped.results[0]
+    contraction.operands[number] = swapped.results[0]
     if number == _SUMS:
-        _swap_result(product, product)
-    orders = _orders(product)
-    orders[number] = ir.DenseI64ArrayAttr.get([0, 1], product.context)
-    product.attributes[_PERMUTATIONS] = ir.ArrayAttr.get(orders, product.context)
+        _swap_result(contraction, contraction)
+    orders = _orders(contraction)
+    orders[number] = ir.DenseI64ArrayAttr.get([0, 1], contraction.context)
+    contraction.attributes[_PERMUTATIONS] = ir.ArrayAttr.get(orders, contraction.context)
 
 
-def _swap_result(product: ir.Operation, operation: ir.Operation) -> None:
+def _swap_result(contraction: ir.Operation, operation: ir.Operation) -> None:
     """Puts the rows first in tiles that are results, and in those that are computed of them.
 
     Raises:
@@ -125,13 +125,13 @@ def _swap_result(product: ir.Operation, operation: ir.Operation) -> None:
         if user.name == _UNPACK and number == 0:
             _swap_entries(user)
         elif user.name == _GENERIC:
-            _swap_loops(product, user, number)
-            _swap_result(product, user)
+            _swap_loops(contraction, user, number)
+            _swap_result(contraction, user)
         else:
-            raise _failure(product)
+            raise _failure(contraction)
 
 
-def _swap_loops(product: ir.Operation, generic: ir.Operation, number: int) -> None:
+def _swap_loops(contraction: ir.Operation, generic: ir.Operation, number: int) -> None:
     """Gives the last two loops of what is computed from an operand the order that it has now.
 
     Raises:
@@ -140,7 +140,7 @@ def _swap_loops(product: ir.Operation, generic: ir.Operation, number: int) -> No
     try:
         maps = loops_of(generic)
     except Refusal as refusal:
-        raise _failure(product) from refusal
+        raise _failure(contraction) from refusal
     *outer, first, second = identity = tuple(range(len(maps[-1])))
     output = len(maps) - 1
     if (
@@ -149,18 +149,18 @@ def _swap_loops(product: ir.Operation, generic: ir.Operation, number: int) -> No
         or (maps[number], maps[output]) != (identity, identity)
         or any(each.name == "linalg.index" for each in children(generic))
     ):
-        raise _failure(product)
+        raise _failure(contraction)
     order = dict(zip(identity, (*outer, second, first), strict=True))
     renumbered = [
         loops if place in (number, output) else [order[loop] for loop in loops]
         for place, loops in enumerate(maps)
     ]
     at = Builder.before(generic)
-    generic.attributes["indexing_maps"] = at.indexing_maps(len(identity), renumbered)
-    generic.operands[output] = _swapped_empty(at, product, generic.operands[output])
+    generic.attributes[MAPS] = at.indexing_maps(len(identity), renumbered)
+    generic.operands[output] = _swapped_empty(at, contraction, generic.operands[output])
 
 
-def _swapped_empty(at: Builder, product: ir.Operation, tensor: ir.Value) -> ir.Value:
+def _swapped_empty(at: Builder, contraction: ir.Operation, tensor: ir.Value) -> ir.Value:
     """Returns an empty tensor like another one whose last two dimensions are swapped.
 
     Raises:
@@ -168,17 +168,17 @@ def _swapped_empty(at: Builder, product: ir.Operation, tensor: ir.Value) -> ir.V
     """
     empty = defining_operation(tensor)
     if empty is None or empty.name != "tensor.empty":
-        raise _failure(product)
+        raise _failure(contraction)
     kind = _with_last_swapped(ir.RankedTensorType(tensor.type))
     return at.like(empty, list(empty.operands), [kind]).results[0]
 
 
-def _failure(product: ir.Operation) -> PassFailure:
+def _failure(contraction: ir.Operation) -> PassFailure:
     reason = (
         "its loops number the rows last, of which IREE 3.13 makes wrong code, and its fragments "
         "cannot be put in another order"
     )
-    return PassFailure(product.location, reason)
+    return PassFailure(contraction.location, reason)
 
 
 def _swap_entries(operation: ir.Operation) -> None:

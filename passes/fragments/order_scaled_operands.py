@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`bankwise-order-scaled-operands`: 8-bit operands of scaled products where the hardware has them.
+"""`bankwise-order-scaled-operands`: 8-bit operands of scaled matmuls where the hardware has them.
 
 A scaled matrix instruction of CDNA4 multiplies 32 consecutive k of a row with one scale. IREE 3.13
 gives lane `i + M p` of 16x16x128 the elements k = 32 p to 32 p + 31 of row i, and the scale of
@@ -43,7 +43,7 @@ from ...dialect_utils.memory.memref_types import has_identity_layout, row_major_
 from ...dialect_utils.operations import defining_operation, operations_in
 from ..base import FunctionPass, PassContext
 
-_PRODUCT = "iree_codegen.inner_tiled"
+_CONTRACTION = "iree_codegen.inner_tiled"
 _READ, _TRANSPOSE = "vector.transfer_read", "vector.transpose"
 _SCALED = re.compile(r"#iree_gpu\.scaled_mma_layout<intrinsic = MFMA_SCALE_\w+?_(\d+)x\d+x\d+_B32")
 _FACTORS = 2
@@ -53,22 +53,22 @@ _HELD, _RUN = 32, 16
 
 
 class _Operand(NamedTuple):
-    """An operand of a scaled product, by its number, and the rows of the instruction."""
+    """An operand of a scaled matmul, by its number, and the rows of the instruction."""
 
-    product: ir.Operation
+    contraction: ir.Operation
     number: int
     rows: int
 
 
 @dataclass(frozen=True)
 class OrderScaledOperands(FunctionPass):
-    """Reads 8-bit operands of scaled products in the order that the instruction has."""
+    """Reads 8-bit operands of scaled matmuls in the order that the instruction has."""
 
     name: ClassVar[str] = "bankwise-order-scaled-operands"
-    summary: ClassVar[str] = "read 8-bit operands of scaled products as the instruction has them"
+    summary: ClassVar[str] = "read 8-bit operands of scaled matmuls as the instruction has them"
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has a scaled product of 8-bit elements."""
+        """Returns whether `function` has a scaled matmul of 8-bit elements."""
         return bool(_operands(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
@@ -83,29 +83,29 @@ class OrderScaledOperands(FunctionPass):
             try:
                 found = [_turned_read(each, evaluator) for each in operands]
             except Refusal as refusal:
-                what = "8-bit operands of scaled products stay in another order than the hardware's"
+                what = "8-bit operands of scaled matmuls stay in another order than the hardware's"
                 context.sink.warning(function.location, f"{what}: {refusal.reason}")
                 return
             for operand, (read, order) in zip(operands, found, strict=True):
                 made = _ordered(read)
                 if order is not None:
-                    made = Builder.before(operand.product).transpose(made, order)
-                operand.product.operands[operand.number] = made
+                    made = Builder.before(operand.contraction).transpose(made, order)
+                operand.contraction.operands[operand.number] = made
         count = len(operands)
         context.sink.remark(function.location, f"{count} operands are read in two runs of {_RUN}")
 
 
 def _operands(function: ir.Operation) -> list[_Operand]:
-    """Returns the 8-bit operands of all scaled products."""
+    """Returns the 8-bit operands of all scaled matmuls."""
     found: list[_Operand] = []
-    for product in operations_in(function.operation, _PRODUCT):
-        scaled = _SCALED.match(str(product.attributes["kind"]))
+    for contraction in operations_in(function.operation, _CONTRACTION):
+        scaled = _SCALED.match(str(contraction.attributes["kind"]))
         if scaled is None:
             continue
         for number in range(_FACTORS):
-            kind = product.operands[number].type
+            kind = contraction.operands[number].type
             if isinstance(kind, ir.VectorType) and element_bits(kind.element_type) == 8:
-                found.append(_Operand(product, number, int(scaled[1])))
+                found.append(_Operand(contraction, number, int(scaled[1])))
     return found
 
 
@@ -117,7 +117,7 @@ def _turned_read(
     Raises:
         Refusal: other operations make it, or it holds other elements than IREE's layout has.
     """
-    made, order = defining_operation(operand.product.operands[operand.number]), None
+    made, order = defining_operation(operand.contraction.operands[operand.number]), None
     if made is not None and made.name == _TRANSPOSE:
         order = list(ir.DenseI64ArrayAttr(made.attributes["permutation"]))
         if order[-1] != len(order) - 1:

@@ -15,16 +15,16 @@
 
 A loop whose copies overlap (`bankwise-overlap-copies`) begins its iterations with a barrier, behind
 which every warp reads operands before it can multiply: the matrix units are idle meanwhile. Here
-the last products of an iteration stand behind the barrier, and behind the reads of what the next
-iteration multiplies first, so that the matrix units are busy while warps wait.
+the last contractions of an iteration stand behind the barrier, and behind the reads of what the
+next iteration multiplies first, so that the matrix units are busy while warps wait.
 
 The slot that an iteration's copies go to was last read before the barrier of the iteration before,
 as without the pass. The last iteration reads its own operands once more, and nothing uses what it
 has read. All values are the same bits.
 
-Runs behind `bankwise-overlap-copies`, on loops of which no product multiplies what another one has
-made. A loop stays as it is where an iteration sums one product an element, or where a lane's
-registers do not suffice.
+Runs behind `bankwise-overlap-copies`, on loops of which no contraction multiplies what another one
+has made. A loop stays as it is where an iteration adds one contraction to each element, or where a
+lane's registers do not suffice.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class LoadOperandsAhead(FunctionPass):
     """Reads the operands that an iteration multiplies first in the iteration before."""
 
     name: ClassVar[str] = "bankwise-load-operands-ahead"
-    summary: ClassVar[str] = "read the first operands of the next iteration while products run"
+    summary: ClassVar[str] = "read the first operands of the next iteration while contractions run"
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` has loops whose copies overlap."""
@@ -116,8 +116,8 @@ class _Ahead:
 
     Attributes:
         wait, barrier: what an iteration begins with.
-        reads: the reads of operands that no product of the iteration comes before.
-        place: the first of the products that all others of their elements come before.
+        reads: the reads of operands that no contraction of the iteration comes before.
+        place: the first of the contractions that all others of their elements come before.
     """
 
     loop: ir.Operation
@@ -138,7 +138,7 @@ class _Ahead:
         steps = _steps(body)
         last = max(steps.values(), default=0)
         if not last:
-            raise Refusal("an iteration adds one product to each element")
+            raise Refusal("an iteration adds one contraction to each element")
         firsts = [each for each, step in steps.items() if step == 0]
         reads = _reads_of(firsts, loop)
         place = next(each for each in body if steps.get(each) == last)
@@ -234,33 +234,35 @@ def _begin(loop: ir.Operation, body: Sequence[ir.Operation]) -> tuple[ir.Operati
 
 
 def _steps(body: Sequence[ir.Operation]) -> dict[ir.Operation, int]:
-    """Returns how many products are added to the same elements before each product of a loop.
+    """Returns how many contractions are added to the same elements before each one of a loop.
 
     Raises:
-        Refusal: a product multiplies what another one has made.
+        Refusal: a contraction multiplies what another one has made.
     """
     steps: dict[ir.Operation, int] = {}
     before: dict[ir.Value, int] = {}
     for operation in body:
         counts = [before.get(operand, 0) for operand in operation.operands]
+        if operation.name != MMA and not any(counts):
+            continue
         if operation.name == MMA:
             steps[operation] = counts.pop(ACCUMULATOR)
             if any(counts):
-                raise Refusal("a product multiplies what another one has made")
+                raise Refusal("a contraction multiplies what another one has made")
             counts = [steps[operation] + 1]
         before.update(dict.fromkeys(operation.results, max(counts, default=0)))
     return steps
 
 
-def _reads_of(products: Sequence[ir.Operation], loop: ir.Operation) -> list[ir.Operation]:
-    """Returns the reads of a loop that bring what some products multiply, in the text's order.
+def _reads_of(contractions: Sequence[ir.Operation], loop: ir.Operation) -> list[ir.Operation]:
+    """Returns the reads of a loop that bring what some contractions multiply, in the text's order.
 
     Raises:
         Refusal: something else than a read of the LDS brings it.
     """
     found: set[ir.Operation] = set()
     seen: set[ir.Value] = set()
-    pending = [each for product in products for each in list(product.operands)[:ACCUMULATOR]]
+    pending = [operand for each in contractions for operand in list(each.operands)[:ACCUMULATOR]]
     while pending:
         value = pending.pop()
         operation = defining_operation(value)
@@ -280,7 +282,7 @@ def _reads_of(products: Sequence[ir.Operation], loop: ir.Operation) -> list[ir.O
 
 
 def _check(operation: ir.Operation, *, is_behind: bool) -> None:
-    """Makes sure that a barrier may come before the last products of an iteration.
+    """Makes sure that a barrier may come before the last contractions of an iteration.
 
     Args:
         is_behind: whether the operation stands behind the place of that barrier.
@@ -294,7 +296,7 @@ def _check(operation: ir.Operation, *, is_behind: bool) -> None:
         reads = any(map(is_memref, each.operands)) and each.name != SUBVIEW
         of_copies = each.name in _OF_COPIES
         if (is_behind and (reads or of_copies)) or not (of_copies or leaves_memory_alone(each)):
-            raise Refusal(f"{each.name} stands beside its products", each.location)
+            raise Refusal(f"{each.name} stands beside its contractions", each.location)
 
 
 def _check_operand(loop: ir.Operation, value: ir.Value) -> None:

@@ -4,7 +4,7 @@
 
 // A lane that has the second block of a row instead of its own is left alone, with a warning.
 
-// CHECK: warning: 8-bit operands of scaled products stay in another order than the hardware's: lanes read other blocks than IREE's layout has
+// CHECK: warning: 8-bit operands of scaled matmuls stay in another order than the hardware's: lanes read other blocks than IREE's layout has
 
 // Lane l reads the k from 16 (l / 16) on, and those 64 further, of both operands.
 

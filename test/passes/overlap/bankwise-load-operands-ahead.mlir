@@ -60,7 +60,7 @@ func.func @one_product(%m: memref<1024xf16, #gpu.address_space<workgroup>>, %b: 
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %c128 = arith.constant 128 : index
-  // expected-remark @+1 {{operands are not read one iteration ahead: an iteration adds one product to each element}}
+  // expected-remark @+1 {{operands are not read one iteration ahead: an iteration adds one contraction to each element}}
   %r = scf.for %i = %c0 to %c128 step %c32 iter_args(%x = %c) -> vector<2x2xf32> {
     nvgpu.device_async_wait %g numGroups = 0
     gpu.barrier memfence [#gpu.address_space<workgroup>]
@@ -83,7 +83,7 @@ func.func @two_contractions(%m: memref<1024xf16, #gpu.address_space<workgroup>>,
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %c128 = arith.constant 128 : index
-  // expected-remark @+1 {{operands are not read one iteration ahead: a product multiplies what another one has made}}
+  // expected-remark @+1 {{operands are not read one iteration ahead: a contraction multiplies what another one has made}}
   %r = scf.for %i = %c0 to %c128 step %c32 iter_args(%x = %c) -> vector<2x2xf32> {
     nvgpu.device_async_wait %g numGroups = 0
     gpu.barrier memfence [#gpu.address_space<workgroup>]
@@ -109,7 +109,7 @@ func.func @read_late(%m: memref<1024xf16, #gpu.address_space<workgroup>>, %b: ve
   %c32 = arith.constant 32 : index
   %c128 = arith.constant 128 : index
   %c256 = arith.constant 256 : index
-  // expected-remark @+1 {{operands are not read one iteration ahead: nvgpu.ldmatrix stands beside its products}}
+  // expected-remark @+1 {{operands are not read one iteration ahead: nvgpu.ldmatrix stands beside its contractions}}
   %r:2 = scf.for %i = %c0 to %c128 step %c32 iter_args(%x = %c, %w = %c) -> (vector<2x2xf32>, vector<2x2xf32>) {
     nvgpu.device_async_wait %g numGroups = 0
     gpu.barrier memfence [#gpu.address_space<workgroup>]
