@@ -185,7 +185,7 @@ class Target:
     there is `ex2.approx.f32`, `byte_permutes` whether there is `v_perm_b32`, `adds_pairs` whether
     `v_dot2_f32_f16` adds two products of f16 to f32, `rounds_pairs` whether `v_cvt_pk_f16_f32`
     rounds two f32 to the nearest f16, `multiplies_eight` whether matrix instructions multiply eight
-    2-byte floats of a lane, and
+    2-byte floats of a lane, `direct_loads` whether 16 bytes of a lane go straight to the LDS, and
     `mixes_exponentials` whether kernels are predicted to gain where LLVM mixes products with
     exponentials (`passes/overlap/mix_exponentials.py`). `processor` has the rates by which tiles
     are compared, where they are known. `iree_knows` says whether IREE 3.13 knows the architecture;
@@ -216,6 +216,7 @@ class Target:
     adds_pairs: bool = False
     rounds_pairs: bool = False
     multiplies_eight: bool = False
+    direct_loads: bool = False
     mixes_exponentials: bool = False
     processor: Processor | None = None
     iree_knows: bool = True
@@ -547,6 +548,7 @@ def _cdna(
         adds_pairs=generation >= 3,
         rounds_pairs=generation >= 4,
         multiplies_eight=generation >= 4,
+        direct_loads=generation >= 4,
         mixes_exponentials=generation >= 3,
         processor=processor,
     )

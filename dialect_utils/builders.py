@@ -318,6 +318,11 @@ class Builder:
         attribute = ir.Attribute.parse(f"#gpu.dim<{dimension}>", self.context)
         return self._value("gpu.thread_id", [], self._index_type(), dimension=attribute)
 
+    def same_in_wave(self, value: ir.Value) -> ir.Value:
+        """Returns a value that all lanes of a wave have, as what the compiler knows to be that."""
+        kind = ir.Attribute.parse("#gpu.broadcast<first_active_lane>", self.context)
+        return self._value("gpu.subgroup_broadcast", [value], value.type, broadcast_type=kind)
+
     def barrier(self, space: str) -> None:
         """Creates a barrier of the workgroup, for accesses to a memory space."""
         spaces = ir.ArrayAttr.get([ir.Attribute.parse(space, self.context)], self.context)
@@ -590,7 +595,39 @@ class Builder:
     def _token(self) -> ir.Type:
         return ir.Type.parse("!nvgpu.device.async.token", self.context)
 
-    # rocdl.
+    # rocdl and amdgpu.
+
+    def gather_to_lds(
+        self, target: Sequence[ir.Value], source: Sequence[ir.Value], moved: ir.VectorType
+    ) -> ir.Operation:
+        """Issues the copy of a vector of each lane from global memory to the LDS.
+
+        It is on its way until `wait_for_marks` says that it has come.
+
+        Args:
+            target: a memref, and the indices where the vectors of a wave begin, one behind another.
+            source: a memref, and the indices where each lane reads.
+        """
+        attributes = {
+            "async": ir.UnitAttr.get(self.context),
+            "transferType": ir.TypeAttr.get(moved),
+            "operandSegmentSizes": self._segments(1, len(source) - 1, 1, len(target) - 1),
+        }
+        return self.create("amdgpu.gather_to_lds", [*source, *target], [], attributes)
+
+    def mark_copies(self) -> None:
+        """Makes a group of the `gather_to_lds` issued since the last mark."""
+        self.create("rocdl.asyncmark", [], [])
+
+    def wait_for_marks(self, groups: int) -> None:
+        """Waits until at most so many groups of `gather_to_lds` are on their way."""
+        self.create("rocdl.wait.asyncmark", [], [], {"count": self._integer(16, groups)})
+
+    def transpose_load(
+        self, memory: ir.Value, indices: Sequence[ir.Value], kind: ir.VectorType
+    ) -> ir.Value:
+        """Reads from the LDS a block of rows and columns, of which each lane gets a column."""
+        return self._value("amdgpu.transpose_load", [memory, *indices], kind)
 
     def any_lane(self, condition: ir.Value) -> ir.Value:
         """Returns whether a condition holds in any of the 64 lanes of a wave."""
@@ -632,6 +669,17 @@ class Builder:
         if len(results) < 2:
             return made
         return [self.member(made[0], number, kind) for number, kind in enumerate(results)]
+
+    def unknown_number(self, value: ir.Value) -> ir.Value:
+        """Returns an index that is the same in a wave, as a value that LLVM knows nothing of."""
+        attributes = {
+            "asm_string": ir.StringAttr.get("", self.context),
+            "constraints": ir.StringAttr.get("=s,0", self.context),
+            "tail_call_kind": ir.Attribute.parse("#llvm.tailcallkind<none>", self.context),
+        }
+        number = self.index_cast(value, 32)
+        made = self.create("llvm.inline_asm", [number], [number.type], attributes).results[0]
+        return self._value("arith.index_cast", [made], value.type)
 
     # IREE's dialects.
 

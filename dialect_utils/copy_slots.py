@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
+from .gpu_target import chip_of
+
 _SLOTS = "bankwise.slots"
 
 
@@ -21,6 +23,15 @@ def note_slots(function: ir.Operation, slots: int) -> None:
 def has_noted_slots(function: ir.Operation) -> bool:
     """Returns whether a number was noted."""
     return _SLOTS in function.attributes
+
+
+def loads_directly(function: ir.Operation, test_target: str | None) -> bool:
+    """Returns whether copies to the LDS shall go without registers in a function.
+
+    Layouts are then chosen once they have this form, behind the distribution of vectors.
+    """
+    chip = chip_of(function, test_target)
+    return has_noted_slots(function) and chip is not None and chip.direct_loads
 
 
 def take_noted_slots(function: ir.Operation) -> int:

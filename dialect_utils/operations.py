@@ -140,6 +140,21 @@ def redirect(operands: Iterable[tuple[ir.Operation, int]], value: ir.Value) -> N
         user.operands[number] = value
 
 
+def erase_unused(values: Iterable[ir.Value]) -> None:
+    """Erases the operations of values that nothing uses, and of what only these have used.
+
+    The operations must have no effect but their results.
+    """
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        operation = defining_operation(value)
+        if operation is None or any(list(each.uses) for each in operation.results):
+            continue
+        pending += [each for each in operation.operands if each not in pending]
+        operation.erase()
+
+
 def mixed_operands(operation: ir.Operation, static_name: str, segment: int) -> list[ir.Value | int]:
     """Returns the numbers of an attribute, of which operand `segment` gives the dynamic ones."""
     dynamic = iter(segments_of(operation)[segment])

@@ -15,6 +15,7 @@ from .contractions.transpose_bytes import TransposeBytes
 from .contractions.unroll_private_loops import UnrollPrivateLoops
 from .fragments.arrange_operands import ArrangeOperands
 from .fragments.form_ldmatrix import FormLdmatrix
+from .fragments.form_transpose_loads import FormTransposeLoads
 from .fragments.form_wgmma import FormWgmma
 from .fragments.join_products import JoinProducts
 from .fragments.multiply_integers import MultiplyIntegers
@@ -27,6 +28,7 @@ from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
 from .numerics.shorten_exponentials import ShortenExponentials
 from .numerics.sum_probabilities import SumProbabilities
+from .overlap.form_direct_loads import FormDirectLoads
 from .overlap.hold_workgroups import HoldWorkgroups
 from .overlap.load_ahead import LoadAhead
 from .overlap.load_operands_ahead import LoadOperandsAhead
@@ -103,6 +105,8 @@ PASSES: tuple[type[FunctionPass], ...] = (
     PadUnhintedAllocs,
     WarnUnhintedAllocs,
     FormLdmatrix,
+    FormTransposeLoads,
+    FormDirectLoads,
     ArrangeOperands,
     AbsorbSwizzleHints,
     TransposeBytes,

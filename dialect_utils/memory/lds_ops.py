@@ -40,6 +40,8 @@ ASSUME_ALIGNMENT = "memref.assume_alignment"
 COLLAPSE_SHAPE = "memref.collapse_shape"
 EXPAND_SHAPE = "memref.expand_shape"
 GATHER = "amdgpu.gather_to_lds"
+DIRECT_WAITS = ("rocdl.asyncmark", "rocdl.wait.asyncmark")
+"""What makes groups of `GATHER`s, and waits for them."""
 LDMATRIX = "nvgpu.ldmatrix"
 
 BARRIER = "gpu.barrier"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Letting the copies of later iterations run under the contractions of this one, by `cp.async`.
+"""Letting the copies of later iterations run under the contractions of this one.
+
+On NVIDIA GPUs they are `cp.async`, on AMD's `amdgpu.gather_to_lds`.
 
 The tiles of a loop (`staged_copies.py`) get N slots each, one behind the other in the LDS.
 Iteration t reads slot t mod N. Its copies were issued N - 1 iterations before, so that they have as
@@ -36,6 +38,9 @@ products of t - 1 to do:
 
 `cp.async` moves 4, 8 or 16 bytes per lane from global memory to the LDS, past the registers (PTX
 ISA, "cp.async"); both addresses are multiples of the size. It needs sm_80.
+
+A `gather_to_lds` of CDNA4 moves 16 bytes per lane. `rocdl.asyncmark` closes a group of them, and
+`rocdl.wait.asyncmark N` waits until N groups are on their way: LLVM counts what that is of vmcnt.
 """
 
 from __future__ import annotations
@@ -53,7 +58,7 @@ from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.index.index_cloner import IndexCloner
 from ...dialect_utils.loops import body_of, bounds_of
 from ...dialect_utils.memory.flat_allocations import align_allocation
-from ...dialect_utils.memory.lds_ops import DEALLOC
+from ...dialect_utils.memory.lds_ops import DEALLOC, DIRECT_WAITS
 from ...dialect_utils.memory.memref_types import (
     row_major_strides,
     row_major_type,
@@ -61,7 +66,7 @@ from ...dialect_utils.memory.memref_types import (
     type_of,
     whole_element_bits,
 )
-from ...dialect_utils.operations import operations_of
+from ...dialect_utils.operations import operations_in, operations_of
 from .early_copies import issue_early
 from .other_iteration import at_iteration
 from .staged_copies import StagedCopy, StagedTile, StagingLoop
@@ -81,6 +86,9 @@ def check_copies(loop: StagingLoop) -> None:
     """
     if loop.trip_count is not None and loop.trip_count < 2:
         raise Refusal("the loop has one iteration")
+    copies = [copy for tile in loop.tiles for copy in tile.copies]
+    if len({copy.is_direct for copy in copies}) > 1:
+        raise Refusal("some copies go through registers, and others do not")
     for tile in loop.tiles:
         for copy in tile.copies:
             if copy.bytes not in COPY_BYTES or copy.alignment < copy.bytes:
@@ -137,6 +145,8 @@ class AsyncCopies:
     def carry_out(self) -> None:
         """Makes the copies asynchronous."""
         loop = self.loop.operation
+        for wait in operations_in(loop, *DIRECT_WAITS) if self._is_direct else ():
+            wait.erase()
         before = Builder.before(loop)
         if self.loop.is_repeated:
             # Lanes may still read what the loop has staged when it ran before.
@@ -147,13 +157,12 @@ class AsyncCopies:
             is_early = iteration == 0 and self._may_be_early
             others = {*operations_of(loop.block)} if is_early else set()
             self._issue_first(before, iteration, memrefs)
-            token = before.close_group()
+            token = self._close(before)
             if is_early:
                 issue_early([each for each in operations_of(loop.block) if each not in others])
-        assert token is not None
         if self.one_block:
             # Whoever writes to this memory next must not meet zeros that are on their way.
-            Builder.after(loop).wait(token, 0)
+            self._wait(Builder.after(loop), token, 0)
         for tile, memref, slot in zip(
             self.loop.tiles, memrefs, self._iterate(token, memrefs), strict=True
         ):
@@ -161,7 +170,35 @@ class AsyncCopies:
         for barrier in self.loop.surplus:
             barrier.erase()
 
-    def _iterate(self, token: ir.Value, memrefs: Sequence[ir.Value]) -> list[ir.Value]:
+    @property
+    def _is_direct(self) -> bool:
+        """Returns whether the copies are `gather_to_lds`."""
+        return self.loop.tiles[0].copies[0].is_direct
+
+    def _first_row(self, at: Builder, number: ir.Value, tile: StagedTile) -> ir.Value:
+        """Emits the index at which a slot begins along the first dimension.
+
+        LLVM would know that such an index is 0 or a power of two, say, and compute what a swizzle
+        XORs with it anew in every iteration, by two instructions for each address in place of one.
+        """
+        row = at.muli(number, at.index(slot_rows(tile)))
+        return at.unknown_number(row) if self._is_direct else row
+
+    def _close(self, at: Builder) -> ir.Value | None:
+        """Makes a group of the copies issued since the last one; returns its token, if it has."""
+        if not self._is_direct:
+            return at.close_group()
+        at.mark_copies()
+        return None
+
+    def _wait(self, at: Builder, token: ir.Value | None, groups: int) -> None:
+        """Waits until at most so many groups are on their way."""
+        if token is None:
+            at.wait_for_marks(groups)
+        else:
+            at.wait(token, groups)
+
+    def _iterate(self, token: ir.Value | None, memrefs: Sequence[ir.Value]) -> list[ir.Value]:
         """Emits what an iteration waits for and copies; returns the slots that it reads.
 
         Args:
@@ -170,7 +207,7 @@ class AsyncCopies:
         loop = self.loop.operation
         inside = Builder.at_begin(body_of(loop), loop.location)
         if not self.before_wait:
-            inside.wait(token, self._ahead - 1)
+            self._wait(inside, token, self._ahead - 1)
         inside.like(self.loop.barriers[0], [])
         induction = body_of(loop).arguments[0]
         iteration = self._iteration(inside, induction)
@@ -182,9 +219,9 @@ class AsyncCopies:
             self._issue(inside, later, there, inside.cmpi("slt", later, upper))
         else:
             self._issue_if_there(inside, later, there)
-        token = inside.close_group()
+        token = self._close(inside)
         if self.before_wait:
-            inside.wait(token, self._ahead)
+            self._wait(inside, token, self._ahead)
             inside.like(self.loop.barriers[0], [])
         return here
 
@@ -228,7 +265,7 @@ class AsyncCopies:
         """Emits the slot of each tile in an iteration that comes `later`."""
         number = at.remui(_plus(at, iteration, later), at.index(self.slots))
         return [
-            _slot(at, tile, memref, at.muli(number, at.index(slot_rows(tile))))
+            _slot(at, tile, memref, self._first_row(at, number, tile))
             for tile, memref in zip(self.loop.tiles, memrefs, strict=True)
         ]
 
@@ -267,8 +304,8 @@ def _copy_under(
     at = iteration.builder
     operands: list[tuple[StagedCopy, list[ir.Value], list[ir.Value], ir.Value | None]] = []
     for copy in copies:
-        there = [iteration.clone(index) for index in list(copy.store.operands)[2:]]
-        source = [iteration.clone(operand) for operand in copy.load.operands]
+        there = [iteration.clone(index) for index in copy.target_indices]
+        source = [iteration.clone(operand) for operand in copy.source]
         reading = [] if exists is None else [exists]
         if copy.choice is not None:
             reading.append(iteration.clone(copy.choice.operands[0]))
@@ -284,6 +321,9 @@ def _copy_under(
         for copy, source, target, count in operands:
             whole = copy.bytes == _WHOLE_CACHE_LINES
             here = at.at(copy.store.location)
+            if copy.is_direct:
+                here.gather_to_lds(target, source, copy.moved)
+                continue
             here.copy_async(target, source, _elements_of(copy), count, bypass_l1=whole)
 
     if conditions:
@@ -293,7 +333,7 @@ def _copy_under(
 
 
 def _elements_of(copy: StagedCopy) -> int:
-    return ir.VectorType(copy.load.results[0].type).shape[0]
+    return copy.moved.shape[0]
 
 
 def _plus(at: Builder, value: ir.Value, constant: int) -> ir.Value:
@@ -326,6 +366,9 @@ def _redirect(tile: StagedTile, memref: ir.Value, slot: ir.Value) -> None:
     for read in tile.reads:
         read.operands[0] = slot
     for copy in tile.copies:
+        if copy.is_direct:
+            copy.store.erase()
+            continue
         copy.store.erase()
         if copy.choice is not None:
             copy.choice.erase()

@@ -19,9 +19,11 @@ result keeps its bits.
 How many slots there are was noted when the tile was chosen, by the predicted time with each number;
 of other tiles `rotating_slots` says it (`bank_model/tile_cost.py`).
 
-Runs on resolved, flat accesses, for NVIDIA GPUs from sm_80 on, on loops that multiply matrices. A
-loop stays as it is where something is not proven (`passes/overlap/staged_copies.py`), or
-where the slots do not fit the LDS.
+On AMD GPUs, the copies are `amdgpu.gather_to_lds`, which `bankwise-form-direct-loads` has made.
+
+Runs on resolved, flat accesses, for NVIDIA GPUs from sm_80 on and for gfx950, on loops that
+multiply matrices. A loop stays as it is where something is not proven
+(`passes/overlap/staged_copies.py`), or where the slots do not fit the LDS.
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.targets import Target
 from ...bank_model.tile_cost import MULTIPLY_ADDS, SCHEDULERS, SLOTS_TO_SPARE, rotating_slots
-from ...dialect_utils.copy_slots import has_noted_slots, take_noted_slots
+from ...dialect_utils.copy_slots import has_noted_slots, loads_directly, take_noted_slots
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import element_count
@@ -44,7 +47,7 @@ from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations
 from ...dialect_utils.memory.lds_ops import ALLOC, COPY
 from ...dialect_utils.memory.memref_types import lds_bytes, shown_type, type_of
 from ...dialect_utils.memory.mma_operands import MMA
-from ...dialect_utils.multiplications import EXPONENTIALS, MULTIPLY_ADD
+from ...dialect_utils.multiplications import EXPONENTIALS, MFMA, MULTIPLY_ADD
 from ...dialect_utils.operations import has_operation, operations_in
 from ...dialect_utils.swizzle_hint import ARRANGED
 from ..base import FunctionPass, PassContext
@@ -75,7 +78,7 @@ class OverlapCopies(FunctionPass):
         self._expect("slots", self.slots == 0 or self.slots >= 2, "0, or a number of slots from 2")
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has loops, and LDS that `cp.async` may stage tiles in.
+        """Returns whether `function` has loops, and LDS that copies may go to meanwhile.
 
         A note of slots is work, too: it has to go.
         """
@@ -85,19 +88,22 @@ class OverlapCopies(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
         function = function.operation
+        overlaps = _copies_asynchronously(function, context.test_target)
         noted = take_noted_slots(function)
-        if not _copies_asynchronously(function, context.test_target):
+        if not overlaps:
             return
         loops, allocations = _loops_and_tiles(function)
         if not loops or not allocations:
             return
         with function.context:
             try:
-                _, launch = lds_model(function, context.test_target)
+                chip, launch = lds_model(function, context.test_target)
             except Refusal:
                 return
             bits = IndexBits(function, LaneEvaluator(launch))
             for loop in staging_loops(loops, allocations, bits):
+                if not _may_overlap(loop, chip):
+                    continue
                 try:
                     self._overlap(function, loop, noted, context)
                 except Refusal as refusal:
@@ -219,8 +225,8 @@ def _is_read_behind(loop: StagingLoop) -> bool:
 
 
 def _contractions(loop: ir.Operation) -> int:
-    """Returns how many `mma.sync` a loop has, or as many as take as long as its multiply-adds."""
-    contractions = len(operations_in(loop, MMA))
+    """Returns how many matrix instructions a loop has, or what its multiply-adds count as."""
+    contractions = len(operations_in(loop, MMA, MFMA))
     if contractions:
         return contractions
     results = [each.results[0].type for each in operations_in(loop, MULTIPLY_ADD)]
@@ -239,6 +245,12 @@ def _loops_and_tiles(
 
 
 def _copies_asynchronously(function: ir.Operation, test_target: str | None) -> bool:
-    """Returns whether the function's GPU has `cp.async`."""
+    """Returns whether copies may be `cp.async`, or are to go straight to the LDS."""
     chip = chip_of(function, test_target)
-    return chip is not None and chip.async_copies
+    return chip is not None and (chip.async_copies or loads_directly(function, test_target))
+
+
+def _may_overlap(loop: StagingLoop, chip: Target) -> bool:
+    """Returns whether a loop's copies are of a kind that may be on its way on a GPU."""
+    copies = [copy for tile in loop.tiles for copy in tile.copies]
+    return chip.async_copies or any(copy.is_direct for copy in copies)

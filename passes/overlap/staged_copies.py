@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from iree.compiler import ir
@@ -42,6 +42,7 @@ from ...dialect_utils.memory.flow import roots_of
 from ...dialect_utils.memory.lds_ops import (
     BARRIER,
     DEALLOC,
+    GATHER,
     access_row,
     promised_alignment,
 )
@@ -59,6 +60,7 @@ from ...dialect_utils.operations import (
     operations_in,
     operations_of,
     parents_of,
+    segments_of,
 )
 from .other_iteration import depends_on_iteration
 
@@ -73,6 +75,8 @@ _READ_ONLY = 1
 class StagedCopy:
     """A load from global memory and the store of its value to a tile.
 
+    Both are the same `amdgpu.gather_to_lds` where no register is between them.
+
     Attributes:
         guards: the conditions around the store inside the loop, from the outside inwards.
         choice: the `arith.select` between what is loaded and zero, if there is one.
@@ -86,6 +90,31 @@ class StagedCopy:
     choice: ir.Operation | None
     bytes: int
     alignment: int
+
+    @property
+    def is_direct(self) -> bool:
+        """Returns whether no register is between the load and the store."""
+        return self.load == self.store
+
+    @property
+    def source(self) -> list[ir.Value]:
+        """Returns the memref that is read, and the indices."""
+        if not self.is_direct:
+            return list(self.load.operands)
+        memory, indices, _, _ = segments_of(self.load)
+        return [*memory, *indices]
+
+    @property
+    def target_indices(self) -> list[ir.Value]:
+        """Returns the indices of the tile that are written from on."""
+        return segments_of(self.store)[3] if self.is_direct else list(self.store.operands)[2:]
+
+    @property
+    def moved(self) -> ir.VectorType:
+        """Returns the type of the vector that a lane moves."""
+        if self.is_direct:
+            return ir.VectorType(ir.TypeAttr(self.load.attributes["transferType"]).value)
+        return ir.VectorType(self.load.results[0].type)
 
 
 @dataclass(frozen=True)
@@ -128,6 +157,12 @@ class StagingLoop:
         if self.upper is None:
             return None
         return max(0, -(-(self.upper - self.lower) // self.step))
+
+    def barrier_behind(self, stores: Sequence[ir.Operation]) -> ir.Operation:
+        """Returns the barrier of the loop's body behind which what `stores` write is read."""
+        body = operations_of(body_of(self.operation))
+        last = max(body.index(_in_body(each, self.operation)) for each in stores)
+        return next(each for each in self.barriers if body.index(each) > last)
 
     @property
     def is_repeated(self) -> bool:
@@ -196,10 +231,14 @@ class _Body:
 
         What is computed from reads of the LDS is no copy: lanes exchange their results.
         """
-        if user.name != _STORE:
+        if user.name not in (_STORE, GATHER):
             return False
         around = next((parent for parent in parents_of(user) if parent.name == FOR), None)
-        return around is not None and around == self.loop and not self._exchanges(user)
+        return (
+            around is not None
+            and around == self.loop
+            and (user.name == GATHER or not self._exchanges(user))
+        )
 
     def _exchanges(self, store: ir.Operation) -> bool:
         """Returns whether an iteration computes what it stores from what it reads from the LDS."""
@@ -246,13 +285,16 @@ class _Body:
 
     def _copy(self, store: ir.Operation) -> StagedCopy:
         guards = tuple(reversed(list(self._guards(store))))
-        _, _, *there = store.operands
+        is_direct = store.name == GATHER
+        there = segments_of(store)[3] if is_direct else list(store.operands)[2:]
         conditions = [guard.operands[0] for guard in guards]
         # Otherwise a read could find what an earlier iteration has left.
         if any(depends_on_iteration(self.loop, value) for value in (*there, *conditions)):
             raise Refusal(
                 "what is written of the tile differs from iteration to iteration", store.location
             )
+        if is_direct:
+            return self._direct_copy(store, guards)
         load = choice = defining_operation(store.operands[0])
         if choice is not None and _is_choice(choice):
             load = self._chosen(choice)
@@ -272,6 +314,21 @@ class _Body:
         size = bits // 8
         alignment = gcd(self._alignment(load, 0, size), self._alignment(store, 1, size))
         return StagedCopy(load, store, guards, choice, size, alignment)
+
+    def _direct_copy(self, gather: ir.Operation, guards: tuple[ir.Operation, ...]) -> StagedCopy:
+        """Returns the copy that a `gather_to_lds` makes.
+
+        Raises:
+            Refusal: what it reads is not known before the iteration, or may be written.
+        """
+        row = access_row(gather)
+        assert row is not None
+        copy = StagedCopy(gather, gather, guards, None, 0, 0)
+        check_read_only(copy.source[0])
+        for value in copy.source:
+            depends_on_iteration(self.loop, value)
+        size = (whole_element_bits(copy.moved) or 0) // 8
+        return replace(copy, bytes=size, alignment=size)
 
     def _chosen(self, choice: ir.Operation) -> ir.Operation | None:
         """Returns what makes the value that a choice takes in the place of zero.
@@ -321,8 +378,7 @@ class _Body:
             raise Refusal("no barrier parts the reads of the tile from the next iteration's copies")
 
     def _place(self, operation: ir.Operation) -> int:
-        around = (operation, *parents_of(operation))
-        return next(self.places[each] for each in around if each in self.places)
+        return self.places[_in_body(operation, self.loop)]
 
     def surplus_barriers(self, tiles: Sequence[StagedTile]) -> list[ir.Operation]:
         """Returns the barriers before the first access to the LDS that is none to these tiles."""
@@ -343,6 +399,16 @@ class _Body:
         if not all(_orders_lds_alone(barrier) for barrier in self.barriers):
             return []
         return [barrier for barrier in self.barriers if self.places[barrier] < first]
+
+
+def _in_body(operation: ir.Operation, loop: ir.Operation) -> ir.Operation:
+    """Returns the operation of a loop's body that `operation` is, or is inside of."""
+    inner = operation
+    for outer in parents_of(operation):
+        if outer == loop:
+            break
+        inner = outer
+    return inner
 
 
 def _is_choice(operation: ir.Operation) -> bool:

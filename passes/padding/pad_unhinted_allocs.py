@@ -30,6 +30,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.memory.flat_allocations import align_allocation
 from ...dialect_utils.memory.flow import is_hinted, lds_allocations
 from ...dialect_utils.memory.memref_types import shown_type, type_of
@@ -69,7 +70,12 @@ class PadUnhintedAllocs(FunctionPass):
         self._expect("lds_limit_bytes", self.lds_limit_bytes >= 0, "a number of bytes")
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Pads what can be padded; every allocation gets a decision."""
+        """Pads what can be padded; every allocation gets a decision.
+
+        What is filled without registers gets its layout later, by `bankwise-swizzle-lds-allocs`.
+        """
+        if loads_directly(function.operation, context.test_target):
+            return
         bits = None if self.padding_bits == AUTO else int(self.padding_bits)
         plans = plan_paddings(function, context.test_target, bits, self.lds_limit_bytes)
         for plan in plans:

@@ -20,6 +20,7 @@ from iree.compiler import ir
 
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.register_renaming import composed
+from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import lds_model
 from ...dialect_utils.memory.copied_tiles import merge_copied_tiles
@@ -55,6 +56,9 @@ class RenameRegisters(FunctionPass):
         """Decides on every class of dimensions and rewrites the transfers of those renamed."""
         function = function.operation
         merge_copied_tiles(function, context.sink)
+        if loads_directly(function, context.test_target):
+            # Lanes take neighbouring columns, as loads that transpose bring them.
+            return
         allocations = list(filter(is_workgroup_alloc, operations_in(function)))
         without_tiles = self.without_tiles and has_operation(function, _CONTRACTION)
         if not allocations and not without_tiles:

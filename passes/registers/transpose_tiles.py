@@ -33,6 +33,7 @@ from iree.compiler import ir
 from ...bank_model.layout_digits import simt_shape
 from ...bank_model.nested_layout import NestedLayout
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import chip_of
 from ...dialect_utils.memory.memref_types import WORKGROUP
@@ -78,6 +79,8 @@ class TransposeTiles(FunctionPass):
         function = function.operation
         chip = chip_of(function, context.test_target)
         if chip is None or not chip.byte_permutes:
+            return
+        if loads_directly(function, context.test_target):
             return
         for read in operations_in(function, _READ):
             copied = _Copied.of(read)

@@ -12,6 +12,7 @@ from iree.compiler import ir
 from ...bank_model.layouts import SwizzledLayout
 from ...bank_model.swizzle_legality import MOST_HINTS
 from ...bank_model.swizzles import Swizzle
+from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import Launch, lds_model
 from ...dialect_utils.memory.memref_types import shown_type
@@ -75,6 +76,8 @@ class SwizzlingPass(FunctionPass):
 
     max_chain: int = MOST_HINTS
     """The most hints on one allocation."""
+    direct: bool = False
+    """Run on functions whose copies go to the LDS without registers, and on no others."""
     defer_to_padding: bool = False
     """Leave an allocation plain where padding it within stock's LDS size conflicts less. Only for
     pipelines that pad later."""
@@ -85,6 +88,8 @@ class SwizzlingPass(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Decides on the workgroup allocations of `function`, and emits the hints."""
         function = function.operation
+        if loads_directly(function, context.test_target) != self.direct:
+            return
         allocations = self.allocations_in(function)
         if not allocations:
             return

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-form-direct-loads`: tiles are copied to the LDS without going through registers.
+
+    %v = vector.load %global[...]           amdgpu.gather_to_lds async %global[...], %tile[...]
+    vector.store %v, %tile[...]      ->     rocdl.asyncmark
+    gpu.barrier                             rocdl.wait.asyncmark 0
+                                            gpu.barrier
+
+CDNA4 moves 16 bytes of each lane from memory straight to the LDS (`buffer_load_dwordx4 ... lds`).
+What a wave moves lies there in the order of its lanes, 1024 bytes in a row: the addresses of all
+lanes prove that the stores do the same. Where tiles get a swizzle afterwards, lanes read in another
+order instead (`passes/swizzles/gather_sources.py`). `bankwise-overlap-copies` lets the copies of
+later iterations run while this one computes.
+
+A copy keeps its form where it is more than moving bytes, where a lane moves another number of
+bytes, where some lanes take no part, or where other tiles of the loop are copied otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.copy_slots import loads_directly
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.gpu_target import Launch, lds_model
+from ...dialect_utils.index.index_bits import IndexBits
+from ...dialect_utils.index.index_cloner import THREAD_ID
+from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown, existing_lanes
+from ...dialect_utils.loops import FOR
+from ...dialect_utils.memory.flat_allocations import align_allocation
+from ...dialect_utils.memory.flow import lds_allocations
+from ...dialect_utils.memory.memref_types import row_major_strides, shown_type, type_of
+from ...dialect_utils.memory.surroundings import surroundings_of
+from ...dialect_utils.operations import operations_in
+from ..base import FunctionPass, PassContext
+from ..fragments.ldmatrix_emission import other_lane, thread_x
+from .staged_copies import StagedCopy, StagingLoop, staging_loops
+
+_BYTES = 16
+"""What a lane moves."""
+
+
+@dataclass(frozen=True)
+class FormDirectLoads(FunctionPass):
+    """Replaces copies of tiles by loads straight to the LDS."""
+
+    name: ClassVar[str] = "bankwise-form-direct-loads"
+    summary: ClassVar[str] = "copy tiles to the LDS without registers, on CDNA4"
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether the function's GPU has such loads, and it has loops."""
+        return loads_directly(function, None)
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Replaces the copies of loops for which it is proven; never fails."""
+        function = function.operation
+        try:
+            _, launch = lds_model(function, context.test_target)
+        except Refusal:
+            return
+        if not loads_directly(function, context.test_target):
+            return
+        allocations = lds_allocations(function)
+        with function.context:
+            evaluator = LaneEvaluator(launch)
+            bits = IndexBits(function, evaluator)
+            for loop in staging_loops(operations_in(function, FOR), allocations, bits):
+                try:
+                    former = _Former(function, launch, evaluator, loop)
+                    former.check()
+                except Refusal as refusal:
+                    reason = f"copies to the LDS go through registers: {refusal.reason}"
+                    context.sink.remark(loop.operation.location, reason)
+                    continue
+                former.carry_out()
+                for tile in loop.tiles:
+                    text = f"{shown_type(type_of(tile.allocation))} is filled without registers"
+                    context.sink.remark(tile.allocation.location, text)
+
+
+@dataclass(frozen=True)
+class _Former:
+    """Replaces the copies of a loop."""
+
+    function: ir.Operation
+    launch: Launch
+    evaluator: LaneEvaluator
+    loop: StagingLoop
+
+    def check(self) -> None:
+        """Makes sure that each wave stores its vectors one behind another.
+
+        Raises:
+            Refusal: one does not, or something else is in the way.
+        """
+        if self.loop.refusals:
+            raise self.loop.refusals[0]
+        size = self.launch.subgroup_size
+        if not existing_lanes(self.launch).all() or self.launch.workgroup_size[0] % size:
+            raise Refusal("the waves of the workgroup are not full")
+        for tile in self.loop.tiles:
+            for copy in tile.copies:
+                self._check(copy)
+
+    def _check(self, copy: StagedCopy) -> None:
+        if copy.choice is not None:
+            raise Refusal("zeros are chosen in the place of what is loaded")
+        if copy.bytes != _BYTES or copy.alignment < _BYTES:
+            raise Refusal(f"a lane copies {copy.bytes} bytes at multiples of {copy.alignment}")
+        around = surroundings_of(copy.store, self.function, self.evaluator)
+        if any((mask.values == 0).any() for mask in around.masks):
+            raise Refusal("some lanes take no part in a copy")
+        strides = row_major_strides(type_of(copy.store.operands[1]).shape)
+        place = np.zeros((1, 1), np.int64)
+        for index, stride in zip(list(copy.store.operands)[2:], strides, strict=True):
+            value = self.evaluator.evaluate(index)
+            if isinstance(value, Unknown) or value.loops:
+                raise Refusal("it is not known where a lane stores")
+            place = place + stride * value.full(self.launch)
+        count = ir.VectorType(copy.load.results[0].type).shape[0]
+        lanes = count * np.arange(self.launch.subgroup_size)
+        if (place != place[..., :1] + lanes).any():
+            raise Refusal("lanes do not store one behind another")
+
+    def carry_out(self) -> None:
+        """Replaces the copies, and waits for them."""
+        copies = [copy for tile in self.loop.tiles for copy in tile.copies]
+        barrier = self.loop.barrier_behind([copy.store for copy in copies])
+        thread = thread_x(self.function, operations_in(self.function, THREAD_ID))
+        size = self.launch.subgroup_size
+        behind = Builder.behind(thread)
+        wave = behind.same_in_wave(behind.apply(f"d0 floordiv {size} * {size}", thread))
+        for copy in copies:
+            at = Builder.before(copy.store)
+            first = other_lane(at, wave)
+            memory, *indices = list(copy.store.operands)[1:]
+            target = [memory, *map(first.clone, indices)]
+            at.gather_to_lds(target, copy.source, copy.moved)
+            copy.store.erase()
+            copy.load.erase()
+        for tile in self.loop.tiles:
+            align_allocation(tile.allocation, _BYTES)
+        at = Builder.before(barrier)
+        at.mark_copies()
+        at.wait_for_marks(0)
