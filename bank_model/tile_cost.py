@@ -430,7 +430,8 @@ class AttentionTile:
         warps: warps of a workgroup, which share the rows.
         slots: how many steps' tiles of K and V the LDS holds.
         stages: how many steps the loop works on at a time: with 2, registers hold what the next
-            step copies while a step computes.
+            step copies while a step computes. With 2 slots, too, copies go straight to the LDS, on
+            AMD GPUs that have such loads.
         staged_queries, staged_keys, staged_values: whether Q, K and V go to registers by way of the
             LDS, and not from memory.
     """
@@ -445,6 +446,16 @@ class AttentionTile:
     staged_keys: bool = True
     staged_values: bool = True
 
+    @property
+    def is_direct(self) -> bool:
+        """Returns whether copies go to the LDS without registers, on AMD GPUs."""
+        return self.stages > 1 and self.slots > 1
+
+    @property
+    def held_stages(self) -> int:
+        """Returns how many steps the loop works on by what registers hold."""
+        return 1 if self.is_direct else self.stages
+
     def copied_elements(self, head: int) -> int:
         """Returns the elements of K and V that a step copies to the LDS."""
         return self.keys * (head * self.staged_keys + self.columns * self.staged_values)
@@ -454,7 +465,8 @@ class AttentionTile:
             f"{self.rows} rows x {self.columns} columns, {self.keys} keys a step, "
             f"{self.warps} warps"
         )
-        text += "" if self.stages == 1 else ", copies are loaded a step ahead"
+        ahead = "go straight to the LDS" if self.is_direct else "are loaded"
+        text += "" if self.stages == 1 else f", copies {ahead} a step ahead"
         staged = {"Q": self.staged_queries, "K": self.staged_keys, "V": self.staged_values}
         absent = [name for name, is_staged in staged.items() if not is_staged]
         verb = "does" if len(absent) == 1 else "do"
@@ -619,7 +631,7 @@ def _attention_work(
         + max(score_registers, processor.held_operands * operands)
         + (8 if reloads else query_registers)
         + _copy_registers(shape, tile, copies)
-        + _loaded_ahead(tile.stages, copied, lanes * tile.warps),
+        + _loaded_ahead(tile.held_stages, copied, lanes * tile.warps),
         lds_bytes=queries * tile.staged_queries + tile.slots * copied,
         slots=tile.slots,
         stages=tile.stages,

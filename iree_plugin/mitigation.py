@@ -25,6 +25,7 @@ from ..passes.contractions.transpose_bytes import TransposeBytes
 from ..passes.contractions.unroll_private_loops import UnrollPrivateLoops
 from ..passes.fragments.arrange_operands import ArrangeOperands
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
+from ..passes.fragments.form_transpose_loads import FormTransposeLoads
 from ..passes.fragments.form_wgmma import FormWgmma
 from ..passes.fragments.join_products import JoinProducts
 from ..passes.fragments.multiply_integers import MultiplyIntegers
@@ -37,6 +38,7 @@ from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
 from ..passes.numerics.shorten_exponentials import ShortenExponentials
 from ..passes.numerics.sum_probabilities import SumProbabilities
+from ..passes.overlap.form_direct_loads import FormDirectLoads
 from ..passes.overlap.hold_workgroups import HoldWorkgroups
 from ..passes.overlap.load_ahead import LoadAhead
 from ..passes.overlap.load_operands_ahead import LoadOperandsAhead
@@ -324,6 +326,7 @@ _LOWERED_START = Place(_BEFORE, _VECTOR_LOWERING, _LOWERED)
 _STOCK_PAD = Place(_REPLACE, STOCK_PAD_PASS)
 # Vectors are flat, so that addresses are known: for `ldmatrix`, layouts are chosen here.
 _FLAT = Place(_BEFORE, _REINSERT)
+_FLAT_VECTORS = Place(_BEFORE, _REINSERT, _VECTOR_DISTRIBUTE)
 # Alignments are known behind the layouts, and arithmetic is not expanded yet.
 _RESOLVED = Place(_AFTER, _RESOLVE, CODEGEN_PIPELINES | _LOWERED)
 
@@ -373,6 +376,11 @@ STEPS: tuple[Step, ...] = (
     Step(_STOCK_PAD, WarnUnhintedAllocs, mitigations=_SWIZZLE, by_mma_sync=False),
     Step(_STOCK_PAD, None, mitigations=_NONE),
     Step(_STOCK_PAD, None, since="exact", by_mma_sync=True),
+    # What goes to the LDS without registers gets its layout in that form.
+    Step(_FLAT_VECTORS, FormTransposeLoads, since="fast", by_mma_sync=False),
+    Step(_FLAT_VECTORS, FormDirectLoads, since="fast", by_mma_sync=False),
+    Step(_FLAT_VECTORS, SwizzleLdsAllocs, {"direct": True}, since="fast", by_mma_sync=False),
+    Step(_FLAT_VECTORS, FlattenSwizzleHints, since="fast", by_mma_sync=False),
     # Operands of `mma.sync` are read by `ldmatrix`, which gives each lane what it needs.
     Step(_FLAT, FormLdmatrix, since="exact", by_mma_sync=True),
     # The matrix units of Hopper read some tiles themselves, in layouts of their own.

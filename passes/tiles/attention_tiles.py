@@ -88,6 +88,9 @@ _INSTRUCTIONS_HIGH = (1, 2)
 _KEY_STEPS = (16, 32, 64, 128)
 _LDS_SCORE_BYTES = 4
 """The bytes of an element from which on scores do not stay in registers."""
+_DIRECT_ELEMENT, _COLUMNS = 2, 16
+"""The bytes of elements that loads transpose which lanes have copied to the LDS without registers,
+and the columns that 16 lanes read at once."""
 _LOADED_BYTES = 16
 """What a lane loads at once at most."""
 _SMALL = re.compile(r"\b(V?MFMA_F32)_16x16x(\d+)_(B?F16)\b")
@@ -423,8 +426,11 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             yield tile
             return
         ahead = circumstances.prefetches and not self.scores_lie_in_lds
-        for stages in (1, 2) if ahead else (1,):
-            yield replace(tile, stages=stages, staged_queries=False)
+        tile = replace(tile, staged_queries=False)
+        yield tile
+        if ahead:
+            direct = circumstances.direct_loads and self.is_copied_directly(tile)
+            yield replace(tile, stages=2, slots=2 if direct else 1)
 
     def copied_bytes(self, tile: AttentionTile) -> int:
         """Returns the bytes of K and V that a step copies."""
@@ -495,7 +501,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         return {
             CONFIG: config.with_tiles(len(self.extents), tiles, context).attribute(context),
             DECOMPOSITION: decomposition_of(spread, context),
-            TRANSLATION_INFO: self.launch.with_warps(tile.warps, tile.stages),
+            TRANSLATION_INFO: self.launch.with_warps(tile.warps, tile.held_stages),
         }
 
     def _configurations(self) -> tuple[LoweringConfig, Mapping[str, LoweringConfig]]:
@@ -531,6 +537,27 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         }
         copied = (shapes[each] for each in _staged(tile))
         return share_evenly(copied, tile.warps * self.launch.warp_size)
+
+    def is_copied_directly(self, tile: AttentionTile) -> bool:
+        """Returns whether each wave can copy whole rows of 16 bytes of a lane, one behind another.
+
+        K must lie along the head in memory, and V along the columns.
+        """
+        maps = loops_of(self.operation)
+        along = maps[K][-1] == self.loops.head[-1] and maps[V][-1] == self.loops.columns[-1]
+        if not along or self.computed or self.element_bytes != _DIRECT_ELEMENT:
+            return False
+        if self.keys == tile.keys:
+            # Nothing computes while the only step copies.
+            return False
+        threads = tile.warps * self.launch.warp_size
+        for operand, width in ((K, self.extents[self.loops.head[-1]]), (V, tile.columns)):
+            lanes, rest = divmod(width * _DIRECT_ELEMENT, _LOADED_BYTES)
+            if rest or width % _COLUMNS or threads % lanes or tile.keys % (threads // lanes):
+                return False
+            if not self.has_whole_rows(operand):
+                return False
+        return True
 
     def _spread(self, contraction: LoweringConfig, warps: Mapping[int, int]) -> LoweringConfig:
         counts, order = basis_of(contraction)

@@ -259,7 +259,7 @@ class Retile(FunctionPass):
 def assume_tile(step: FunctionPass, tile: AnyTile, context: PassContext) -> None:
     """Notes what the pass that has taken a tile assumes, to be checked behind the pipeline."""
     context.assumptions.append((step, partial(_check_lds, context=context)))
-    if isinstance(tile, AttentionTile) and tile.stages > 1:
+    if isinstance(tile, AttentionTile) and tile.held_stages > 1:
         context.assumptions.append((step, _check_barriers))
 
 

@@ -32,7 +32,7 @@ from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import chip_of, lds_limit
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
-from ..shapes.enlarged_shapes import computed_size
+from ..shapes.enlarged_shapes import computed_size, has_enlarged_bindings
 from ..tile_times import AnyTile
 
 Tile = TypeVar("Tile", bound=AnyTile)
@@ -70,6 +70,7 @@ class Circumstances:
         prefetches: whether registers can hold what the next step copies.
         larger_instructions: whether attentions get matrix instructions of 32 rows and columns where
             these divide their tiles.
+        direct_loads: whether copies may go to the LDS without registers.
     """
 
     processor: Processor
@@ -81,6 +82,7 @@ class Circumstances:
     ldmatrix: bool = True
     prefetches: bool = False
     larger_instructions: bool = False
+    direct_loads: bool = False
 
     @staticmethod
     def of(
@@ -112,6 +114,8 @@ class Circumstances:
             ldmatrix=chip.mma_sync,
             prefetches=chip.prefetches,
             larger_instructions=larger_instructions,
+            # Where sums may have another order, no probabilities go through the LDS.
+            direct_loads=chip.direct_loads and other_order and not has_enlarged_bindings(function),
         )
 
     def slotted(self, tiled: TiledOperation[Tile], tile: Tile) -> Tile:
