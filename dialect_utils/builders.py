@@ -595,6 +595,14 @@ class Builder:
     def _token(self) -> ir.Type:
         return ir.Type.parse("!nvgpu.device.async.token", self.context)
 
+    # nvvm.
+
+    def any_lane_of_warp(self, condition: ir.Value) -> ir.Value:
+        """Returns whether a condition holds in any of the 32 lanes of a warp."""
+        kind = ir.Attribute.parse("#nvvm<vote_sync_kind <any>>", self.context)
+        lanes = self.constant(self.integer_type(32), -1)
+        return self._value("nvvm.vote.sync", [lanes, condition], condition.type, kind=kind)
+
     # rocdl and amdgpu.
 
     def gather_to_lds(

@@ -18,6 +18,8 @@ from .operations import operations_in
 ACCUMULATOR = 2
 """The number of the operand that a product is added to."""
 MFMA, MULTIPLY_ADD = "amdgpu.mfma", "math.fma"
+MATRIX_PRODUCTS = (MFMA, MMA)
+"""What matrix units multiply, on AMD and on NVIDIA GPUs."""
 EXP = "math.exp"
 EXPONENTIALS = (EXP, "math.exp2")
 

@@ -419,7 +419,7 @@ STEPS: tuple[Step, ...] = (
     # What the instructions read and how they overlap is decided on while they are known.
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(_RESOLVED, JoinProducts, since="fast", by_mma_sync=False),
-    Step(_RESOLVED, KeepMaxima, since="fast", by_mma_sync=False),
+    Step(_RESOLVED, KeepMaxima, since="fast"),
     Step(_RESOLVED, SumProbabilities, since="fast", by_mma_sync=False),
     Step(_RESOLVED, MixExponentials, since="fast", by_mma_sync=False),
     Step(_RESOLVED, ShortenExponentials, _unless_fast, since="exact"),

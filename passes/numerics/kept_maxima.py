@@ -22,7 +22,7 @@ from ...dialect_utils.element_moves import element_count, is_move, origin_of
 from ...dialect_utils.loops import YIELD, Carried, body_of, carried_values
 from ...dialect_utils.memory.memref_types import is_memref
 from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
-from ...dialect_utils.multiplications import ACCUMULATOR, MFMA
+from ...dialect_utils.multiplications import ACCUMULATOR, MATRIX_PRODUCTS, MFMA
 from ...dialect_utils.operations import (
     defining_operation,
     is_splat_of_zero,
@@ -64,6 +64,7 @@ class KeptMaxima:
         Raises:
             Refusal: it does, and something else depends on them.
         """
+        _move_behind_maxima(loop)
         places = {each: place for place, each in enumerate(operations_of(body_of(loop)))}
         place = places.__getitem__
         carried = [each for each in carried_values(loop) if _new_maximum(each, places) is not None]
@@ -132,7 +133,9 @@ class KeptMaxima:
 
         def visit(value: ir.Value) -> bool:
             operation = defining_operation(value)
-            if operation is None or operation not in self.places or operation.name == MFMA:
+            if operation is None or operation not in self.places:
+                return False
+            if operation.name in MATRIX_PRODUCTS:
                 return False
             if operation not in needs:
                 behind = [visit(operand) for operand in operation.operands]
@@ -142,6 +145,27 @@ class KeptMaxima:
         for each in self.rows:
             visit(each)
         return sorted((each for each, it in needs.items() if it), key=self.places.__getitem__)
+
+
+def _move_behind_maxima(loop: ir.Operation) -> None:
+    """Moves what depends on some of the maxima that a loop carries behind the last of them.
+
+    It stays where a maximum depends on it, or where it may write memory.
+    """
+    body = operations_of(body_of(loop))
+    places = {each: place for place, each in enumerate(body)}
+    found = [_new_maximum(each, places) for each in carried_values(loop)]
+    maxima = sorted((each for each in found if each is not None), key=places.__getitem__)
+    if not maxima:
+        return
+    moved: dict[ir.Operation, None] = {}
+    for each in body[places[maxima[0]] : places[maxima[-1]] + 1]:
+        makers = {defining_operation(operand) for operand in each.operands}
+        if not makers.isdisjoint((*moved, *maxima)):
+            moved[each] = None
+    if moved.keys().isdisjoint(maxima) and all(map(leaves_memory_alone, moved)):
+        for each in reversed(moved):
+            each.move_after(maxima[-1])
 
 
 def _new_maximum(carried: Carried, places: Mapping[ir.Operation, int]) -> ir.Operation | None:

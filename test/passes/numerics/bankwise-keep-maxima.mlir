@@ -117,6 +117,106 @@ func.func @masked(%q: vector<4xf16>, %mask: vector<4xf32>, %n: index) -> vector<
 
 // -----
 
+// `mma.sync` gives a lane elements of two rows: the maxima of both decide together, before anything
+// uses one of them.
+
+// CHECK-LABEL: func.func @two_rows
+// CHECK:         scf.for {{.*}} iter_args(%[[X:.+]] = %{{.+}}, %[[Y:.+]] = %{{.+}}, %[[M:.+]] = %{{.+}}, %[[N:.+]] = %{{.+}})
+// CHECK:           %[[T:.+]] = nvgpu.mma.sync
+// CHECK-DAG:       %[[S0:.+]] = vector.extract %[[T]][0]
+// CHECK-DAG:       %[[S1:.+]] = vector.extract %[[T]][1]
+// CHECK-DAG:       %[[LIMIT0:.+]] = arith.addf %[[M]], %{{.+}}
+// CHECK-DAG:       %[[LIMIT1:.+]] = arith.addf %[[N]], %{{.+}}
+// CHECK-DAG:       %[[GREW0:.+]] = arith.cmpf ogt, %{{.+}}, %[[LIMIT0]]
+// CHECK-DAG:       %[[GREW1:.+]] = arith.cmpf ogt, %{{.+}}, %[[LIMIT1]]
+// CHECK-NOT:       gpu.shuffle
+// CHECK:           %[[ANY:.+]] = arith.ori
+// CHECK:           %[[GROWN:.+]] = nvvm.vote.sync any %{{.+}}, %[[ANY]] -> i1
+// CHECK:           %[[IF:.+]]:6 = scf.if %[[GROWN]]
+// CHECK-COUNT-2:     gpu.shuffle
+// CHECK:           } else {
+// CHECK-DAG:         %[[OLD0:.+]] = arith.subf %[[S0]], %{{.+}}
+// CHECK-DAG:         %[[OLD1:.+]] = arith.subf %[[S1]], %{{.+}}
+// CHECK:             scf.yield %[[M]], %[[N]], %[[OLD0]], %[[OLD1]], %[[X]], %[[Y]]
+// CHECK:           math.exp2 %[[IF]]#2
+// CHECK:           math.exp2 %[[IF]]#3
+// CHECK:           scf.yield %[[IF]]#4, %[[IF]]#5, %[[IF]]#0, %[[IF]]#1
+func.func @two_rows(%q: vector<4x2xf16>, %k: vector<2x2xf16>, %out: memref<2x2xf32>, %n: index) -> (vector<2xf32>, vector<2xf32>) {
+  %zero = arith.constant dense<0.0> : vector<2x2xf32>
+  %none = arith.constant dense<0.0> : vector<2xf32>
+  %least = arith.constant dense<-3.40282347E+38> : vector<1xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %by = arith.constant 1 : i32
+  %warp = arith.constant 32 : i32
+  // expected-remark @+1 {{sums are rescaled only where a maximum grows much}}
+  %r:4 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %none, %y = %none, %m = %least, %l = %least) -> (vector<2xf32>, vector<2xf32>, vector<1xf32>, vector<1xf32>) {
+    %t = nvgpu.mma.sync (%q, %k, %zero) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+    %s0 = vector.extract %t[0] : vector<2xf32> from vector<2x2xf32>
+    %own0 = vector.reduction <maximumf>, %s0 : vector<2xf32> into f32
+    %other0, %valid0 = gpu.shuffle xor %own0, %by, %warp : f32
+    %both0 = arith.maximumf %own0, %other0 : f32
+    %row0 = vector.broadcast %both0 : f32 to vector<1xf32>
+    %max0 = arith.maximumf %row0, %m : vector<1xf32>
+    %wide0 = vector.broadcast %max0 : vector<1xf32> to vector<2xf32>
+    %shifted0 = arith.subf %s0, %wide0 : vector<2xf32>
+    %e0 = math.exp2 %shifted0 : vector<2xf32>
+    %s1 = vector.extract %t[1] : vector<2xf32> from vector<2x2xf32>
+    %own1 = vector.reduction <maximumf>, %s1 : vector<2xf32> into f32
+    %other1, %valid1 = gpu.shuffle xor %own1, %by, %warp : f32
+    %both1 = arith.maximumf %own1, %other1 : f32
+    %row1 = vector.broadcast %both1 : f32 to vector<1xf32>
+    %max1 = arith.maximumf %row1, %l : vector<1xf32>
+    %wide1 = vector.broadcast %max1 : vector<1xf32> to vector<2xf32>
+    %shifted1 = arith.subf %s1, %wide1 : vector<2xf32>
+    %e1 = math.exp2 %shifted1 : vector<2xf32>
+    vector.store %e0, %out[%c0, %c0] : memref<2x2xf32>, vector<2xf32>
+    vector.store %e1, %out[%c1, %c0] : memref<2x2xf32>, vector<2xf32>
+    %change0 = arith.subf %m, %max0 : vector<1xf32>
+    %corr0 = math.exp2 %change0 : vector<1xf32>
+    %scales0 = vector.broadcast %corr0 : vector<1xf32> to vector<2xf32>
+    %scaled0 = arith.mulf %scales0, %x : vector<2xf32>
+    %change1 = arith.subf %l, %max1 : vector<1xf32>
+    %corr1 = math.exp2 %change1 : vector<1xf32>
+    %scales1 = vector.broadcast %corr1 : vector<1xf32> to vector<2xf32>
+    %scaled1 = arith.mulf %scales1, %y : vector<2xf32>
+    scf.yield %scaled0, %scaled1, %max0, %max1 : vector<2xf32>, vector<2xf32>, vector<1xf32>, vector<1xf32>
+  }
+  return %r#0, %r#1 : vector<2xf32>, vector<2xf32>
+}
+
+// -----
+
+// Products of `wgmma` may run in a loop with machine instructions: it stays as it is.
+
+// CHECK-LABEL: func.func @under_way
+// CHECK-NOT:     scf.if
+func.func @under_way(%q: vector<4xf16>, %n: index) -> vector<4xf32> {
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %least = arith.constant dense<-3.40282347E+38> : vector<1xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %m = %least) -> (vector<4xf32>, vector<1xf32>) {
+    llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "" : () -> ()
+    %s = amdgpu.mfma 16x16x16 %q * %q + %zero : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    %own = vector.reduction <maximumf>, %s : vector<4xf32> into f32
+    %row = vector.broadcast %own : f32 to vector<1xf32>
+    %max = arith.maximumf %row, %m : vector<1xf32>
+    %change = arith.subf %m, %max : vector<1xf32>
+    %corr = math.exp2 %change : vector<1xf32>
+    %wide = vector.broadcast %max : vector<1xf32> to vector<4xf32>
+    %shifted = arith.subf %s, %wide : vector<4xf32>
+    %e = math.exp2 %shifted : vector<4xf32>
+    %scales = vector.broadcast %corr : vector<1xf32> to vector<4xf32>
+    %scaled = arith.mulf %scales, %x : vector<4xf32>
+    %y = arith.addf %e, %scaled : vector<4xf32>
+    scf.yield %y, %max : vector<4xf32>, vector<1xf32>
+  }
+  return %r#0 : vector<4xf32>
+}
+
+// -----
+
 // What is stored of a maximum in every step would be another one.
 
 // CHECK-LABEL: func.func @stored
