@@ -48,6 +48,7 @@ from ...dialect_utils.multiplications import ACCUMULATOR, MFMA, multiplies_halve
 from ...dialect_utils.operations import (
     defining_operation,
     erase_unused,
+    has_operation,
     operands_with,
     operations_in,
     redirect,
@@ -72,7 +73,7 @@ class FormTransposeLoads(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` has matrix instructions of AMD's, and LDS."""
-        return loads_directly(function, None) and bool(operations_in(function, MFMA))
+        return loads_directly(function, None) and has_operation(function, MFMA)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the loads for which it is proven; never fails."""
