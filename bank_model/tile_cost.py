@@ -35,6 +35,12 @@ up to a few, other instructions. How long it takes is modelled so:
   with 4 bytes a load. In f16 40x2048x80 on gfx942, tiles of 96 columns have 0.41 times the LDS
   instructions of those with 80, and 0.77 times the LDS cycles.
 
+* **Steps on AMD.** Attentions have the instructions that LLVM makes of their loops: those of the
+  vector ALU, where an exponential counts as four, keep it busy, and all of them are latency. Under
+  `fast` those on 2-byte floats have fewer (`is_short`). Workgroups drift apart there, so that
+  others begin where they end: one more than a unit holds takes its share of a wave. Power takes
+  less of the clock where units have no workgroup.
+
 * **Rows that begin anywhere.** `cp.async` brings less in a cycle of rows that begin within sectors
   of memory, and copies narrower pieces. Rows of an odd number of 16-bit elements go through
   registers element by element.
@@ -160,6 +166,8 @@ class TileWork:
         matrix_instructions: those of a warp per step; one of 32 rows and columns counts as two.
         lds_cycles: LDS cycles of a workgroup per step, reads and writes.
         instructions: other instructions of a warp per step.
+        vector: what these take of a vector ALU of its own, in instructions of the usual length; 0
+            where they all take issue slots.
         copies: those of them that copy to the LDS.
         registers: registers of a lane, as many as it would need.
         lds_bytes: the LDS of a workgroup, slots of overlapped copies included.
@@ -197,6 +205,7 @@ class TileWork:
     described: bool = False
     rows_described: bool = False
     larger: bool = False
+    vector: float = 0.0
 
     @property
     def described_cost(self) -> _DescribedCost:
@@ -229,21 +238,28 @@ def predicted_microseconds(work: TileWork, processor: Processor) -> float:
         # What the compiler spills takes longer than anything that a larger tile gains.
         return math.inf
     whole, rest = divmod(work.workgroups, processor.multiprocessors * held)
-    cycles = processor.launch_cycles + whole * _wave_cycles(work, processor, held, held)
+    wave = _wave_cycles(work, processor, held, held)
+    cycles = processor.launch_cycles + whole * wave
     if rest:
         last = math.ceil(rest / processor.multiprocessors)
-        cycles += _wave_cycles(work, processor, last, held)
+        # Where workgroups drift apart, those of the last wave begin while others still run.
+        drift = processor.modelled and whole
+        cycles += wave * last / held if drift else _wave_cycles(work, processor, last, held)
     if work.described and not work.result_bytes:
         cycles += _QUERY_WAITS * processor.wait_cycles
     return cycles / (processor.megahertz * _clock(work, processor, cycles))
 
 
 def _clock(work: TileWork, processor: Processor, cycles: float) -> float:
-    """Returns which part of its clock a processor keeps while its matrix units are as busy."""
+    """Returns which part of its clock a processor keeps while its matrix units are as busy.
+
+    Those of multiprocessors without a workgroup are not.
+    """
+    active = min(work.workgroups, processor.multiprocessors) / processor.multiprocessors
     workgroups = math.ceil(work.workgroups / processor.multiprocessors)
     instructions = workgroups * work.warps * work.matrix_instructions * work.steps
     busy = min(1.0, instructions * _matrix_cycles(work, processor) / cycles)
-    return 1 - processor.clock_per_matrix * busy
+    return 1 - processor.clock_per_matrix * busy * active
 
 
 def _matrix_cycles(work: TileWork, processor: Processor) -> float:
@@ -275,7 +291,8 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
     warps = workgroups * work.warps
     matrix = warps * work.matrix_instructions * _matrix_cycles(work, processor)
     lds = workgroups * work.lds_cycles + warps * 2 * spilled
-    issue = warps * instructions / 4 * processor.issue_cycles
+    issued = work.vector or work.instructions
+    issue = warps * (issued + 2 * spilled) / 4 * processor.issue_cycles
     scalar = warps * work.multiply_adds * processor.fma_cycles
     memory = workgroups * work.memory_cycles
     busy = _norm(processor.busy_norm, matrix, lds, memory, scalar + issue)
@@ -494,6 +511,9 @@ class AttentionShape:
             they lie in the LDS; 0 where `ldmatrix` gives each lane 16 bytes.
         asks_ends: whether each copy asks where K and V end, because the program computes that.
         row_alignment: the bytes at multiples of which rows of K and V begin, up to a sector's.
+        short_steps: whether, on 2-byte floats, passes follow that leave sums as they are while no
+            maximum grows much, add up probabilities in pairs, let copies transpose V, and join
+            products in pairs, as they do on AMD under `fast`.
     """
 
     batch: int
@@ -507,6 +527,12 @@ class AttentionShape:
     depth: int = 0
     asks_ends: bool = False
     row_alignment: int = SECTOR_BYTES
+    short_steps: bool = False
+
+    @property
+    def is_short(self) -> bool:
+        """Returns whether steps are as short as those passes make them."""
+        return self.short_steps and self.element_bytes == _HALF_BYTES
 
     @property
     def copied_bytes(self) -> int:
@@ -535,16 +561,31 @@ tile that is predicted to be the best for 2048 rows is the best one of those mea
 (158 and 168 us). Without them it takes 183 us in both."""
 _VECTOR_BYTES, _LEAST_BYTES = 16, 4
 """The bytes that a lane loads at once at most, and those that any load takes of the LDS."""
-_REGISTER_BYTES = 4
+_REGISTER_BYTES, _HALF_BYTES = 4, 2
 _SMALL_ROWS = 16
 """The rows and columns of AMD's smaller matrix instructions."""
-_SCORE_REGISTERS, _LARGER_SCORE_REGISTERS = 1.7, 1.3
-"""The registers that a score takes of a lane, and where instructions have 32 rows and columns."""
-_KEPT_REGISTERS = 40
-"""The registers of negated maxima, to which instructions of 32 rows and columns add scores, and of
-what the compiler holds beside them (`passes/numerics/keep_maxima.py`). f16 16x4096x128 on gfx942,
-256 rows and 8 warps, takes 222 registers with 64 keys a step, and with 128 all 256 of them and is
-predicted to be slower: 235.4 and 276.2 us, or 313.5 where copies are loaded a step ahead."""
+_SCORE_REGISTERS = 1.7
+"""The registers that a score takes of a lane where `ldmatrix` loads operands."""
+_EXPONENTIAL_LENGTH = 4.0
+"""The instructions of the usual length in which a vector ALU of AMD's computes an exponential: it
+takes 16 cycles, and others take 4 (`emulator/timing/constants.py`)."""
+_SHORT_SCORE, _SHORT_ROWS = 1.5, 11.0
+"""The vector instructions of a score in a short step, and those of 16 rows beside their scores:
+`v_max3`, `v_cvt_pkrtz` and `v_dot2` take two scores each (`passes/numerics/keep_maxima.py`,
+`passes/numerics/sum_probabilities.py`). The numbers of instructions are those of the loops that
+LLVM makes of the kernels in `bench/results/timing_tiles.md`, and are right to 5 %, but where it
+moves sums from registers to registers, once a step, which it does on gfx950 for heads from 128."""
+_LONG_SCORE, _ROUNDED_SCORE, _LONG_ROWS = 2.0, 1.5, 18.0
+"""The same of other steps: `v_pk_add` subtracts the maximum from two scores, and `v_max3` and
+`v_add` reduce them; scores that are multiplied as floats of 2 bytes are rounded and packed. Beside
+them `v_pk_mul` rescales two elements of the output."""
+_STEP_INSTRUCTIONS, _WAITS_A_LOAD = 20.0, 0.6
+"""What a loop has of counters, branches, barriers and waits, and the waits for each load of LDS."""
+_BLOCK = 16
+"""The elements of V that a lane transposes at once (`passes/registers/transpose_tiles.py`)."""
+_HELD_OPERANDS, _HELD_LONGER = 0.35, 0.5
+"""Which part of a step's K and V of 2-byte floats the registers of a lane hold at once, on AMD; the
+second where steps are not short."""
 _ODD_BYTES_A_CYCLE, _DESCRIBED_ODD_BYTES = 25.0, 32.0
 """What `cp.async` brings to a multiprocessor in a cycle of rows that begin within sectors of global
 memory; the second where descriptors give operands. Alone it brings 25 to 29 bytes of rows of 144,
@@ -602,33 +643,30 @@ def _attention_work(
     queries, copied = _queries_and_copies(shape, tile)
     direct = tile.keys * (shape.head + tile.columns) * size - copied
     is_odd = LEAST_ASYNC_BYTES <= shape.row_alignment < SECTOR_BYTES
-    volume = math.prod(instruction)
+    products = _products(shape, tile, instruction, processor)
     copies = copied / (shape.copied_bytes * lanes * tile.warps)
-    loaded, read = _operand_loads(shape, tile, instruction, lanes)
+    loads, read = _operand_loads(shape, tile, instruction, processor)
     larger = shape.depth > 0 and instruction[0] > _SMALL_ROWS
     # AMD's instructions for f32 take twice the cycles of those for f16 (CDNA3 ISA: 32 and 16).
     slowness = 2.0 if shape.depth and (larger or size == _REGISTER_BYTES) else 1.0
-    score_registers = scores * (_LARGER_SCORE_REGISTERS if larger else _SCORE_REGISTERS)
-    score_registers += _KEPT_REGISTERS * (larger and not processor.held_operands)
-    operands = tile.keys * (shape.head + tile.columns) * size / (_REGISTER_BYTES * lanes)
-    return TileWork(
+    work = TileWork(
         workgroups=shape.batch
         * math.ceil(shape.queries / tile.rows)
         * math.ceil(shape.columns / tile.columns),
         warps=tile.warps,
         steps=math.ceil(shape.keys / tile.keys),
-        matrix_instructions=rows * tile.keys * (shape.head + tile.columns) / volume * slowness,
-        lds_cycles=(tile.warps * read + copied + (queries if reloads else 0)) / CYCLE_BYTES,
+        matrix_instructions=rows * tile.keys * products * slowness,
+        lds_cycles=tile.warps * read + (copied + (queries if reloads else 0)) / CYCLE_BYTES,
         # A score is scaled, reduced twice, shifted, raised and converted.
         instructions=scores * (4.2 + shape.exponential)
         + outputs
-        + (loaded + (queries / tile.warps / _VECTOR_BYTES if reloads else 0)) / lanes
+        + (loads + (queries / tile.warps / _VECTOR_BYTES if reloads else 0)) / lanes
         + 2 * copies
         + 50,
         copies=copies,
         registers=38
         + outputs
-        + max(score_registers, processor.held_operands * operands)
+        + scores * _SCORE_REGISTERS
         + (8 if reloads else query_registers)
         + _copy_registers(shape, tile, copies)
         + _loaded_ahead(tile.held_stages, copied, lanes * tile.warps),
@@ -638,6 +676,88 @@ def _attention_work(
         memory_cycles=tile.warps * direct / _PATH_BYTES + is_odd * copied / _ODD_BYTES_A_CYCLE,
         larger=larger,
     )
+    return _by_lanes(work, shape, tile, processor, loads / lanes) if shape.depth else work
+
+
+def _products(
+    shape: AttentionShape,
+    tile: AttentionTile,
+    instruction: tuple[int, int, int],
+    processor: Processor,
+) -> float:
+    """Returns the matrix instructions of a row and a key: those of its score, and of its output.
+
+    An instruction of IREE's that takes more bytes of a lane than the GPU's is several. Where the
+    GPU's takes more, short steps have it for the output (`passes/fragments/join_products.py`).
+    """
+    rows, columns, summed = instruction
+    depth = shape.depth or summed
+    if shape.depth:
+        most = processor.matrix_bytes // shape.element_bytes * processor.lanes // rows
+        depth = min(depth, most)
+        if shape.is_short and tile.keys % most == 0:
+            summed = most
+    return shape.head / (rows * columns * depth) + tile.columns / (rows * columns * summed)
+
+
+def _transposes_copies(shape: AttentionShape, tile: AttentionTile, processor: Processor) -> bool:
+    """Returns whether lanes transpose the V that they copy, for which they need whole blocks."""
+    copied = tile.keys * tile.columns / (processor.lanes * tile.warps)
+    return shape.is_short and tile.staged_values and copied >= _BLOCK
+
+
+def _by_lanes(
+    work: TileWork, shape: AttentionShape, tile: AttentionTile, processor: Processor, loads: float
+) -> TileWork:
+    """Returns the work of an attention whose lanes load their elements of K and V themselves.
+
+    Args:
+        work: that of an attention whose operands `ldmatrix` loads.
+        loads: the loads of a lane that bring it K and V.
+    """
+    rows, lanes, size = tile.rows / tile.warps, processor.lanes, shape.element_bytes
+    scores, outputs = rows * tile.keys / lanes, rows * tile.columns / lanes
+    # Two `v_perm_b32` transpose four elements of V, in each warp if not where they are copied.
+    transposed = tile.keys * tile.columns / lanes if size < _REGISTER_BYTES else 0.0
+    stores = work.copies
+    if _transposes_copies(shape, tile, processor):
+        transposed /= tile.warps
+        # These elements are stored by 8 bytes at a time.
+        stores += transposed * size / _VECTOR_BYTES
+    groups = rows / _SMALL_ROWS
+    if shape.is_short:
+        arithmetic = _SHORT_SCORE * scores + _SHORT_ROWS * groups
+    else:
+        score = _LONG_SCORE + _ROUNDED_SCORE * (size < _REGISTER_BYTES)
+        arithmetic = score * scores + outputs / 2 + _LONG_ROWS * groups
+    exponentials = _EXPONENTIAL_LENGTH * shape.exponential * scores
+    vector = arithmetic + exponentials + transposed / 2
+    others = (1 + _WAITS_A_LOAD) * loads + work.copies + stores + _STEP_INSTRUCTIONS
+    return replace(
+        work,
+        vector=vector,
+        instructions=vector + others,
+        registers=outputs
+        + rows * shape.head * size / (_REGISTER_BYTES * lanes)
+        + _step_registers(shape, tile, scores, lanes, larger=work.larger)
+        + _loaded_ahead(tile.held_stages, _queries_and_copies(shape, tile)[1], lanes * tile.warps),
+    )
+
+
+def _step_registers(
+    shape: AttentionShape, tile: AttentionTile, scores: float, lanes: int, *, larger: bool
+) -> float:
+    """Returns the registers of a lane for scores and operands, and what else a step needs.
+
+    The numbers are those of the kernels in `bench/results/timing_tiles.md`, to 9 registers (root
+    mean square).
+    """
+    if shape.element_bytes >= _REGISTER_BYTES:
+        return 22 + 1.6 * scores
+    operands = tile.keys * (shape.head + tile.columns) * shape.element_bytes
+    share = _HELD_OPERANDS if shape.is_short else _HELD_LONGER
+    of_scores = (0.8 if larger else 0.4) * scores
+    return (35 if shape.is_short else 50) + of_scores + share * operands / (_REGISTER_BYTES * lanes)
 
 
 def _copy_registers(shape: AttentionShape, tile: AttentionTile, copies: float) -> float:
@@ -706,29 +826,36 @@ def _loaded_ahead(stages: int, copied: float, threads: int) -> float:
 
 
 def _operand_loads(
-    shape: AttentionShape, tile: AttentionTile, instruction: tuple[int, int, int], lanes: int
+    shape: AttentionShape,
+    tile: AttentionTile,
+    instruction: tuple[int, int, int],
+    processor: Processor,
 ) -> tuple[float, float]:
-    """Returns the loads of all lanes of a warp that bring it K and V, and their bytes of the LDS.
+    """Returns the loads of all lanes of a warp that bring it K and V, and their LDS cycles.
 
     Without `ldmatrix` a lane loads what is its own side by side: elements of K along the head and
     of V along the columns, which belong to consecutive matrix instructions. Of an odd number of
-    these it has no two side by side. A load of 2 bytes takes as long as one of 4.
+    these it has no two side by side. A load of 2 bytes takes as long as one of 4. Where copies have
+    transposed V, a lane's elements lie along the keys. Two loads of 4 bytes or more are one.
     """
     size = shape.element_bytes
-    loads = volume = 0.0
+    loads = cycles = 0.0
     # As many lanes share the summed elements as there are for each row of an instruction.
-    shared = shape.depth * instruction[0] // lanes
+    shared = shape.depth * instruction[0] // processor.lanes
+    transposed = _transposes_copies(shape, tile, processor)
     for extent, side_by_side, step, staged in (
         (shape.head, shared, shape.depth, tile.staged_keys),
         (tile.columns, 1, instruction[1], tile.staged_values),
     ):
         width = _VECTOR_BYTES
-        if shape.depth:
+        if shape.depth and not (transposed and side_by_side == 1):
             width = math.gcd(side_by_side * (extent // step) * size, _VECTOR_BYTES)
         elements = tile.keys * extent * size
+        taken = staged * elements * max(1, _LEAST_BYTES / width)
+        width = min(2 * width, _VECTOR_BYTES) if width >= _LEAST_BYTES else width
         loads += elements / width
-        volume += staged * elements * max(1, _LEAST_BYTES / width)
-    return loads, volume
+        cycles += taken / (processor.read_bytes if width == _VECTOR_BYTES else CYCLE_BYTES)
+    return loads, cycles
 
 
 @dataclass(frozen=True)
@@ -804,7 +931,7 @@ def matmul_work(
         warps=tile.warps,
         steps=math.ceil(shape[2] / tile.summed),
         matrix_instructions=tile.warp_rows * tile.warp_columns * tile.summed / volume,
-        lds_cycles=(read + copied) / CYCLE_BYTES,
+        lds_cycles=read / processor.read_bytes + copied / CYCLE_BYTES,
         instructions=loaded / (16 * lanes) + 2.5 * copies + 30,
         copies=copies,
         registers=20

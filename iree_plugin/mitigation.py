@@ -236,6 +236,7 @@ def _tiles(setting: Setting) -> dict[str, Any]:
         "reloads": setting.runs(ReloadOperands),
         "native_exponentials": setting.runs(NativeExp2),
         "larger_instructions": setting.runs(UseLargerInstructions) and setting.mode.retile != "off",
+        "short_steps": setting.runs(KeepMaxima),
     }
 
 

@@ -449,6 +449,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             reloads=circumstances.reloads,
             asks_ends=circumstances.ldmatrix and self.loops.keys in self.computed,
             row_alignment=self.row_alignment if circumstances.ldmatrix else SECTOR_BYTES,
+            short_steps=circumstances.short_steps and not circumstances.ldmatrix,
         )
         if circumstances.ldmatrix:
             return attention_work(shape, tile, circumstances.processor, self.outputs)

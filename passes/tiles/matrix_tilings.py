@@ -152,10 +152,12 @@ def _past_the_lds(
     narrow unless there are few keys, whose steps mostly wait for memory. By the model of
     `emulator/timing/`, in f16 on gfx942: 4 rows of 128 and 4096 keys take 113 us with K and V in
     the LDS, and 83 without; 64 rows of 64 and 197 keys take 10.5 us with K in the LDS, and 10.2
-    without; 64 rows of 72 and 1024 keys take 32.7 and 40.1 us.
+    without; 64 rows of 72 and 1024 keys take 32.7 and 40.1 us. Of f32 K and V stay in the LDS.
     """
-    if circumstances is None or circumstances.ldmatrix or attention.scores_lie_in_lds:
+    if circumstances is None or circumstances.ldmatrix:
         return tile
+    if attention.scores_lie_in_lds:
+        return replace(tile, staged_queries=False)
     few_keys = attention.keys <= _FEW_KEYS and attention.loops.keys not in attention.computed
     loads_keys = (tile.warps == 1 or few_keys) and attention.has_whole_rows(K)
     loads_values = tile.warps == 1 and attention.has_whole_rows(V)

@@ -14,7 +14,7 @@ All tiles that the sizes divide into are compared by a model of the GPU (`bank_m
 Another tile is taken where it saves 3 % of the predicted time or more, and
 
 * with `mode=auto`, only on GPUs on which the model was compared with measured times, and where it
-  saves 20 % or more on AMD's, on which it was compared with the predictions of a more exact model
+  saves 10 % or more on AMD's, on which it was compared with the predictions of a more exact model
   (`emulator/timing/`); elsewhere a remark names the tile and what it would save; `mode=on` takes it
   anyway. With `mode=search` the best tiles are compiled, and that model decides among them
   (`tile_search.py`);
@@ -82,6 +82,8 @@ class Retile(FunctionPass):
         native_exponentials: whether one follows that makes an exponential one instruction there.
         larger_instructions: whether one follows that lets instructions multiply 32 rows on AMD, as
             `bankwise-use-larger-instructions` does.
+        short_steps: whether those follow that make an attention's steps on 2-byte floats short
+            there, as `bankwise-keep-maxima` and `bankwise-transpose-tiles` do.
     """
 
     name: ClassVar[str] = "bankwise-retile"
@@ -96,6 +98,7 @@ class Retile(FunctionPass):
     reloads: bool = True
     native_exponentials: bool = False
     larger_instructions: bool = False
+    short_steps: bool = False
     candidates: int = 4
 
     def __post_init__(self) -> None:
@@ -140,6 +143,7 @@ class Retile(FunctionPass):
             reloads=self.reloads,
             native_exponentials=self.native_exponentials,
             larger_instructions=self.larger_instructions,
+            short_steps=self.short_steps,
         )
 
     def _decide(

@@ -9,8 +9,7 @@ IREE compiles a function several times if it is told for which sizes, and the pr
 kernel for the size that it comes with (`passes/tiles/size_ranges.py`). Which ranges there are
 follows from the predicted times of all tiles with all sizes: each of at most three kernels has the
 tile that is best in the geometric mean over its range. One kernel more is made where that saves a
-range 10 % of its time, or 20 % on AMD's GPUs, on which the predictions were compared with those of
-a more exact model.
+range 10 % of its time.
 
 The order of a matmul's sums does not depend on the tile. That of an attention's depends on the keys
 of a step, so that the same row may have other bits in a longer sequence.

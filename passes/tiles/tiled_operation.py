@@ -41,7 +41,7 @@ Sized = TypeVar("Sized", bound="TiledOperation[Any]")
 _POLYNOMIAL = 21.0
 """The instructions of the exponential for NVIDIA that IREE evaluates as a polynomial."""
 
-MODELLED_GAIN = 0.2
+MODELLED_GAIN = 0.1
 """The part of the predicted time that must be saved where no time was measured: twice the standard
 deviation of the predictions for a kernel's tiles from those of a more exact model
 (`bench/results/timing_tiles.md`)."""
@@ -71,6 +71,8 @@ class Circumstances:
         larger_instructions: whether attentions get matrix instructions of 32 rows and columns where
             these divide their tiles.
         direct_loads: whether copies may go to the LDS without registers.
+        short_steps: whether passes follow that make steps of attentions short on AMD
+            (`AttentionShape`).
     """
 
     processor: Processor
@@ -83,6 +85,7 @@ class Circumstances:
     prefetches: bool = False
     larger_instructions: bool = False
     direct_loads: bool = False
+    short_steps: bool = False
 
     @staticmethod
     def of(
@@ -94,12 +97,13 @@ class Circumstances:
         reloads: bool,
         native_exponentials: bool,
         larger_instructions: bool = False,
+        short_steps: bool = False,
     ) -> Circumstances | None:
         """Returns what tiles of a function are judged by; None for a GPU without a model.
 
         Args:
-            overlap, reloads, native_exponentials, larger_instructions: whether passes follow that
-                do so where the GPU can.
+            overlap, reloads, native_exponentials, larger_instructions, short_steps: whether passes
+                follow that do so where the GPU can.
         """
         chip = chip_of(function, test_target)
         if chip is None or chip.processor is None:
@@ -116,6 +120,7 @@ class Circumstances:
             larger_instructions=larger_instructions,
             # Where sums may have another order, no probabilities go through the LDS.
             direct_loads=chip.direct_loads and other_order and not has_enlarged_bindings(function),
+            short_steps=short_steps,
         )
 
     def slotted(self, tiled: TiledOperation[Tile], tile: Tile) -> Tile:

@@ -16,14 +16,15 @@ class TilingPass(FunctionPass):
     """A pass whose tiles may sum in another order.
 
     Attributes:
-        overlap, reloads, native_exponentials, larger_instructions: whether passes follow that do
-            so, as for `bankwise-retile`.
+        overlap, reloads, native_exponentials, larger_instructions, short_steps: whether passes
+            follow that do so, as for `bankwise-retile`.
     """
 
     overlap: bool = True
     reloads: bool = True
     native_exponentials: bool = True
     larger_instructions: bool = True
+    short_steps: bool = True
 
     def circumstances(
         self, function: ir.Operation, test_target: str | None = None
@@ -37,4 +38,5 @@ class TilingPass(FunctionPass):
             reloads=self.reloads,
             native_exponentials=self.native_exponentials,
             larger_instructions=self.larger_instructions,
+            short_steps=self.short_steps,
         )

@@ -384,65 +384,122 @@ def test_queries_are_read_again_only_where_registers_are_short() -> None:
     assert attention_work(wide, small, SM80) == attention_work(shape, small, SM80)
 
 
-@pytest.mark.parametrize(
-    ("columns", "bytes_a_load"), [(80, 2), (96, 4), (64, 8), (192, 8), (128, 16), (256, 16)]
-)
+@pytest.mark.parametrize(("columns", "bytes_a_load"), [(80, 2), (96, 8), (64, 16), (192, 16)])
 def test_lanes_of_amd_load_columns_of_instructions_that_pair_up(
     columns: int, bytes_a_load: int
 ) -> None:
-    def work(depth: int) -> TileWork:
+    def work(columns: int, depth: int = 16) -> TileWork:
         # The head is 8 instructions deep, so that 16 bytes of K lie side by side.
         shape = AttentionShape(8, 1024, 1024, 128, columns, depth=depth)
         return attention_work(shape, AttentionTile(64, columns, 64, 4), CDNA3, (16, 16, 16))
 
-    gathered, whole = work(16), work(0)
-    volume = 64 * columns * 2
-    more = volume / bytes_a_load - volume / 16
-    assert gathered.instructions - whole.instructions == pytest.approx(more / 64)
+    def loads(columns: int) -> float:
+        of_tile = work(columns)
+        return of_tile.instructions - of_tile.vector - 2 * of_tile.copies
+
+    # Of 128 columns and of 256 a lane loads 16 bytes at a time.
+    of_keys = 2 * loads(128) - loads(256)
+    of_values = (loads(columns) - of_keys) / (loads(256) - of_keys)
+    assert of_values == pytest.approx(columns / bytes_a_load / (256 / 16))
     # A load of 2 bytes takes as long as one of 4.
-    longer = 4 * volume / 128 if bytes_a_load == 2 else 0
-    assert gathered.lds_cycles - whole.lds_cycles == longer
+    longer = 4 * 64 * columns * 2 / 128 if bytes_a_load == 2 else 0
+    assert work(columns).lds_cycles - work(columns, depth=0).lds_cycles == longer
 
 
-@pytest.mark.parametrize(("head", "depth", "side_by_side"), [(80, 16, 4), (96, 16, 8), (96, 32, 8)])
-def test_lanes_of_amd_load_a_head_of_instructions_that_pair_up(
-    head: int, depth: int, side_by_side: int
+@pytest.mark.parametrize(
+    ("chip", "head", "tile", "counted"),
+    [
+        # Rows, keys and warps of tiles whose Q does not lie in the LDS; counted in the code.
+        ("gfx942", 128, (128, 64, 8), (64, 108, 189, 2304)),
+        ("gfx942", 128, (64, 64, 4), (64, 117, 204, 1280)),
+        ("gfx942", 64, (64, 32, 4), (16, 71, 99, 320)),
+        ("gfx942", 256, (64, 16, 4), (32, 41, 95, 640)),
+        ("gfx950", 128, (64, 64, 4), (32, 117, 206, 768)),
+        ("gfx950", 64, (128, 64, 8), (16, 137, 178, 640)),
+        ("gfx950", 256, (64, 16, 4), (24, 41, 96, 384)),
+    ],
+)
+def test_a_short_step_on_amd_has_what_its_code_has(
+    chip: str, head: int, tile: tuple[int, int, int], counted: tuple[int, int, int, int]
 ) -> None:
-    shapes = (AttentionShape(8, 1024, 1024, head, 128, depth=each) for each in (depth, 0))
-    cut = AttentionTile(64, 128, 64, 4)
-    gathered, whole = (attention_work(each, cut, CDNA3, (16, 16, 16)) for each in shapes)
-    more = 64 * head / side_by_side - 64 * head / 8
-    assert gathered.instructions - whole.instructions == pytest.approx(more / 64)
-    assert gathered.lds_cycles == whole.lds_cycles
+    """An exponential counts as four vector instructions, and matrix instructions apart."""
+    rows, keys, warps = tile
+    shape = AttentionShape(8, 2048, 2048, head, head, depth=32, short_steps=True)
+    cut = AttentionTile(rows, head, keys, warps, staged_queries=False)
+    work = attention_work(shape, cut, _known(chip), (16, 16, 16))
+    products, vector, instructions, cycles = counted
+    assert (work.matrix_instructions, work.lds_cycles) == (products, cycles)
+    assert work.vector == pytest.approx(vector, rel=0.06)
+    assert work.instructions == pytest.approx(instructions, rel=0.1)
+
+
+def test_steps_that_rescale_sums_are_longer_and_those_of_f32_are_never_short() -> None:
+    cut = AttentionTile(128, 128, 64, 8, staged_queries=False)
+    shape = AttentionShape(8, 2048, 2048, 128, 128, depth=32)
+    long, short = (
+        attention_work(replace(shape, short_steps=each), cut, CDNA3, (16, 16, 16))
+        for each in (False, True)
+    )
+    # Without exponentials the code has 152 - 4 of the former, and 44 of the latter.
+    exponentials = 4 * 16
+    assert long.vector - exponentials == pytest.approx(152, rel=0.06)
+    assert short.vector - exponentials == pytest.approx(44, rel=0.06)
+    words = replace(shape, element_bytes=4, depth=4)
+    assert attention_work(words, cut, CDNA3, (16, 16, 4)) == attention_work(
+        replace(words, short_steps=True), cut, CDNA3, (16, 16, 4)
+    )
+
+
+def test_workgroups_on_amd_begin_where_others_end() -> None:
+    shape = AttentionShape(1, 64 * 304, 2048, 64, 64, depth=32)
+    cut = AttentionTile(64, 64, 64, 4, staged_queries=False)
+    work = attention_work(shape, cut, CDNA3, (16, 16, 16))
+    held = concurrent_workgroups(work, CDNA3)
+    still = replace(CDNA3, clock_per_matrix=0.0, launch_cycles=0.0)
+    times = [
+        predicted_microseconds(replace(work, workgroups=304 * n), still) for n in (held, held + 1)
+    ]
+    assert times[1] / times[0] == pytest.approx(1 + 1 / held)
+
+
+def test_idle_multiprocessors_take_no_power() -> None:
+    shape = AttentionShape(1, 64 * 304, 2048, 64, 64, depth=32)
+    cut = AttentionTile(64, 64, 64, 4, staged_queries=False)
+    work = attention_work(shape, cut, CDNA3, (16, 16, 16))
+    still = replace(CDNA3, clock_per_matrix=0.0)
+    slower = [
+        predicted_microseconds(of_grid, CDNA3) / predicted_microseconds(of_grid, still)
+        for of_grid in (work, replace(work, workgroups=152))
+    ]
+    assert 1 / slower[0] - 1 == pytest.approx(2 * (1 / slower[1] - 1))
 
 
 def test_larger_instructions_do_as_much_and_wait_less() -> None:
     cut = AttentionTile(256, 128, 64, 8, stages=2, staged_queries=False)
 
     def work(depth: int, *instruction: int) -> TileWork:
-        shape = AttentionShape(16, 4096, 4096, 128, 128, depth=depth)
+        shape = AttentionShape(16, 4096, 4096, 128, 128, depth=depth, short_steps=True)
         m, n, k = instruction
         return attention_work(shape, cut, CDNA3, (m, n, k))
 
     small, larger = work(32, 16, 16, 16), work(16, 32, 32, 8)
     assert (small.larger, larger.larger) == (False, True)
     assert larger.matrix_instructions == small.matrix_instructions
-    # The compiler takes 222: it holds negated maxima, too.
+    # The compiler takes 222.
     assert larger.registers == pytest.approx(222, rel=0.05)
     assert predicted_microseconds(larger, CDNA3) < predicted_microseconds(small, CDNA3)
 
 
-def test_gfx950_holds_a_step_s_operands_in_registers() -> None:
+def test_registers_hold_a_part_of_a_step_s_operands() -> None:
     shape = AttentionShape(4, 2048, 512, 256, 256, depth=32)
     cut = AttentionTile(128, 256, 64, 8, staged_queries=False)
 
-    def registers(chip: str, keys: int) -> float:
+    def registers(keys: int) -> float:
         of_keys = replace(cut, keys=keys)
-        return attention_work(shape, of_keys, _known(chip), (16, 16, 16)).registers
+        return attention_work(shape, of_keys, _known("gfx950"), (16, 16, 16)).registers
 
     # Of the 256 that 8 waves leave a lane, the compiler spills 33 with 64 keys, and none with 32.
-    assert registers("gfx950", 32) < 256 < registers("gfx950", 64)
-    assert registers("gfx942", 64) < 256
+    assert registers(32) < 256 < registers(64)
 
 
 def test_operands_that_warps_load_themselves_take_no_lds() -> None:
