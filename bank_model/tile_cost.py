@@ -583,6 +583,10 @@ _STEP_INSTRUCTIONS, _WAITS_A_LOAD = 20.0, 0.6
 """What a loop has of counters, branches, barriers and waits, and the waits for each load of LDS."""
 _BLOCK = 16
 """The elements of V that a lane transposes at once (`passes/registers/transpose_tiles.py`)."""
+_VECTOR_REGISTERS, _MOVES_BEYOND = 256, 0.5
+"""The registers of a lane that vector instructions reach, of twice as many, and the moves of a step
+for each of the others that a tile needs: `v_accvgpr_read` and `v_accvgpr_write`. f16 16x2048x256 on
+gfx942, 128 rows and 4 warps, has 10, 25 and 27 where it takes 277, 311 and 306 registers."""
 _HELD_OPERANDS, _HELD_LONGER = 0.35, 0.5
 """Which part of a step's K and V of 2-byte floats the registers of a lane hold at once, on AMD; the
 second where steps are not short."""
@@ -733,15 +737,14 @@ def _by_lanes(
     exponentials = _EXPONENTIAL_LENGTH * shape.exponential * scores
     vector = arithmetic + exponentials + transposed / 2
     others = (1 + _WAITS_A_LOAD) * loads + work.copies + stores + _STEP_INSTRUCTIONS
-    return replace(
-        work,
-        vector=vector,
-        instructions=vector + others,
-        registers=outputs
+    registers = (
+        outputs
         + rows * shape.head * size / (_REGISTER_BYTES * lanes)
         + _step_registers(shape, tile, scores, lanes, larger=work.larger)
-        + _loaded_ahead(tile.held_stages, _queries_and_copies(shape, tile)[1], lanes * tile.warps),
+        + _loaded_ahead(tile.held_stages, _queries_and_copies(shape, tile)[1], lanes * tile.warps)
     )
+    vector += _MOVES_BEYOND * max(0.0, registers - _VECTOR_REGISTERS)
+    return replace(work, vector=vector, instructions=vector + others, registers=registers)
 
 
 def _step_registers(
