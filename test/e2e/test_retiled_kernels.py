@@ -183,7 +183,7 @@ def test_a_gain_that_the_formula_may_be_wrong_about_is_named_only() -> None:
     (named,) = decisions_on_tiles(kernel, "auto/exact")
     assert (chosen.action, named.action) == (Action.RETILE, Action.KEEP)
     assert named.reason.startswith(chosen.reason)
-    assert "saves less than 20%" in named.reason and "--bankwise-retile=on" in named.reason
+    assert "saves less than 10%" in named.reason and "--bankwise-retile=on" in named.reason
     assert not decisions_on_tiles(kernel, "auto/layout")
 
 
