@@ -39,7 +39,7 @@ from ...dialect_utils.carried_loops import with_initial_values
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.loops import FOR, body_of, bounds_of, carried_values
+from ...dialect_utils.loops import FOR, IF, body_of, bounds_of, carried_values
 from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.memory.memref_types import is_workgroup_memref, whole_element_bits
 from ...dialect_utils.memory.mma_operands import MMA
@@ -113,12 +113,18 @@ def _multiplying_loops(function: ir.Operation) -> list[ir.Operation]:
 
 
 def _stores_of_loads(loop: ir.Operation) -> list[ir.Operation]:
-    """Returns the stores to the LDS in the body of a loop of what it loads from global memory."""
-    stores = [each for each in operations_of(body_of(loop)) if each.name == _STORE]
+    """Returns the stores to the LDS in the body of a loop of what it loads from global memory.
+
+    Some lanes alone may make a store, of what all of them load.
+    """
+    body = operations_of(body_of(loop))
+    inside = [operations_in(each, _STORE) if each.name == IF else [each] for each in body]
     return [
         each
-        for each in stores
-        if is_workgroup_memref(each.operands[1].type) and _loads_of(loop, each.operands[0])
+        for each in chain.from_iterable(inside)
+        if each.name == _STORE
+        and is_workgroup_memref(each.operands[1].type)
+        and _loads_of(loop, each.operands[0])
     ]
 
 
@@ -170,8 +176,12 @@ class _Ahead:
             raise Refusal("the loop has one iteration")
         found = {load for store in stores for load in _loads_of(loop, store.operands[0])}
         body = operations_of(body_of(loop))
-        behind = body[body.index(stores[-1]) :]
-        barrier = next((each for each in behind if each.name == BARRIER), None)
+        last = max(
+            place
+            for place, each in enumerate(body)
+            if each == stores[-1] or is_inside(stores[-1], each)
+        )
+        barrier = next((each for each in body[last:] if each.name == BARRIER), None)
         if barrier is None:
             raise Refusal("no barrier parts the copies to a tile from its reads")
         loads = [each for each in body if each in found]

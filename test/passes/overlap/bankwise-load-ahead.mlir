@@ -56,6 +56,48 @@ func.func @elements(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
 
+// Some of the lanes store what all of them load.
+
+// CHECK-LABEL: func.func @some_lanes
+// CHECK:         %[[FIRST:.+]] = vector.load %{{.+}} : memref<1024x257xf16>, vector<1xf16>
+// CHECK:         scf.for {{.*}} iter_args(%{{[a-z0-9]+}} = %{{[a-z0-9]+}}, %[[U:[a-z0-9]+]] = %[[FIRST]])
+// CHECK:           scf.if
+// CHECK-NEXT:        vector.store %[[U]], %{{.+}} : memref<512xf16, #gpu.address_space<workgroup>>
+// CHECK-NEXT:      }
+// CHECK:           %[[NEXT:.+]] = vector.load %{{.+}} : memref<1024x257xf16>, vector<1xf16>
+// CHECK-NEXT:      gpu.barrier
+// CHECK:           scf.yield %{{.+}}, %[[NEXT]]
+func.func @some_lanes(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c256 = arith.constant 256 : index
+  %c700 = arith.constant 700 : index
+  %t = gpu.thread_id x upper_bound 32
+  %some = arith.cmpi ult, %t, %c16 : index
+  %m = memref.alloc() : memref<512xf16, #gpu.address_space<workgroup>>
+  %g = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<1024x257xf16>
+  %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  %row = affine.apply affine_map<(t) -> (t mod 16 * 16 + t floordiv 16 * 8)>(%t)
+  // expected-remark @+1 {{copies are loaded one iteration ahead, into 1 registers}}
+  %r = scf.for %i = %c0 to %c700 step %c256 iter_args(%x = %c) -> vector<2x2xf32> {
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %u = vector.load %g[%i, %at] : memref<1024x257xf16>, vector<1xf16>
+    scf.if %some {
+      vector.store %u, %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<1xf16>
+    }
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %f = nvgpu.ldmatrix %m[%row] numTiles = 4 transpose = false : memref<512xf16, #gpu.address_space<workgroup>> -> vector<4x2xf16>
+    %y = nvgpu.mma.sync(%f, %b, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+    scf.yield %y : vector<2x2xf32>
+  }
+  return %r : vector<2x2xf32>
+}
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+
 // The kernel may write what it copies.
 
 // CHECK-LABEL: func.func @written
