@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from iree.compiler import ir
 
@@ -254,14 +255,26 @@ def true_row(tensor: ir.Value) -> int | None:
     None stands for a tensor that is not known to lie in such a buffer; 1 for a size that the
     program computes, of which no more is known.
     """
+    buffer = _buffer_of(tensor)
+    binding = None if buffer is None else binding_of(buffer)
+    return None if binding is None else _noted_row(binding)
+
+
+def true_shape(tensor: ir.Value) -> Shape | None:
+    """Returns the true shape of the enlarged buffer that a tensor is part of, if it is known."""
+    buffer = _buffer_of(tensor)
+    return None if buffer is None else true_shape_of_buffer(buffer)
+
+
+def _buffer_of(tensor: ir.Value) -> ir.Value | None:
+    """Returns the buffer that a tensor is loaded from, or a part of it."""
     definition = defining_operation(tensor)
     while definition is not None and definition.name == "tensor.extract_slice":
         tensor = definition.operands[0]
         definition = defining_operation(tensor)
     if definition is None or definition.name != LOAD:
         return None
-    binding = binding_of(definition.operands[0])
-    return None if binding is None else _noted_row(binding)
+    return definition.operands[0]
 
 
 def true_row_of_buffer(buffer: ir.Value) -> int | None:
@@ -287,6 +300,22 @@ def binding_of(buffer: ir.Value) -> ir.Operation | None:
     while binding is not None and binding.name in WHOLE_VIEWS:
         binding = defining_operation(binding.operands[0])
     return binding if binding is not None and binding.name == SUBSPAN else None
+
+
+def flat_binding(binding: ir.Operation) -> ir.Value:
+    """Returns a static binding once more, with one dimension."""
+    kind = ir.MemRefType(binding.results[0].type)
+    kind = contiguous_type(kind, [prod(kind.shape)])
+    return Builder.after(binding).like(binding, list(binding.operands), [kind]).results[0]
+
+
+def true_shape_of_buffer(buffer: ir.Value) -> Shape | None:
+    """Returns the true shape of a whole buffer that is enlarged, and whose sizes are known."""
+    binding = binding_of(buffer)
+    if binding is None or _SHAPE not in binding.attributes or StridedBuffer.of(binding) is not None:
+        return None
+    shape = tuple(ir.DenseI64ArrayAttr(binding.attributes[_SHAPE]))
+    return None if any(is_rounded(each) or each == DYNAMIC for each in shape) else shape
 
 
 def _noted_row(binding: ir.Operation) -> int | None:

@@ -16,7 +16,8 @@ becomes
 
 and a write stands in an `scf.if %there`. Only what may leave the true shape is guarded. An access
 that may reach over an end is parted into pieces that lie inside or outside as a whole: 8 elements
-at a multiple of 8 in rows of 100 elements are parted into two times 4.
+at a multiple of 8 in rows of 100 elements are parted into two times 4. Of copies to the LDS whose
+pieces would be single elements, whole words are read (`shifted_rows.py`).
 
 Runs behind `iree-llvmgpu-vector-distribute`, where an access is that of one lane.
 """
@@ -51,11 +52,14 @@ from ..base import FunctionPass, PassContext
 from .enlarged_shapes import (
     WHOLE_VIEWS,
     Shape,
+    binding_of,
+    flat_binding,
     has_enlarged_bindings,
     is_rounded,
     restored_bindings,
     unrounded,
 )
+from .shifted_rows import ShiftedRows, word_elements
 from .strided_buffers import StridedBuffer
 
 _TRANSFER_READ, _TRANSFER_WRITE = "vector.transfer_read", "vector.transfer_write"
@@ -200,6 +204,7 @@ class _Restoration:
         shape, enlarged: the true shape and the one that the buffer has had.
         computed: the sizes that the program computes and that were rounded up, by their dimension.
         strided: how the elements are found; None where the buffer has the true shape.
+        flat: the whole buffer with one dimension, if something reads it so.
     """
 
     bits: IndexBits
@@ -207,6 +212,7 @@ class _Restoration:
     enlarged: Shape
     computed: dict[int, ir.Value] = field(default_factory=dict)
     strided: StridedBuffer | None = None
+    flat: ir.Value | None = None
     accesses: list[tuple[_View, _Access]] = field(default_factory=list)
     views: list[ir.Operation] = field(default_factory=list)
 
@@ -264,6 +270,11 @@ class _Restoration:
         uses = operands_with(result)
         at = Builder.before(access.operation)
         scalar = result.type.element_type if access.vector else result.type
+        shifted = self._shifted(at, view, access)
+        if shifted is not None:
+            redirect(uses, at.shaped(shifted, access.vector))
+            access.operation.erase()
+            return
         parts: list[ir.Value] = []
         for piece in self._pieces(at, view, access):
             part = self._load(at, view.buffer, piece, scalar)
@@ -277,6 +288,30 @@ class _Restoration:
             whole = parts[0] if len(parts) == 1 else _joined(at, parts, scalar)
             redirect(uses, at.shaped(whole, access.vector) if access.vector else whole)
         access.operation.erase()
+
+    def _shifted(self, at: Builder, view: _View, access: _Access) -> ir.Value | None:
+        """Emits a copy of a part of a row by words, where its pieces would be single elements.
+
+        None stands for another read.
+        """
+        binding, count = binding_of(view.buffer), prod(access.vector)
+        if binding is None or self.strided is not None or _copied_to(access.operation) is None:
+            return None
+        element, start = type_of(view.buffer).element_type, start_alignment(view.buffer)
+        word = word_elements(self.shape, self.shape[-1], element, start)
+        begin = view.indices(at, access.indices)
+        if not word or count % word or self.bits.multiple(begin[-1:], [1]) % count:
+            return None
+        piece = self._guarded(at, view.buffer, begin, 1)
+        steps = [f"d{dim} * {by}" for dim, by in enumerate(row_major_strides(self.shape))]
+        place = at.apply(" + ".join(steps), *piece.indices)
+        self.flat = self.flat or flat_binding(binding)
+        rows = ShiftedRows(self.flat, word, self.shape[-1])
+        may_end = self.bits.of(begin[-1]).upper > self.shape[-1] - count
+        read = rows.read(at, place, begin[-1], count, may_end=may_end)
+        if piece.there is None:
+            return read
+        return at.select(piece.there, read, at.constant(read.type, 0))
 
     def _load(self, at: Builder, buffer: ir.Value, piece: _Piece, scalar: ir.Type) -> ir.Value:
         if piece.elements == 0:

@@ -52,7 +52,6 @@ from ...dialect_utils.loops import FOR, IF, is_induction
 from ...dialect_utils.memory.buffer_starts import start_alignment
 from ...dialect_utils.memory.lds_ops import BARRIER, DEALLOC, is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import (
-    contiguous_type,
     is_workgroup_memref,
     row_major_strides,
     type_of,
@@ -69,7 +68,14 @@ from ...dialect_utils.operations import (
 )
 from ..base import FunctionPass, PassContext
 from ..overlap.staged_copies import check_read_only
-from .enlarged_shapes import binding_of, remembers_shape, true_row_of_buffer
+from .enlarged_shapes import (
+    binding_of,
+    flat_binding,
+    remembers_shape,
+    true_row_of_buffer,
+    true_shape_of_buffer,
+)
+from .shifted_rows import word_elements
 
 _ALLOC, _READ, _WRITE = "memref.alloc", "vector.transfer_read", "vector.transfer_write"
 _LINEARIZE = "affine.linearize_index"
@@ -329,7 +335,8 @@ class _Sharing:
             raise Refusal("its rows are not known to be rows of memory")
         _, first = origin[-1]
         begin = 0 if first is None else self.bits.multiple([first], [1])
-        return gcd(true, row, begin, max(1, _BYTES * 8 // bits))
+        most = gcd(row, begin, max(1, _BYTES * 8 // bits))
+        return most if _is_shifted(copy.read.operands[0], most) else gcd(true, most)
 
     def carry_out(self, tile: _Tile) -> int:
         """Rewrites the copies of a tile; returns how many a lane makes then."""
@@ -361,11 +368,7 @@ class _Sharing:
         if buffer not in self.flat:
             binding = binding_of(buffer)
             assert binding is not None
-            kind = contiguous_type(
-                ir.MemRefType(binding.results[0].type), [prod(type_of(buffer).shape)]
-            )
-            again = Builder.after(binding).like(binding, list(binding.operands), [kind])
-            self.flat[buffer] = again.results[0]
+            self.flat[buffer] = flat_binding(binding)
         return self.flat[buffer]
 
     def _read(
@@ -412,6 +415,16 @@ class _Sharing:
             places.append(terms[0] if len(terms) == 1 else at.addi(*terms))
         made = at.like(read, [*memory, *places, *padding], [kind])
         return made.results[0], indices
+
+
+def _is_shifted(buffer: ir.Value, count: int) -> bool:
+    """Returns whether so many elements of odd rows of a buffer are read by words and shifted."""
+    shape = true_shape_of_buffer(buffer)
+    if shape is None:
+        return False
+    element, start = type_of(buffer).element_type, start_alignment(buffer)
+    word = word_elements(shape, shape[-1], element, start)
+    return word > 0 and count % word == 0
 
 
 def _check_together(copies: Sequence[_Copy], users: Sequence[ir.Operation]) -> None:

@@ -193,3 +193,40 @@ func.func @another_size(%columns: index) -> vector<4xf16> attributes {bankwise.e
   %v = vector.transfer_read %b[%c0, %c0], %p {in_bounds = [true]} : memref<8x?xf16>, vector<4xf16>
   return %v : vector<4xf16>
 }
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// Rows of 75 elements begin at odd ones. Eight elements of a copy lie in three words, the last of which may lie
+// behind the end of the buffer. Of a row's last eight elements the first three are there.
+
+// CHECK-LABEL: func.func @shifted(
+// CHECK-SAME:      %{{.+}}: index, %[[PART:[a-z0-9]+]]: index
+// CHECK:         %[[FLAT:.+]] = hal.interface.binding.subspan {{.*}} : memref<7200xf16>
+// CHECK:         %[[COLUMN:.+]] = arith.muli %[[PART]], %c8
+// CHECK:         %[[IN_ROW:.+]] = arith.cmpi ule, %[[COLUMN]], %c74
+// CHECK:         %[[INSIDE:.+]] = arith.andi %[[PLACE:.+]], %c3
+// CHECK:         %[[BEGIN:.+]] = arith.subi %[[PLACE]], %[[INSIDE]]
+// CHECK:         vector.load %[[FLAT]][%[[BEGIN]]] alignment = 8 : memref<7200xf16>, vector<4xf16>
+// CHECK:         %[[SECOND:.+]] = arith.addi %[[BEGIN]], %c4
+// CHECK:         %[[THERE:.+]] = arith.minui %[[SECOND]], %c7196
+// CHECK:         vector.load %[[FLAT]][%[[THERE]]] alignment = 8 : memref<7200xf16>, vector<4xf16>
+// CHECK:         vector.load %[[FLAT]][%{{.+}}] alignment = 8 : memref<7200xf16>, vector<4xf16>
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.fshr.i32"
+// CHECK:         %[[IS_LAST:.+]] = arith.cmpi eq, %[[COLUMN]], %c72
+// CHECK-COUNT-3: arith.select %[[IS_LAST]]
+// CHECK:         %[[READ:.+]] = vector.bitcast %{{.+}} : vector<4xi32> to vector<8xf16>
+// CHECK:         %[[WRITTEN:.+]] = arith.select %[[IN_ROW]], %[[READ]], %{{.+}} : vector<8xf16>
+// CHECK:         vector.transfer_write %[[WRITTEN]]
+func.func @shifted(%row: index, %run: index, %tile: memref<8xf16, #gpu.address_space<workgroup>>) attributes {bankwise.enlarged_bindings = ["0 : index memref<96x80xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 96, 75>} : memref<96x80xf16>
+  %a = memref.assume_alignment %b, 64 : memref<96x80xf16>
+  %column = arith.muli %run, %c8 : index
+  %v = vector.transfer_read %a[%row, %column], %p {in_bounds = [true]} : memref<96x80xf16>, vector<8xf16>
+  vector.transfer_write %v, %tile[%c0] {in_bounds = [true]} : vector<8xf16>, memref<8xf16, #gpu.address_space<workgroup>>
+  return
+}

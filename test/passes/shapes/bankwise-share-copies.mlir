@@ -99,6 +99,69 @@ func.func @enlarged_rows(%first: index) attributes {translation_info = #info} {
 
 // -----
 
+// Rows of 21 elements begin at odd ones, and are read by words, whatever a lane copies: 16 bytes at a time.
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+#info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [32, 1, 1] subgroup_size = 32>
+
+// CHECK-LABEL: func.func @odd_rows
+//       CHECK:   vector.transfer_read {{.*}} vector<1x8xf16>
+//   CHECK-NOT:   vector.transfer_read
+//       CHECK:   vector.transfer_write
+func.func @odd_rows(%first: index) attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  // expected-remark @+1 {{8 copies of a lane to memref<16x16xf16, #gpu.address_space<workgroup>> become 1}}
+  %m = memref.alloc() : memref<16x16xf16, #gpu.address_space<workgroup>>
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) {bankwise.shape = array<i64: 60, 21>} : memref<64x32xf16>
+  %g = memref.assume_alignment %b, 64 : memref<64x32xf16>
+  %t = gpu.thread_id x
+  %l:2 = affine.delinearize_index %t into (2, 16) : index, index
+  %c0_n = arith.constant 0 : index
+  %w0 = affine.linearize_index disjoint [%c0_n, %l#0, %c0] by (8, 2, 1) : index
+  %r0 = affine.linearize_index [%c0_n, %l#0, %first] by (8, 2, 1) : index
+  %v0 = vector.transfer_read %g[%r0, %l#1], %p {in_bounds = [true, true]} : memref<64x32xf16>, vector<1x1xf16>
+  %c1_n = arith.constant 1 : index
+  %w1 = affine.linearize_index disjoint [%c1_n, %l#0, %c0] by (8, 2, 1) : index
+  %r1 = affine.linearize_index [%c1_n, %l#0, %first] by (8, 2, 1) : index
+  %v1 = vector.transfer_read %g[%r1, %l#1], %p {in_bounds = [true, true]} : memref<64x32xf16>, vector<1x1xf16>
+  %c2_n = arith.constant 2 : index
+  %w2 = affine.linearize_index disjoint [%c2_n, %l#0, %c0] by (8, 2, 1) : index
+  %r2 = affine.linearize_index [%c2_n, %l#0, %first] by (8, 2, 1) : index
+  %v2 = vector.transfer_read %g[%r2, %l#1], %p {in_bounds = [true, true]} : memref<64x32xf16>, vector<1x1xf16>
+  %c3_n = arith.constant 3 : index
+  %w3 = affine.linearize_index disjoint [%c3_n, %l#0, %c0] by (8, 2, 1) : index
+  %r3 = affine.linearize_index [%c3_n, %l#0, %first] by (8, 2, 1) : index
+  %v3 = vector.transfer_read %g[%r3, %l#1], %p {in_bounds = [true, true]} : memref<64x32xf16>, vector<1x1xf16>
+  %c4_n = arith.constant 4 : index
+  %w4 = affine.linearize_index disjoint [%c4_n, %l#0, %c0] by (8, 2, 1) : index
+  %r4 = affine.linearize_index [%c4_n, %l#0, %first] by (8, 2, 1) : index
+  %v4 = vector.transfer_read %g[%r4, %l#1], %p {in_bounds = [true, true]} : memref<64x32xf16>, vector<1x1xf16>
+  %c5_n = arith.constant 5 : index
+  %w5 = affine.linearize_index disjoint [%c5_n, %l#0, %c0] by (8, 2, 1) : index
+  %r5 = affine.linearize_index [%c5_n, %l#0, %first] by (8, 2, 1) : index
+  %v5 = vector.transfer_read %g[%r5, %l#1], %p {in_bounds = [true, true]} : memref<64x32xf16>, vector<1x1xf16>
+  %c6_n = arith.constant 6 : index
+  %w6 = affine.linearize_index disjoint [%c6_n, %l#0, %c0] by (8, 2, 1) : index
+  %r6 = affine.linearize_index [%c6_n, %l#0, %first] by (8, 2, 1) : index
+  %v6 = vector.transfer_read %g[%r6, %l#1], %p {in_bounds = [true, true]} : memref<64x32xf16>, vector<1x1xf16>
+  %c7_n = arith.constant 7 : index
+  %w7 = affine.linearize_index disjoint [%c7_n, %l#0, %c0] by (8, 2, 1) : index
+  %r7 = affine.linearize_index [%c7_n, %l#0, %first] by (8, 2, 1) : index
+  %v7 = vector.transfer_read %g[%r7, %l#1], %p {in_bounds = [true, true]} : memref<64x32xf16>, vector<1x1xf16>
+  vector.transfer_write %v0, %m[%w0, %l#1] {in_bounds = [true, true]} : vector<1x1xf16>, memref<16x16xf16, #gpu.address_space<workgroup>>
+  vector.transfer_write %v1, %m[%w1, %l#1] {in_bounds = [true, true]} : vector<1x1xf16>, memref<16x16xf16, #gpu.address_space<workgroup>>
+  vector.transfer_write %v2, %m[%w2, %l#1] {in_bounds = [true, true]} : vector<1x1xf16>, memref<16x16xf16, #gpu.address_space<workgroup>>
+  vector.transfer_write %v3, %m[%w3, %l#1] {in_bounds = [true, true]} : vector<1x1xf16>, memref<16x16xf16, #gpu.address_space<workgroup>>
+  vector.transfer_write %v4, %m[%w4, %l#1] {in_bounds = [true, true]} : vector<1x1xf16>, memref<16x16xf16, #gpu.address_space<workgroup>>
+  vector.transfer_write %v5, %m[%w5, %l#1] {in_bounds = [true, true]} : vector<1x1xf16>, memref<16x16xf16, #gpu.address_space<workgroup>>
+  vector.transfer_write %v6, %m[%w6, %l#1] {in_bounds = [true, true]} : vector<1x1xf16>, memref<16x16xf16, #gpu.address_space<workgroup>>
+  vector.transfer_write %v7, %m[%w7, %l#1] {in_bounds = [true, true]} : vector<1x1xf16>, memref<16x16xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
 // Copies stay as they are where they are in order already, where the kernel may write what they read, where lanes copy
 // an element twice, where they begin at places of their own, where a lane may not write, and where one waits for
 // another.
