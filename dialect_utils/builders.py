@@ -467,14 +467,14 @@ class Builder:
 
     # memref.
 
-    def address(self, memory: ir.Value, mark: str) -> ir.Value:
-        """Creates the address of an allocation, in bytes, as an index.
+    def address(self, memory: ir.Value, mark: str = "") -> ir.Value:
+        """Creates the address of the memory of a memref, in bytes, as an index.
 
         Args:
-            mark: the name of an attribute that says what it is for.
+            mark: the name of an attribute that says what it is for, if it is to have one.
         """
         name, marked = "memref.extract_aligned_pointer_as_index", ir.UnitAttr.get(self.context)
-        attributes: dict[str, ir.Attribute] = {mark: marked}
+        attributes: dict[str, ir.Attribute] = {mark: marked} if mark else {}
         return self.create(name, [memory], [self._index_type()], attributes).results[0]
 
     def dim(self, memory: ir.Value, number: ir.Value) -> ir.Value:

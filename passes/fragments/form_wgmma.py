@@ -65,6 +65,7 @@ from ..decisions import Action
 from .contraction_order import ContractionOrder
 from .groups_under_way import may_be_under_way, sums_under_way
 from .ldmatrix_emission import thread_x
+from .timed_loads import timed_loads
 from .wgmma_emission import WgmmaEmitter
 from .wgmma_groups import GroupPlanner, WgmmaGroup, may_form_groups
 
@@ -156,7 +157,7 @@ class _Forming:
         stages = self.planner.plan(order)
         if not stages:
             return
-        copies = _copies_before(segment[0])
+        copies = [*timed_loads(segment[0]), *_copies_before(segment[0])]
         parts_of = {stage: _in_parts(groups, stage) for stage, groups in stages.items()}
         order.move(_in_stages(order, parts_of))
         for stage, parts in parts_of.items():
