@@ -3,7 +3,8 @@
 
 The name of a file may hold any character: escape sequences that recolour a terminal or set its
 title, line breaks that forge a second message, bytes that are no text. Whatever a message shows of
-the user's passes through `shown_text` once. It lies in the lowest room, so that all rooms can ask.
+the user's passes through `shown_text` once. It lies in the lowest room, so that all rooms can ask,
+and with it how numbers of things are shown.
 """
 
 from __future__ import annotations
@@ -33,6 +34,16 @@ def shown_command(words: Iterable[str]) -> str:
     such as $'a\\n'.
     """
     return " ".join(shlex.quote(w) if w.isprintable() else _ansi_quoted(w) for w in words)
+
+
+def counted(count: int, noun: str) -> str:
+    """Returns a number of things, such as `1 lane` or `2 lanes`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def counted_are(count: int, noun: str) -> str:
+    """Returns how a sentence on them begins, such as `1 lane is` or `2 lanes are`."""
+    return f"{counted(count, noun)} {'is' if count == 1 else 'are'}"
 
 
 def _ansi_quoted(word: str) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from ..bank_model.scalar_cost import mask_microseconds
+from ..bank_model.shown_text import counted
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.lowering_config import roots_in
 from ..passes.base import PassContext
@@ -130,7 +131,7 @@ def advice_text(given: Sequence[Advice], flag: str) -> str:
     if not functions:
         return ""
     counts = Counter(each.kind for each in functions.values())
-    what = " and ".join(_counted(count, kind) for kind, count in sorted(counts.items()))
+    what = " and ".join(counted(count, kind) for kind, count in sorted(counts.items()))
     keep = "keeps" if len(functions) == 1 else "keep"
     names = ", ".join([*functions][:_SHOWN])
     if len(functions) > _SHOWN:
@@ -140,10 +141,6 @@ def advice_text(given: Sequence[Advice], flag: str) -> str:
         f"{what} {keep} IREE's scalar instructions, and would run {faster} with {flag} (outputs "
         f"right to rounding, not bitwise equal): {names}"
     )
-
-
-def _counted(count: int, kind: str) -> str:
-    return f"{count} {kind}{'' if count == 1 else 's'}"
 
 
 def _faster(given: Sequence[Advice]) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 from ..bank_model.bank_map import BankMap
 from ..bank_model.lane_pattern import consecutive_runs
 from ..bank_model.map_folding import FoldedMap
+from ..bank_model.shown_text import counted
 
 _BANKS_PER_LINE = 32
 """Three columns each, so that a line fits into 100."""
@@ -27,11 +28,7 @@ def phase_caption(found: BankMap, issue: str) -> str:
     phases = len(found.instruction.phases)
     phase = f"phase {found.phase + 1} of {phases}" if phases > 1 else "its only phase"
     place = ", ".join(part for part in (issue, phase) if part)
-    return f"{found.instruction.name}, {place}: {_cycles(found.cycles)}"
-
-
-def _cycles(count: int) -> str:
-    return "1 cycle" if count == 1 else f"{count} cycles"
+    return f"{found.instruction.name}, {place}: {counted(found.cycles, 'cycle')}"
 
 
 def folding_caption(folded: FoldedMap, issue_name: str) -> str:
@@ -64,7 +61,7 @@ def _foldings(folded: FoldedMap, issue_name: str) -> Iterator[str]:
         yield f"{_others(folded.moved, only=not others)} {verb} it on other banks"
     if folded.other_cycles is not None:
         least, most = folded.other_cycles
-        cycles = f"{least} to {most} cycles" if least < most else _cycles(most)
+        cycles = f"{least} to {most} cycles" if least < most else counted(most, "cycle")
         yield f"{_others(others, only=False)} {'takes' if others == 1 else 'take'} {cycles}"
 
 

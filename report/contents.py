@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..bank_model.shown_text import shown_text
+from ..bank_model.shown_text import counted, shown_text
 from .conflict_report import LAYOUTS, AccessGroup, AllocationReport, FunctionReport
 from .measured.comparison import Measurements
 
@@ -217,7 +217,7 @@ def function_heading(function: ReportedFunction) -> str:
     parts = [report.arch] if report.arch else []
     if report.launch is not None:
         launch = report.launch
-        waves = "1 wave" if launch.waves == 1 else f"{launch.waves} waves"
+        waves = counted(launch.waves, "wave")
         parts.append(f"{launch.threads} lanes in {waves} of {launch.subgroup_size}")
     return ", ".join(parts)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from ..bank_model.shown_text import shown_text
+from ..bank_model.shown_text import counted, shown_text
 from . import columns
 from .bank_map_picture import bank_map_drawing, map_in_words
 from .conflict_report import shown_layout
@@ -77,7 +77,7 @@ def _places(access: AccessRow, sources: SourceLines) -> Iterator[str]:
     if first:
         yield f"<p>{source_line(first, sources)}</p>"
     if others:
-        places = "1 more place" if len(others) == 1 else f"{len(others)} more places"
+        places = counted(len(others), "more place")
         yield f"<details><summary>and {places}</summary><ul>"
         for each in others:
             yield f"<li>{source_line(each, sources)}</li>"

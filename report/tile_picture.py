@@ -16,6 +16,7 @@ import numpy as np
 from ..bank_model.accesses import LdsTile
 from ..bank_model.bank_map import BankMap, BankWord
 from ..bank_model.layouts import Layout
+from ..bank_model.shown_text import counted
 from .bank_map_picture import lanes_text
 from .stripes import TOP, Cell, Drawing, Label
 
@@ -121,7 +122,7 @@ def _caption(tile: LdsTile, shown: int, lines: int, line_bytes: int) -> str:
     what = "row above column" if len(tile.shape) > 1 else "its number"
     first = "the element" if tile.element_bits >= WORD_BITS else "the first element"
     some = f"the first {shown} of " if shown < lines else ""
-    count = "1 line" if lines == 1 else f"{lines} lines"
+    count = counted(lines, "line")
     return (
         f"Where they lie: {some}{count} of {line_bytes} bytes; a cell is {first} of a word, {what}"
     )

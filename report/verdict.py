@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..bank_model.shown_text import shown_text
+from ..bank_model.shown_text import counted, shown_text
 from .conflict_report import FunctionReport
 from .contents import Sums
 from .sources import A_DEVICE, ASK_FOR_A_COMPILE, how_to_name_the_gpu
@@ -38,7 +38,7 @@ def warning(reports: FileReports, *, compiled: bool) -> str:
     functions = [report for _, report in reports]
     if not compiled or any(not each.on_cpu for each in functions):
         return ""
-    where = f", only {_plural(len(functions), 'function')} for the CPU" if functions else ""
+    where = f", only {counted(len(functions), 'function')} for the CPU" if functions else ""
     return f"the program has no GPU code{where}; if it should have, name the device, {A_DEVICE}"
 
 
@@ -53,12 +53,12 @@ def _not_counted(functions: Sequence[FunctionReport]) -> list[str]:
     unknown = [a for each in functions if each.arch for a in each.allocations if a.unknown]
     parts: list[str] = []
     if nameless:
-        count = _plural(len(nameless), "function")
+        count = counted(len(nameless), "function")
         parts.append(f"{count} with LDS but no GPU; {how_to_name_the_gpu(nameless[0])}")
     if unknown:
         use = unknown[0].unknown[0]
         where = use.location or unknown[0].location
-        count = _plural(len(unknown), "allocation")
+        count = counted(len(unknown), "allocation")
         parts.append(f"{count} with uses that are not known, the first at {where}: {use.reason}")
     return parts
 
@@ -68,11 +68,11 @@ def _not_read(functions: Sequence[FunctionReport]) -> list[str]:
     uncompiled = sum(report.uncompiled for report in functions)
     parts: list[str] = []
     if unread:
-        count = _plural(len(unread), "function")
+        count = counted(len(unread), "function")
         which = f"@{unread[0].name}" if len(unread) == 1 else f"the first is @{unread[0].name}"
         parts.append(f"{count} not read ({shown_text(which)}): {unread[0].note}")
     if uncompiled:
-        parts.append(f"{_plural(uncompiled, 'function')} not compiled; {ASK_FOR_A_COMPILE}")
+        parts.append(f"{counted(uncompiled, 'function')} not compiled; {ASK_FOR_A_COMPILE}")
     return parts
 
 
@@ -96,7 +96,3 @@ def _without_kernel(reports: FileReports, inputs: Sequence[str]) -> list[str]:
 
 def _may_be_kernel(report: FunctionReport) -> bool:
     return report.is_device_code or report.unread or report.uncompiled
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

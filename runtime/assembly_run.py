@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..bank_model.shown_text import counted
 from ..emulator.assembly import Kernel, parse_kernel
 from ..emulator.counters import totals
 from ..emulator.dispatch import Dispatch, size_text
@@ -377,7 +378,7 @@ def _placed(
     if len(arguments) > len(explicit):
         raise ArgumentError(
             f"{kernel.source}:{kernel.metadata.line}: kernel '{kernel.name}' takes "
-            f"{_count(len(explicit), 'argument')}, and {len(arguments)} are given"
+            f"{counted(len(explicit), 'argument')}, and {len(arguments)} are given"
         )
     if len(arguments) < len(explicit):
         raise _missing(kernel, len(arguments), len(explicit))
@@ -406,10 +407,6 @@ def _located(kernel: Kernel, number: int, argument: KernelArgument, message: str
         f"{kernel.source}:{argument.line}: {argument_name(kernel, number)} of kernel "
         f"'{kernel.name}' {message}"
     )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _read_back(

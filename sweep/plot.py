@@ -15,6 +15,7 @@ from functools import partial
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from ..bank_model.shown_text import counted
 from ..emulator.counters import Counted
 from .plot_page import Mark, Page, marks_of, plot_style
 from .rows import Row
@@ -100,12 +101,8 @@ class GroupPlot:
         noun = f"{self.axis.family} shape" if self.axis.family else "kernel"
         where = ", ".join(part for part in (self.group.target, self.group.dtype) if part)
         hidden = sum(self.conflicts(row) is None for row in self.group.rows.values())
-        note = f"; without totals to compare: {_counted(hidden, 'row')}" if hidden else ""
-        return f"{where}: {_counted(count, noun)}{note}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+        note = f"; without totals to compare: {counted(hidden, 'row')}" if hidden else ""
+        return f"{where}: {counted(count, noun)}{note}"
 
 
 def plot(rows: Sequence[Row]) -> Mapping[str, bytes]:

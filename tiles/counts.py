@@ -20,6 +20,7 @@ from ..bank_model.layouts import (
     machine_accesses,
 )
 from ..bank_model.map_folding import FoldedMap, fold_maps
+from ..bank_model.shown_text import counted
 from ..bank_model.targets import LdsInstruction, Status, Target
 from .accesses import TileAccesses
 from .c_expression import CCode, c_code
@@ -42,12 +43,9 @@ class Question:
         return tuple(access for each in self.accesses for access in each.accesses)
 
     def __str__(self) -> str:
-        waves = self.lanes.waves
-        shown = "1 wave" if waves == 1 else f"{waves} waves"
-        return (
-            f"{self.named.text} on {self.target.arch}, {self.lanes.threads} lanes in {shown} of "
-            f"{self.lanes.wave_size}"
-        )
+        lanes, waves = self.lanes, counted(self.lanes.waves, "wave")
+        where = f"{lanes.threads} lanes in {waves} of {lanes.wave_size}"
+        return f"{self.named.text} on {self.target.arch}, {where}"
 
     def __repr__(self) -> str:
         return f"<Question {self}>"

@@ -26,6 +26,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.gpu_target import chip_of
 from ...dialect_utils.operations import operations_in
@@ -62,8 +63,8 @@ class NativeBf16(FunctionPass):
         for operation in _roundings(function):
             count += self._replace(operation)
         if count:
-            made = "1 number is" if count == 1 else f"{count} numbers are"
-            context.sink.remark(function.location, f"{made} rounded by cvt.rn.bf16x2.f32")
+            text = f"{counted_are(count, 'number')} rounded by cvt.rn.bf16x2.f32"
+            context.sink.remark(function.location, text)
 
     def _has_instructions(self, function: ir.Operation, test_target: str | None) -> bool:
         chip = chip_of(function, test_target)

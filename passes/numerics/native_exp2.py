@@ -47,6 +47,7 @@ from typing import ClassVar
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.gpu_target import chip_of
 from ...dialect_utils.multiplications import EXP, EXPONENTIALS
@@ -86,8 +87,8 @@ class NativeExp2(FunctionPass):
             count += math.prod(kind.shape) if isinstance(kind, ir.VectorType) else 1
             _replace(operation, f"llvm.nvvm.{instruction}.f32")
         if count:
-            made = "1 exponential is" if count == 1 else f"{count} exponentials are"
-            context.sink.remark(function.location, f"{made} computed by {instruction}.f32")
+            text = f"{counted_are(count, 'exponential')} computed by {instruction}.f32"
+            context.sink.remark(function.location, text)
 
 
 def _has_instruction(function: ir.Operation, test_target: str | None) -> bool:

@@ -37,6 +37,7 @@ from typing import ClassVar
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_moves import Element, element_count, origin_of
 from ...dialect_utils.gpu_target import chip_of
@@ -79,8 +80,8 @@ class ShortenExponentials(FunctionPass):
             operation.results[0].replace_all_uses_with(_exp2(at, operand))
             operation.erase()
         if found:
-            made = "1 exponential is" if count == 1 else f"{count} exponentials are"
-            context.sink.remark(function.location, f"{made} shortened: no operand is positive")
+            text = f"{counted_are(count, 'exponential')} shortened: no operand is positive"
+            context.sink.remark(function.location, text)
 
 
 def _expands(function: ir.Operation, test_target: str | None) -> bool:

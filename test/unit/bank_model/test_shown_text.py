@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from bankwise.bank_model.shown_text import shown_command, shown_text
+from bankwise.bank_model.shown_text import counted, counted_are, shown_command, shown_text
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,8 @@ def test_a_shell_reads_a_shown_command_back():
     assert shown.isprintable()
     printed = subprocess.run(["bash", "-c", shown], capture_output=True, check=True).stdout
     assert printed.split(b"\0")[:-1] == [os.fsencode(word) for word in words]
+
+
+def test_numbers_of_things_are_words():
+    assert [counted(n, "lane") for n in (0, 1, 2)] == ["0 lanes", "1 lane", "2 lanes"]
+    assert [counted_are(n, "lane") for n in (0, 1)] == ["0 lanes are", "1 lane is"]
