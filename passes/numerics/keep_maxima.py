@@ -63,13 +63,14 @@ from .kept_maxima import (
     SHUFFLE,
     KeptMaxima,
     ScoreChain,
+    move_behind_maxima,
     operand_makers,
     score_chains,
 )
 
 _GROWTH = 8.0
 """How much larger than a maximum scores may be; 2^8 is far from what overflows in f16."""
-_ASSEMBLY, _HAS_EFFECTS = "llvm.inline_asm", "has_side_effects"
+_ASSEMBLY = "llvm.inline_asm"
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,12 @@ class KeepMaxima(FunctionPass):
         for loop, its in products.items():
             if loop.name != FOR or not all(map(multiplies_halves, its)):
                 continue
-            if any(map(_is_assembly, operations_of(body_of(loop)))):
-                # Products of `wgmma` may run meanwhile, whose sums nothing else may touch.
-                continue
             location = loop.location
+            if its[0].name == MMA:
+                if any(each.name == _ASSEMBLY for each in operations_of(body_of(loop))):
+                    # Products of `wgmma` may run meanwhile, whose sums nothing else may touch.
+                    continue
+                move_behind_maxima(loop)
             try:
                 kept = KeptMaxima.of(loop)
                 if kept is None:
@@ -104,11 +107,6 @@ class KeepMaxima(FunctionPass):
                 context.sink.remark(location, f"maxima are not kept: {refusal.reason}")
                 continue
             context.sink.remark(location, "sums are rescaled only where a maximum grows much")
-
-
-def _is_assembly(operation: ir.Operation) -> bool:
-    """Returns whether an operation is machine instructions that do more than make a value."""
-    return operation.name == _ASSEMBLY and _HAS_EFFECTS in operation.attributes
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,6 @@ class KeptMaxima:
         Raises:
             Refusal: it does, and something else depends on them.
         """
-        _move_behind_maxima(loop)
         places = {each: place for place, each in enumerate(operations_of(body_of(loop)))}
         place = places.__getitem__
         carried = [each for each in carried_values(loop) if _new_maximum(each, places) is not None]
@@ -147,7 +146,7 @@ class KeptMaxima:
         return sorted((each for each, it in needs.items() if it), key=self.places.__getitem__)
 
 
-def _move_behind_maxima(loop: ir.Operation) -> None:
+def move_behind_maxima(loop: ir.Operation) -> None:
     """Moves what depends on some of the maxima that a loop carries behind the last of them.
 
     It stays where a maximum depends on it, or where it may write memory.

@@ -191,28 +191,29 @@ func.func @two_rows(%q: vector<4x2xf16>, %k: vector<2x2xf16>, %out: memref<2x2xf
 
 // CHECK-LABEL: func.func @under_way
 // CHECK-NOT:     scf.if
-func.func @under_way(%q: vector<4xf16>, %n: index) -> vector<4xf32> {
-  %zero = arith.constant dense<0.0> : vector<4xf32>
+func.func @under_way(%q: vector<4x2xf16>, %k: vector<2x2xf16>, %n: index) -> vector<2x2xf32> {
+  %zero = arith.constant dense<0.0> : vector<2x2xf32>
   %least = arith.constant dense<-3.40282347E+38> : vector<1xf32>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %m = %least) -> (vector<4xf32>, vector<1xf32>) {
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %m = %least) -> (vector<2x2xf32>, vector<1xf32>) {
     llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "" : () -> ()
-    %s = amdgpu.mfma 16x16x16 %q * %q + %zero : vector<4xf16>, vector<4xf16>, vector<4xf32>
-    %own = vector.reduction <maximumf>, %s : vector<4xf32> into f32
+    %s = nvgpu.mma.sync (%q, %k, %zero) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+    %flat = vector.shape_cast %s : vector<2x2xf32> to vector<4xf32>
+    %own = vector.reduction <maximumf>, %flat : vector<4xf32> into f32
     %row = vector.broadcast %own : f32 to vector<1xf32>
     %max = arith.maximumf %row, %m : vector<1xf32>
     %change = arith.subf %m, %max : vector<1xf32>
     %corr = math.exp2 %change : vector<1xf32>
-    %wide = vector.broadcast %max : vector<1xf32> to vector<4xf32>
-    %shifted = arith.subf %s, %wide : vector<4xf32>
-    %e = math.exp2 %shifted : vector<4xf32>
-    %scales = vector.broadcast %corr : vector<1xf32> to vector<4xf32>
-    %scaled = arith.mulf %scales, %x : vector<4xf32>
-    %y = arith.addf %e, %scaled : vector<4xf32>
-    scf.yield %y, %max : vector<4xf32>, vector<1xf32>
+    %wide = vector.broadcast %max : vector<1xf32> to vector<2x2xf32>
+    %shifted = arith.subf %s, %wide : vector<2x2xf32>
+    %e = math.exp2 %shifted : vector<2x2xf32>
+    %scales = vector.broadcast %corr : vector<1xf32> to vector<2x2xf32>
+    %scaled = arith.mulf %scales, %x : vector<2x2xf32>
+    %y = arith.addf %e, %scaled : vector<2x2xf32>
+    scf.yield %y, %max : vector<2x2xf32>, vector<1xf32>
   }
-  return %r#0 : vector<4xf32>
+  return %r#0 : vector<2x2xf32>
 }
 
 // -----
