@@ -66,15 +66,6 @@ class DynamicMatmul(WarpTiledMatmul):
     more_sizes: ClassVar[tuple[int, ...]] = (16, *WarpTiledMatmul.more_sizes)
     steps: ClassVar[tuple[int, ...]] = (*WarpTiledMatmul.steps, 128)
 
-    @property
-    def asked(self) -> int | None:
-        """Returns the loop with more than one element in a tile whose length is computed.
-
-        None stands for several such loops, of which nothing is known together.
-        """
-        computed = self.computed.intersection(self.loops)
-        return next(iter(computed)) if len(computed) == 1 else None
-
     def tilings(self) -> list[Self]:
         """Returns the matmul with each of its tiles, and with sizes that these divide.
 
@@ -121,32 +112,32 @@ def dynamic_matmul(
     root = scalar_matmul_root(function)
     if root is None:
         return None
-    matmul = planned_matmul(function, root, WarpLaunch.as_row(function), test_target)
-    if matmul is None:
+    loops = ScalarLoops.of(function, root)
+    if not loops.computed:
         return None
-    sizes = SIZES if matmul.asked is None else asked_sizes(root, matmul.asked)
-    best = fastest(matmul.tilings(), matmul.loops[2], circumstances, sizes)
+    matmul = planned_matmul(function, root, loops, WarpLaunch.as_row(function), test_target)
+    best = fastest(matmul.tilings(), loops.tiled[2], circumstances, loops.sizes(root))
     if best is None:
         raise Refusal("no tile of matrix instructions fits in the LDS")
     return best, rounded_shapes(best, best.loops)
 
 
 def planned_matmul(
-    function: ir.Operation, root: ir.Operation, launch: WarpLaunch, test_target: str | None
-) -> DynamicMatmul | None:
+    function: ir.Operation,
+    root: ir.Operation,
+    loops: ScalarLoops,
+    launch: WarpLaunch,
+    test_target: str | None,
+) -> DynamicMatmul:
     """Returns a matmul as matrix instructions compute it, with no tile yet.
 
-    None stands for one whose sizes are known.
-
     Args:
+        loops: those of the matmul.
         launch: the lanes of a workgroup.
 
     Raises:
         Refusal: matrix instructions cannot compute it.
     """
-    loops = ScalarLoops.of(function, root)
-    if not loops.computed:
-        return None
     kind = matrix_instruction(function, root, test_target)
     shape = LoweringConfig({MMA_KIND: kind}).instruction
     tile = MatmulTile(1, 1, _STEP, 1, 1)
@@ -167,6 +158,19 @@ class ScalarLoops:
     extents: tuple[int, ...]
     computed: frozenset[int]
     tiled: tuple[int, int, int]
+
+    @property
+    def asked(self) -> int | None:
+        """Returns the loop with more than one element in a tile whose length is computed.
+
+        None stands for several such loops, of which nothing is known together.
+        """
+        computed = self.computed.intersection(self.tiled)
+        return next(iter(computed)) if len(computed) == 1 else None
+
+    def sizes(self, root: ir.Operation) -> Sequence[int]:
+        """Returns what the program may compute for the matmul whose loops these are."""
+        return SIZES if self.asked is None else asked_sizes(root, self.asked)
 
     @staticmethod
     def of(function: ir.Operation, root: ir.Operation) -> ScalarLoops:

@@ -38,12 +38,13 @@ from ...dialect_utils.lowering_config import (
     TRANSLATION_INFO,
     WORKGROUP,
     LoweringConfig,
+    WarpLaunch,
     changed_info,
     numbers_attribute,
     roots_in,
 )
 from .attention_tiles import BASIS, basis_attribute, promoting, rounded_up
-from .dynamic_matmuls import is_tiled_by_lanes
+from .dynamic_matmuls import ScalarLoops, is_tiled_by_lanes
 from .scalar_attention import LANE_BASIS, THREAD
 from .scalar_matmul_tiles import MOST_MULTIPLY_ADDS, MOST_THREADS
 from .tiled_operation import Circumstances, TiledOperation
@@ -158,6 +159,22 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
         """
         is_innermost = loops_of(self.operation)[operand][-1] == loop
         return vector_elements(part, self.element_bytes) if is_innermost else 1
+
+
+def lane_tilings(
+    root: ir.Operation, loops: ScalarLoops, launch: WarpLaunch
+) -> list[LaneTiledMatmul]:
+    """Returns a matmul with each tile of lanes, and with sizes that these divide."""
+    of_root = (root, loops.extents, launch, ScalarTile(1, 1, 1, 1, 1), loops.tiled)
+    matmul = LaneTiledMatmul(*of_root, computed=loops.computed)
+    enlarged = [matmul.enlarged(each) for each in matmul.candidates()]
+    return [each for each in enlarged if each.takes(each.tile)]
+
+
+def multiplies_floats(root: ir.Operation) -> bool:
+    """Returns whether a matmul has f32 alone."""
+    kinds = {ir.ShapedType(each.type).element_type for each in root.operands}
+    return kinds == {ir.F32Type.get(root.context)}
 
 
 def is_lane_tiled_matmul(function: ir.Operation) -> bool:

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from iree.compiler import ir
@@ -38,11 +38,12 @@ from ...dialect_utils.operations import operations_in
 from ..base import PassContext
 from ..decisions import LayoutRound
 from .attention_tiles import attention_loops
-from .dynamic_matmuls import multiplies, planned_matmul, predicted_logarithms
+from .dynamic_matmuls import ScalarLoops, multiplies, planned_matmul, predicted_logarithms
+from .lane_matmuls import lane_tilings, multiplies_floats
 from .matrix_tilings import matrix_attentions, possible_tilings, predicted_logarithm
 from .program_attention import ATTENTION
 from .size_ranges import RANGES, SIZES, note_ranges
-from .tiled_operation import Circumstances, needed_gain
+from .tiled_operation import Circumstances, TiledOperation, needed_gain
 from .tiling_pass import TilingPass
 
 _MOST_KERNELS = 3
@@ -133,14 +134,22 @@ def _matmul_times(
     """Returns what is predicted for a matmul.
 
     Raises:
-        Refusal: not one of its sizes is dynamic, or matrix instructions cannot compute it.
+        Refusal: not one of its sizes is dynamic, or it is computed neither by matrix instructions
+            nor by lanes with tiles.
     """
     launch = WarpLaunch.of_one_warp(circumstances.processor.lanes, operation.context)
-    matmul = planned_matmul(function, operation, launch, test_target)
-    if matmul is None or matmul.asked is None:
+    loops = ScalarLoops.of(function, operation)
+    if loops.asked is None:
         raise Refusal("not one of its sizes is dynamic")
-    found = predicted_logarithms(matmul.tilings(), matmul.loops[2], circumstances, SIZES)
-    return matmul.asked, (times for _, times in found)
+    tilings: Sequence[TiledOperation[Any]]
+    try:
+        tilings = planned_matmul(function, operation, loops, launch, test_target).tilings()
+    except Refusal:
+        if not (multiplies_floats(operation) and circumstances.processor.fma_cycles):
+            raise
+        tilings = lane_tilings(operation, loops, launch)
+    found = predicted_logarithms(tilings, loops.tiled[2], circumstances, SIZES)
+    return loops.asked, (times for _, times in found)
 
 
 def _attention_times(

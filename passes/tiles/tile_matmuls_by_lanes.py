@@ -29,7 +29,6 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.tile_cost import ScalarTile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import WarpLaunch
 from ..base import PassContext
@@ -41,7 +40,7 @@ from .dynamic_matmuls import (
     rounded_shapes,
     scalar_matmul_root,
 )
-from .lane_matmuls import LaneTiledMatmul
+from .lane_matmuls import LaneTiledMatmul, lane_tilings, multiplies_floats
 from .scalar_contractions import scalar_root
 from .scalar_matmul_tiles import divided_by_tile, thread_tiled_matmul
 from .tile_choice import LEAST_GAIN, tile_choice, tile_time
@@ -102,30 +101,22 @@ def lane_matmul(
         Refusal: there is one that lanes cannot share.
     """
     root = scalar_matmul_root(function)
-    element = ir.F32Type.get(function.context)
-    kinds = {ir.ShapedType(each.type).element_type for each in (root.operands if root else ())}
-    if root is None or kinds != {element}:
+    if root is None or not multiplies_floats(root):
         return None
     if not everywhere and _has_instruction(function, root, test_target):
         return None
     if not everywhere and (circumstances is None or not circumstances.processor.fma_cycles):
         raise Refusal("there is no prediction for the GPU")
     loops = ScalarLoops.of(function, root)
-    by_threads = scalar_root(function, element) is not None
+    by_threads = scalar_root(function, ir.F32Type.get(function.context)) is not None
     stock_time = math.inf
     if not loops.computed and not everywhere:
         if not by_threads:
             return None
         if divided_by_tile(root) and circumstances is not None:
             stock_time = _stock_time(function, circumstances)
-    none = ScalarTile(1, 1, 1, 1, 1)
-    launch = WarpLaunch.as_row(function)
-    matmul = LaneTiledMatmul(
-        root, loops.extents, launch, none, loops.tiled, computed=loops.computed
-    )
-    enlarged = [matmul.enlarged(each) for each in matmul.candidates()]
-    taken = [each for each in enlarged if each.takes(each.tile)]
-    best = fastest(taken, loops.tiled[2], circumstances)
+    tilings = lane_tilings(root, loops, WarpLaunch.as_row(function))
+    best = fastest(tilings, loops.tiled[2], circumstances, loops.sizes(root))
     if best is None:
         raise Refusal("no tile of lanes fits in the LDS")
     if circumstances is not None and stock_time < math.inf:

@@ -63,12 +63,24 @@ func.func @rows_and_columns(%a: tensor<?x4096xf16>, %b: tensor<4096x?xf16>, %e: 
   return %r : tensor<?x?xf32>
 }
 
-// CHECK-LABEL: func.func @f32
+// CHECK-LABEL: func.func @f64
 // CHECK-NOT:     specialization_ranges
+func.func @f64(%a: tensor<?x4096xf64>, %b: tensor<4096x4096xf64>, %e: tensor<?x4096xf64>) -> tensor<?x4096xf64> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>} {
+  %zero = arith.constant 0.0 : f64
+  %f = linalg.fill ins(%zero : f64) outs(%e : tensor<?x4096xf64>) -> tensor<?x4096xf64>
+  // expected-remark @+1 {{one kernel computes all sizes: there is no matrix instruction for f64, f64, f64}}
+  %r = linalg.matmul ins(%a, %b : tensor<?x4096xf64>, tensor<4096x4096xf64>) outs(%f : tensor<?x4096xf64>) -> tensor<?x4096xf64>
+  return %r : tensor<?x4096xf64>
+}
+
+// f32 is multiplied by lanes, whose tiles differ as much.
+
+// CHECK-LABEL: func.func @f32
+// CHECK:         bankwise.size_bounds = array<i64: {{[0-9]+}}, {{[0-9]+}}>
 func.func @f32(%a: tensor<?x4096xf32>, %b: tensor<4096x4096xf32>, %e: tensor<?x4096xf32>) -> tensor<?x4096xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>} {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4096xf32>) -> tensor<?x4096xf32>
-  // expected-remark @+1 {{one kernel computes all sizes: there is no matrix instruction for f32, f32, f32}}
+  // expected-remark @+1 {{have kernels of their own}}
   %r = linalg.matmul ins(%a, %b : tensor<?x4096xf32>, tensor<4096x4096xf32>) outs(%f : tensor<?x4096xf32>) -> tensor<?x4096xf32>
   return %r : tensor<?x4096xf32>
 }
