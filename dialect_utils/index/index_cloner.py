@@ -20,7 +20,9 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 
 from ..builders import Builder
-from .index_ops import compute_after_operands, defining
+from ..loops import is_induction
+from ..operations import defining_operation
+from .index_ops import block_owner, compute_after_operands, defining
 
 THREAD_ID, LANE_ID = "gpu.thread_id", "gpu.lane_id"
 SAME_IN_A_WAVE = frozenset(
@@ -47,6 +49,18 @@ def is_index_arithmetic(operation: ir.Operation) -> bool:
     """Returns whether the results of an operation follow from its operands alone."""
     name = operation.name
     return not len(operation.regions) and (name.startswith(_ARITHMETIC) or name in _PASSED_ON)
+
+
+def is_uniform(value: ir.Value) -> bool:
+    """Returns whether all lanes have the same value, as far as that is plain to see."""
+    definition = defining_operation(value)
+    if definition is None:
+        # Loops and parallel regions around barriers have the same iterations in all lanes.
+        around = block_owner(ir.BlockArgument(value)).name
+        return is_induction(value) or around in ("scf.forall", "func.func")
+    if definition.name in SAME_IN_A_WAVE:
+        return True
+    return is_index_arithmetic(definition) and all(map(is_uniform, definition.operands))
 
 
 @dataclass

@@ -33,7 +33,9 @@ import numpy.typing as npt
 from iree.compiler import ir
 
 from ..gpu_target import Launch
-from ..loops import FOR, bounds_of, loop_depth
+from ..loops import FOR, bounds_of, is_induction, loop_depth
+from ..operations import defining_operation
+from .index_cloner import is_uniform
 from .index_ops import (
     affine_results,
     basis_of,
@@ -41,6 +43,7 @@ from .index_ops import (
     block_owner,
     compute_after_operands,
     computed_from,
+    constant_value,
     defining,
     digit_bases,
     dimension_of,
@@ -49,6 +52,8 @@ from .index_ops import (
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+
+_ADD, _SUBTRACT, _QUOTIENT, _REMAINDER = "arith.addi", "arith.subi", "arith.divui", "arith.remui"
 
 MAX_LANE_VALUES = 1 << 22
 """The most numbers that one value may hold; beyond it, enumerating the loops is refused."""
@@ -240,7 +245,8 @@ class LaneEvaluator:
         for operand in operands:
             argument = self._known[operand]
             if isinstance(argument, Unknown):
-                return argument
+                turns = _turns_of(value)
+                return argument if turns is None else turns
             arguments.append(argument)
         if isinstance(value, ir.BlockArgument):
             return self._block_argument(value, arguments)
@@ -332,6 +338,43 @@ def _enumerate_iterations(loop: ir.Operation, bounds: list[LaneValues]) -> LoopR
         return induction
     running = combine(lambda iv, up: iv < up, induction, upper)
     return running if isinstance(running, Unknown) else LoopRange(induction, running, axis)
+
+
+def _turns_of(value: ir.Value) -> LaneValues | None:
+    """Returns what slots that take turns in a loop of unknown length are numbered.
+
+        %t = (%i - lower) / step        the number of the iteration
+        %s = (%t + c) mod n             known for n iterations, after which it repeats
+
+    A loop that begins elsewhere has the same numbers, the first of them with a later iteration.
+    None stands for a value of another form.
+    """
+    turns = defining_operation(value)
+    if turns is None or turns.name != _REMAINDER:
+        return None
+    count, later, number = constant_value(turns.operands[1]), 0, turns.operands[0]
+    added = defining_operation(number)
+    if added is not None and added.name == _ADD:
+        later, number = constant_value(added.operands[1]), added.operands[0]
+    quotient = defining_operation(number)
+    if quotient is None or quotient.name != _QUOTIENT:
+        return None
+    begun, step = quotient.operands
+    difference = defining_operation(begun)
+    first: int | None = 0
+    if difference is not None and difference.name == _SUBTRACT:
+        begun, first = difference.operands[0], constant_value(difference.operands[1])
+    if not is_induction(begun) or not count or first is None or later is None:
+        return None
+    loop = block_owner(ir.BlockArgument(begun))
+    begin, _, by = bounds_of(loop)
+    stride = constant_value(by)
+    if not is_uniform(begin) or not stride or stride != constant_value(step):
+        return None
+    if min(count, stride, later) < 0 or (constant_value(begin) or first) < first:
+        return None
+    numbers = (np.arange(count, dtype=np.int64) + later) % count
+    return LaneValues(numbers.reshape(-1, 1, 1), (Loop(loop_depth(loop), count),))
 
 
 # Values that depend on the lane and the launch alone.

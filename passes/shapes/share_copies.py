@@ -45,10 +45,10 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import Launch, lds_model
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.index.index_cloner import SAME_IN_A_WAVE, is_index_arithmetic
-from ...dialect_utils.index.index_ops import block_owner, constant_value
+from ...dialect_utils.index.index_cloner import is_index_arithmetic, is_uniform
+from ...dialect_utils.index.index_ops import constant_value
 from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown
-from ...dialect_utils.loops import FOR, IF, is_induction
+from ...dialect_utils.loops import FOR, IF
 from ...dialect_utils.memory.buffer_starts import start_alignment
 from ...dialect_utils.memory.lds_ops import BARRIER, DEALLOC, is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import (
@@ -311,7 +311,7 @@ class _Sharing:
                 added = _difference(index, written[dim])
             else:
                 dim, added = None, index
-            if added is not None and not _is_uniform(added):
+            if added is not None and not is_uniform(added):
                 raise Refusal("lanes copy from places that are not known to lie together")
             origin.append((dim, added))
         return tuple(origin)
@@ -545,15 +545,3 @@ def _is_same(value: ir.Value, other: ir.Value) -> bool:
         and kept == others
         and all(map(_is_same, first.operands, second.operands))
     )
-
-
-def _is_uniform(value: ir.Value) -> bool:
-    """Returns whether all lanes have the same value, as far as that is plain to see."""
-    definition = defining_operation(value)
-    if definition is None:
-        # Loops and parallel regions around barriers have the same iterations in all lanes.
-        around = block_owner(ir.BlockArgument(value)).name
-        return is_induction(value) or around in ("scf.forall", "func.func")
-    if definition.name in SAME_IN_A_WAVE:
-        return True
-    return is_index_arithmetic(definition) and all(map(_is_uniform, definition.operands))

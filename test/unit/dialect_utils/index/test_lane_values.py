@@ -319,6 +319,27 @@ def test_loop_too_long_to_enumerate_still_has_a_count() -> None:
     assert LaneEvaluator(LAUNCH).trip_count(loop) == 500000000
 
 
+def turns(lower: str = "%ilo", step: str = "%iby") -> LaneValues | Unknown:
+    """Returns which of three slots the second iteration from each of a long loop takes."""
+    lines = ["%one = arith.constant 1 : index", "%three = arith.constant 3 : index"]
+    lines += [f"scf.for %k = {lower} to %unknown step %iby {{"]
+    lines += ["%b = arith.subi %k, %ilo : index", f"%t = arith.divui %b, {step} : index"]
+    lines += ["%n = arith.addi %t, %one : index", "%v = arith.remui %n, %three : index }"]
+    return evaluated(function_text(lines))
+
+
+def test_slots_take_turns_in_a_loop_of_unknown_length() -> None:
+    value = turns()
+    assert not isinstance(value, Unknown)
+    assert [(loop.depth, loop.iterations) for loop in value.loops] == [(2, 3)]
+    assert value.values.flatten().tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("other", [{"lower": "%lane"}, {"step": "%three"}])
+def test_turns_that_differ_between_lanes_or_last_longer_are_unknown(other: dict[str, str]) -> None:
+    assert turns(**other) == Unknown("block argument of func.func")
+
+
 def test_loop_carried_values_are_unknown() -> None:
     lines = ["%r = scf.for %k = %ilo to %iup step %iby iter_args(%a = %x) -> index {"]
     lines += ["%v = arith.addi %a, %k : index", "scf.yield %v : index }"]
