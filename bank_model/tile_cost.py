@@ -581,6 +581,8 @@ _LONG_SCORE, _ROUNDED_SCORE, _LONG_ROWS = 2.0, 1.5, 18.0
 them `v_pk_mul` rescales two elements of the output."""
 _STEP_INSTRUCTIONS, _WAITS_A_LOAD = 20.0, 0.6
 """What a loop has of counters, branches, barriers and waits, and the waits for each load of LDS."""
+_TRANSPOSED_BYTES = 8
+"""What a lane gets by a load that transposes."""
 _BLOCK = 16
 """The elements of V that a lane transposes at once (`passes/registers/transpose_tiles.py`)."""
 _VECTOR_REGISTERS, _MOVES_BEYOND = 256, 0.5
@@ -721,10 +723,12 @@ def _by_lanes(
     """
     rows, lanes, size = tile.rows / tile.warps, processor.lanes, shape.element_bytes
     scores, outputs = rows * tile.keys / lanes, rows * tile.columns / lanes
-    # Two `v_perm_b32` transpose four elements of V, in each warp if not where they are copied.
-    transposed = tile.keys * tile.columns / lanes if size < _REGISTER_BYTES else 0.0
-    stores = work.copies
-    if _transposes_copies(shape, tile, processor):
+    # Two `v_perm_b32` transpose four elements of V, in each warp if not where they are copied. No
+    # registers transpose what copies bring to the LDS without them.
+    moved = not tile.is_direct
+    transposed = moved * tile.keys * tile.columns / lanes if size < _REGISTER_BYTES else 0.0
+    stores = moved * work.copies
+    if moved and _transposes_copies(shape, tile, processor):
         transposed /= tile.warps
         # These elements are stored by 8 bytes at a time.
         stores += transposed * size / _VECTOR_BYTES
@@ -844,7 +848,8 @@ def _operand_loads(
     Without `ldmatrix` a lane loads what is its own side by side: elements of K along the head and
     of V along the columns, which belong to consecutive matrix instructions. Of an odd number of
     these it has no two side by side. A load of 2 bytes takes as long as one of 4. Where copies have
-    transposed V, a lane's elements lie along the keys. Two loads of 4 bytes or more are one.
+    transposed V, a lane's elements lie along the keys. Two loads of 4 bytes or more are one. Those
+    that transpose what came to the LDS without registers bring 8 bytes (`ds_read_b64_tr_b16`).
     """
     size = shape.element_bytes
     loads = cycles = 0.0
@@ -855,13 +860,13 @@ def _operand_loads(
         (shape.head, shared, shape.depth, tile.staged_keys),
         (tile.columns, 1, instruction[1], tile.staged_values),
     ):
-        width = _VECTOR_BYTES
-        if shape.depth and not (transposed and side_by_side == 1):
+        width, of_values = _VECTOR_BYTES, side_by_side == 1
+        if shape.depth and not (of_values and (transposed or tile.is_direct)):
             width = math.gcd(side_by_side * (extent // step) * size, _VECTOR_BYTES)
         elements = tile.keys * extent * size
         taken = staged * elements * max(1, _LEAST_BYTES / width)
         width = min(2 * width, _VECTOR_BYTES) if width >= _LEAST_BYTES else width
-        loads += elements / width
+        loads += elements / (_TRANSPOSED_BYTES if of_values and tile.is_direct else width)
         cycles += taken / (processor.read_bytes if width == _VECTOR_BYTES else CYCLE_BYTES)
     return loads, cycles
 
