@@ -43,7 +43,7 @@ up to a few, other instructions. How long it takes is modelled so:
 
 * **Rows that begin anywhere.** `cp.async` brings less in a cycle of rows that begin within sectors
   of memory, and copies narrower pieces. Rows of an odd number of 16-bit elements go through
-  registers element by element.
+  registers, by words that are shifted into place, or element by element.
 
 An operand may also go past the LDS: each warp then loads all of it from global memory, over a path
 of 64 bytes a cycle, and what it would take of the LDS is free.
@@ -132,6 +132,11 @@ _B_ALONE = _DescribedCost(3.0, 1.5, 0.5, 0.5)
 62 kernels of eight attentions and four matmuls, code for sm_90a, times on an H200. Of these the
 tile of the least predicted time is at most 7 % slower than the best one measured. Of tiles of less
 than 64 keys up to 1.24 times the measured time is predicted."""
+_THROUGH_REGISTERS = _DescribedCost(3.0, 1.5, 1.5, 1.5)
+"""The same where lanes store what they have loaded in the step before, and wait for each other
+before they do so and behind it. Fitted with what such copies cost to 19 kernels of eight attentions
+of odd heads, on an H200: the root mean square of the logarithmic error is 0.11, and 0.83 to 1.25 of
+the measured time is predicted, the least of tiles with 32 keys a step."""
 _TWO_SLOTS = _DescribedCost(1.5, 4.0, 1.8, 1.8)
 """Where descriptors give A and B, and copies are issued when those of this step have come. Fitted
 to five kernels of as many matmuls."""
@@ -183,6 +188,7 @@ class TileWork:
             workgroup, for operands that do not go by way of the LDS.
         described: whether descriptors give operands to the matrix units.
         rows_described: whether they give operand A, too.
+        through_registers: whether lanes store to the LDS what they have loaded a step ahead.
         larger: whether instructions have 32 rows and columns, and not 16.
     """
 
@@ -204,6 +210,7 @@ class TileWork:
     memory_cycles: float = 0.0
     described: bool = False
     rows_described: bool = False
+    through_registers: bool = False
     larger: bool = False
     vector: float = 0.0
 
@@ -211,7 +218,7 @@ class TileWork:
     def described_cost(self) -> _DescribedCost:
         """Returns what a step costs where descriptors give operands."""
         if not self.rows_described:
-            return _B_ALONE
+            return _THROUGH_REGISTERS if self.through_registers else _B_ALONE
         if self.slots >= SLOTS_TO_SPARE:
             return _RUNNING_ON
         return _WAITING if self.slots > _FEW_SLOTS else _TWO_SLOTS
@@ -514,6 +521,8 @@ class AttentionShape:
         short_steps: whether, on 2-byte floats, passes follow that leave sums as they are while no
             maximum grows much, add up probabilities in pairs, let copies transpose V, and join
             products in pairs, as they do on AMD under `fast`.
+        word_bytes: the bytes of the words by which lanes read rows that begin at less than 4 of
+            them; 0 where they read single elements.
     """
 
     batch: int
@@ -528,6 +537,7 @@ class AttentionShape:
     asks_ends: bool = False
     row_alignment: int = SECTOR_BYTES
     short_steps: bool = False
+    word_bytes: int = 0
 
     @property
     def is_short(self) -> bool:
@@ -537,7 +547,7 @@ class AttentionShape:
     @property
     def copied_bytes(self) -> int:
         """Returns the bytes of K and V that a lane copies at once."""
-        return min(self.row_alignment, _VECTOR_BYTES)
+        return _VECTOR_BYTES if self.word_bytes else min(self.row_alignment, _VECTOR_BYTES)
 
 
 _INSTRUCTION = (16, 8, 16)
@@ -597,11 +607,14 @@ _ODD_BYTES_A_CYCLE, _DESCRIBED_ODD_BYTES = 25.0, 32.0
 memory; the second where descriptors give operands. Alone it brings 25 to 29 bytes of rows of 144,
 176 and 200, on an H200, and 57, 39, 46 and 42 of rows of 128, 160, 192 and 224. Fitted to 15
 kernels of four attentions."""
-_NARROW_COPY_CYCLES, _MOST_LOADED_AHEAD = 6.0, 64
-"""The cycles of a warp's copy of single elements, which are loaded and stored; and how many of them
-a lane holds that are loaded a step ahead (`passes/overlap/load_ahead.py`). f16 16x1024x75 on an
-H200, 128 rows and 8 warps: 40 us with 64 keys a step and 44 with 128, by `wgmma`; 53 us with 64
-keys by `mma.sync`."""
+_LOAD_CYCLES, _SHIFT_INSTRUCTIONS = 6.0, 20.0
+"""The cycles of a warp's load of a copy that goes through registers, and the instructions that
+choose 16 bytes from the words that they lie in."""
+_MOST_LOADED_AHEAD, _SPARED = 64, 32
+"""How many registers a lane has for what is loaded a step ahead (`passes/overlap/load_ahead.py`),
+and those beside the estimate that have to be left. That hides the time of loads where descriptors
+give operands (`passes/fragments/timed_loads.py`); others are made at the end of a step. f16
+16x1024x75 on an H200, 128 rows, 64 keys and 8 warps: 37.2 us by `wgmma`, 47.6 us by `mma.sync`."""
 
 
 def attention_work(
@@ -620,18 +633,26 @@ def attention_work(
         work = _described_attention(work, shape, tile, processor)
     elif shape.reloads and work.registers > processor.lane_registers:
         work = _attention_work(shape, tile, processor, instruction, reloads=True)
-    return work if shape.copied_bytes >= LEAST_ASYNC_BYTES else _copied_by_elements(work)
+    is_async = shape.row_alignment >= LEAST_ASYNC_BYTES
+    return work if is_async else _copied_by_registers(work, shape, processor.lane_registers)
 
 
-def _copied_by_elements(work: TileWork) -> TileWork:
-    """Returns the work of an attention whose copies go through registers, for single elements."""
-    is_ahead = work.copies <= _MOST_LOADED_AHEAD
+def _copied_by_registers(work: TileWork, shape: AttentionShape, limit: int) -> TileWork:
+    """Returns the work of an attention whose copies go through registers, by elements or words."""
+    loads, registers, shifts = 1, 1, 0.0
+    if shape.word_bytes:
+        loads = 1 + _VECTOR_BYTES // shape.word_bytes
+        registers, shifts = loads * shape.word_bytes // _REGISTER_BYTES, _SHIFT_INSTRUCTIONS
+    ahead = registers * work.copies
+    fits = work.registers + ahead + _SPARED <= limit and ahead <= _MOST_LOADED_AHEAD
+    is_ahead = work.described and fits
     return replace(
         work,
-        instructions=work.instructions + 2 * work.copies,
-        registers=work.registers + (work.copies if is_ahead else 0),
-        slots=2 if is_ahead else 1,
-        memory_cycles=work.memory_cycles + work.warps * work.copies * _NARROW_COPY_CYCLES,
+        instructions=work.instructions + (loads + 1 + shifts) * work.copies,
+        registers=work.registers + (ahead if fits else 0),
+        slots=_FEW_SLOTS if is_ahead else 1,
+        through_registers=is_ahead,
+        memory_cycles=work.memory_cycles + work.warps * work.copies * loads * _LOAD_CYCLES,
     )
 
 

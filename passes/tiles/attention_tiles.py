@@ -67,7 +67,8 @@ from ...dialect_utils.lowering_config import (
     roots_in,
 )
 from ...dialect_utils.operations import children
-from ..shapes.enlarged_shapes import true_row
+from ..shapes.enlarged_shapes import true_row, true_shape
+from ..shapes.shifted_rows import word_elements
 from .tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, loop_sizes
 
 _ATTENTION, _INDEX = "iree_linalg_ext.online_attention", "iree_linalg_ext.index"
@@ -296,16 +297,39 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
     @cached_property
     def row_alignment(self) -> int:
-        """Returns the bytes at multiples of which rows of K and V begin, up to a sector's.
+        """Returns the bytes at multiples of which rows of K and V begin, up to a sector's."""
+        rows = [row for _, row in self._rows_in_memory]
+        return gcd(SECTOR_BYTES // self.element_bytes, *rows) * self.element_bytes
 
-        Rows in memory go along the head and the columns, in whatever order the operands have them.
+    @cached_property
+    def word_bytes(self) -> int:
+        """Returns the bytes of the words by which lanes read odd rows of K and V; 0 if they do not.
+
+        Both are taken for whole buffers, or parts of buffers whose sizes are known.
         """
-        maps, rows = loops_of(self.operation), [SECTOR_BYTES // self.element_bytes]
+        words = [
+            word_elements(
+                true_shape(operand) or ir.ShapedType(operand.type).shape,
+                row,
+                ir.ShapedType(operand.type).element_type,
+                SECTOR_BYTES,
+            )
+            for operand, row in self._rows_in_memory
+        ]
+        return min(words) * self.element_bytes
+
+    @property
+    def _rows_in_memory(self) -> list[tuple[ir.Value, int]]:
+        """Returns K and V, and how many elements their rows in memory have.
+
+        These go along the head and the columns, in whatever order the operands have them.
+        """
+        maps, found = loops_of(self.operation), []
         for number, loop in ((K, self.loops.head[-1]), (V, self.loops.columns[-1])):
             operand = self.operation.operands[number]
             size = ir.ShapedType(operand.type).shape[maps[number].index(loop)]
-            rows.append(true_row(operand) or size)
-        return gcd(*rows) * self.element_bytes
+            found.append((operand, true_row(operand) or size))
+        return found
 
     @property
     def is_copied_meanwhile(self) -> bool:
@@ -450,6 +474,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             asks_ends=circumstances.ldmatrix and self.loops.keys in self.computed,
             row_alignment=self.row_alignment if circumstances.ldmatrix else SECTOR_BYTES,
             short_steps=circumstances.short_steps and not circumstances.ldmatrix,
+            word_bytes=self.word_bytes if circumstances.ldmatrix else 0,
         )
         if circumstances.ldmatrix:
             return attention_work(shape, tile, circumstances.processor, self.outputs)

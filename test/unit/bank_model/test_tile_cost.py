@@ -181,6 +181,40 @@ FEW_STEPS = [
 ]
 
 
+ODD_BY_WORDS = [
+    # Shape, bytes of a word; rows, columns, keys per step, warps.
+    ((16, 1024, 1024, 80, 75), 8, (128, 80, 64, 8), 37.2),
+    ((16, 1024, 1024, 80, 75), 16, (128, 80, 64, 8), 36.1),
+    ((16, 1024, 1024, 80, 75), 4, (128, 80, 64, 8), 40.6),
+    ((16, 1024, 1024, 80, 75), 8, (128, 80, 128, 8), 35.4),
+    ((16, 1024, 1024, 80, 75), 8, (64, 80, 64, 4), 40.7),
+    ((24, 2048, 2048, 80, 75), 8, (128, 80, 128, 8), 164.6),
+    ((24, 2048, 2048, 80, 75), 8, (64, 80, 64, 4), 189.6),
+    ((16, 1024, 1024, 48, 33), 8, (128, 48, 128, 8), 23.9),
+]
+
+
+@pytest.mark.parametrize(("shape", "word", "tile", "measured"), ODD_BY_WORDS)
+def test_odd_heads_that_are_read_by_words_take_about_as_long_as_measured(
+    shape: tuple[int, int, int, int, int],
+    word: int,
+    tile: tuple[int, int, int, int],
+    measured: float,
+) -> None:
+    odd = AttentionShape(*shape, row_alignment=2, word_bytes=word)
+    work = attention_work(odd, AttentionTile(*tile), SM90A)
+    assert work.through_registers
+    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+
+
+def test_words_are_loaded_ahead_where_registers_suffice_and_descriptors_give_operands() -> None:
+    odd = AttentionShape(16, 1024, 1024, 80, 80, row_alignment=2, word_bytes=8)
+    large = attention_work(odd, AttentionTile(256, 80, 64, 8), SM90A)
+    by_lanes = attention_work(odd, AttentionTile(32, 80, 64, 2), SM90A)
+    assert large.described and not by_lanes.described
+    assert {(each.through_registers, each.slots) for each in (large, by_lanes)} == {(False, 1)}
+
+
 @pytest.mark.parametrize(("shape", "alignment", "tile", "measured"), ODD_DESCRIBED)
 def test_odd_heads_by_descriptors_take_about_as_long_as_measured(
     shape: tuple[int, int, int, int, int],
