@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,44 @@ class LdsTile:
         return self.shape[-1]
 
 
+LINE_BYTES = 128
+"""The bytes of a cache line of global memory on NVIDIA GPUs, and those that all banks hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class CopySources:
+    """Where in global memory the lanes of a `cp.async` read, each time that it is issued.
+
+    Attributes:
+        addresses: the first byte of each lane [issues, wave_size], counted from some line.
+        reading: the lanes that read anything; the others write zeros.
+        shifts: the bytes that may have to be added to all addresses of an issue, modulo a line.
+            There are several where the address of a workgroup's part is not known.
+        may_read_nothing: whether the program decides, when it runs, which lanes read.
+    """
+
+    addresses: npt.NDArray[np.int64]
+    reading: npt.NDArray[np.bool_]
+    shifts: tuple[int, ...] = (0,)
+    may_read_nothing: bool = False
+
+    @property
+    def key(self) -> tuple[bytes, bytes, tuple[int, ...], bool]:
+        """Returns what two sources have in common that are alike."""
+        places = self.addresses.tobytes(), self.reading.tobytes()
+        return (*places, self.shifts, self.may_read_nothing)
+
+    def of_issues(self, issues: Any) -> CopySources:
+        """Returns the sources of some of the issues."""
+        return replace(self, addresses=self.addresses[issues], reading=self.reading[issues])
+
+    def from_lines(self) -> CopySources:
+        """Returns the same with the addresses of each issue counted from its first line."""
+        first = np.where(self.reading, self.addresses, np.iinfo(np.int64).max).min(axis=1)
+        whole = np.where(self.reading.any(axis=1), first // LINE_BYTES * LINE_BYTES, 0)
+        return replace(self, addresses=self.addresses - whole[:, None])
+
+
 @dataclass(frozen=True, eq=False)
 class LdsAccess:
     """One load or store op, or one instruction of a distributed transfer, in all waves.
@@ -56,6 +95,7 @@ class LdsAccess:
     read: it cannot be split. `alignment` is the number of elements of which every lane's offset
     must be a multiple in every layout, because the instruction needs it or the backend was promised
     it. The backend may pair accesses of one `segment`; one of segment -1 pairs with no other.
+    `copied` is where a `cp.async` reads what it writes, one row per issue.
     """
 
     kind: AccessKind
@@ -67,6 +107,7 @@ class LdsAccess:
     instruction: str = ""
     alignment: int = 1
     segment: int = -1
+    copied: CopySources | None = None
 
     def __post_init__(self) -> None:
         require_positive("count", self.count)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
+from .async_copies import CopyCost, copy_cost
 from .conflicts import phase_costs
 from .errors import InvalidParameterError, require_integer
 from .strided_layout import StridedLayout
@@ -462,7 +463,26 @@ def counted_batches(
         totals[0, owner] += np.maximum(costs - 1, 0).sum(axis=(1, 2))
         totals[1, owner] += costs.sum(axis=(1, 2))
         totals[2, owner] += 1
+    for number, access in enumerate(accesses):
+        copy = access_copy(target, tile, layout, access)
+        if copy is not None:
+            totals[:2, number] = copy.conflict_cycles, copy.lds_cycles
     return tuple(AccessCost(*column) for column in totals.T.tolist()), batches
+
+
+def access_copy(
+    target: Target, tile: LdsTile, layout: Layout, access: LdsAccess
+) -> CopyCost | None:
+    """Returns what a `cp.async` takes under a layout; None for any other access.
+
+    It is no `cp.async` either where the layout parts what a lane copies.
+    """
+    machines = () if access.copied is None else machine_accesses(target, tile, layout, access)
+    if len(machines) != 1 or machines[0].instruction.name != access.instruction:
+        return None
+    assert access.copied is not None
+    (machine,) = machines
+    return copy_cost(machine.instruction, machine.addresses, access.copied, machine.active)
 
 
 def _phase_costs_once(machine: MachineAccess, bank_width_bytes: int) -> npt.NDArray[np.int64]:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
+from .async_copies import least_copy_cycles
 from .conflicts import wavefront_floor
 from .layouts import MAX_USEFUL_ALIGNMENT
 from .targets import LdsInstruction, Target
@@ -45,6 +46,8 @@ def least_cycles(target: Target, tile: LdsTile, access: LdsAccess) -> int:
         (whole, *others) = target.legalize(
             access.kind, size, MAX_USEFUL_ALIGNMENT, access.instruction
         )
+        if not others and access.copied is not None:
+            return least_copy_cycles(whole[0], access.elements, access.copied, access.active)
         if not others:
             return floor(whole[0], 0)
     # No layout splits a word, and none an element that is narrower than one.

@@ -11,14 +11,14 @@ one of them is a conflict. At the addresses 0 and 2 both lanes want word 0: 1 cy
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import gcd
 from typing import NamedTuple
 
 import numpy as np
 
-from .accesses import LdsAccess, LdsTile
+from .accesses import CopySources, LdsAccess, LdsTile
 from .errors import ProofError
 from .layouts import MAX_USEFUL_ALIGNMENT, AccessCost, Layout, PaddedLayout, PlainLayout
 from .targets import AccessKind, LdsInstruction, Target
@@ -49,6 +49,9 @@ def count_slowly(target: Target, tile: LdsTile, layout: Layout, access: LdsAcces
         lowest = {start: int(layout.offsets(tile, start + steps).min()) for start in starts}
         moved = np.vectorize(lambda start: lowest.get(start, 0))(access.elements)
         return count_slowly(target, tile, PlainLayout(), replace(access, elements=moved))
+    if access.copied is not None and len(runs) == 1:
+        addresses = _addresses(tile, layout, lanes, 0, access.count)
+        return _copy_cost(target, access, access.copied, addresses)
     total = AccessCost(0, 0, 0)
     for first, count in runs:
         addresses = _addresses(tile, layout, lanes, first, count)
@@ -127,6 +130,82 @@ def _run_cost(
                 wavefronts += cost
                 conflicts += max(cost - 1, 0)
     return AccessCost(conflicts, wavefronts, len(pieces))
+
+
+def _copy_cost(
+    target: Target, access: LdsAccess, copied: CopySources, addresses: dict[tuple[int, int], int]
+) -> AccessCost:
+    """Returns the cost of a `cp.async`, as `async_copies.py` says it, at most for any shift."""
+    (whole,) = (each for each in target.special_instructions if each.name == access.instruction)
+    conflicts = wavefronts = 0
+    for issue in sorted({issue for issue, _ in addresses}):
+        lanes = [lane for number, lane in addresses if number == issue]
+        reads = {lane: bool(copied.reading[issue, lane]) for lane in lanes}
+        there = {lane: addresses[issue, lane] for lane in lanes}
+        costs: list[tuple[int, int]] = []
+        for shift in copied.shifts:
+            here = {lane: int(copied.addresses[issue, lane]) + shift for lane in lanes}
+            costs.append(_copy_issue(whole, there, here, reads, copied.may_read_nothing))
+        conflicts += max(found for found, _ in costs)
+        wavefronts += max(found for _, found in costs)
+    return AccessCost(conflicts, wavefronts, 1)
+
+
+def _copy_issue(
+    whole: LdsInstruction,
+    there: dict[int, int],
+    here: dict[int, int],
+    reads: dict[int, bool],
+    may_read_nothing: bool,
+) -> tuple[int, int]:
+    """Returns the conflicts and the wavefronts of one issue."""
+    line, chunk = 128, 16
+    fills = 0
+    if whole.name.startswith("cp.async.cg"):
+        kept = {there[lane]: here[lane] for lane in there if reads[lane]}
+        moves = {
+            (a // 32, b // 32): frozenset((x // chunk % 2, y // chunk % 2) for y, x in kept.items()
+            if (x // 32, y // 32) == (a // 32, b // 32))
+            for b, a in kept.items()
+        }  # fmt: skip
+        fills = _fills(moves)
+        if all(reads.values()) and not may_read_nothing:
+            return 0, fills
+    conflicts = phases = 0
+    for phase in whole.phases:
+        used = [lane for lane in phase if lane in there]
+        phases += bool(used)
+        conflicts += max(
+            (
+                sum(
+                    (there[a] - there[b]) % line == 0
+                    or ((here[a] - here[b]) % line == 0 and reads[a] and reads[b])
+                    for b in used
+                )
+                - 1
+                for a in used
+            ),
+            default=0,
+        )
+    if fills and all(reads.values()):
+        return conflicts, fills
+    return conflicts, phases + conflicts + fills
+
+
+def _fills(moves: Mapping[tuple[int, int], frozenset[tuple[int, int]]]) -> int:
+    """Returns how many wavefronts write sectors that move alike.
+
+    Args:
+        moves: which halves of a sector (source, target) go to which halves.
+    """
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for (source, target), halves in moves.items():
+        for crossed in (False, True):
+            part = frozenset(half for half in halves if (half[0] != half[1]) == crossed)
+            if part:
+                key = (source // 4, target // 4, (source - target) % 2, part)
+                alike.setdefault(key, []).append(source)
+    return sum(max(map(sources.count, sources)) for sources in alike.values())
 
 
 def _phase_cost(instruction: LdsInstruction, target: Target, addresses: list[int]) -> int:

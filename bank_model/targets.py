@@ -458,6 +458,39 @@ def _nvidia_instructions(capability: int) -> tuple[LdsInstruction, ...]:
     return tuple(rows)
 
 
+def copy_instruction(width_bytes: int, bypasses_l1: bool) -> str:
+    """Returns the name of the `cp.async` that copies so many bytes a lane.
+
+    Only copies of 16 bytes can bypass the L1 cache.
+    """
+    return f"{_COPY}{'cg' if bypasses_l1 and width_bytes == 16 else 'ca'}.{width_bytes}"
+
+
+def is_copy_instruction(name: str) -> bool:
+    """Returns whether a name is that of a `cp.async`."""
+    return name.startswith(_COPY)
+
+
+_COPY = "cp.async."
+_COPIES = ((16, True), (16, False), (8, False), (4, False))
+
+
+def _copies(measured: bool) -> tuple[LdsInstruction, ...]:
+    """Returns the kinds of `cp.async`; `async_copies.py` knows how they are served."""
+    return tuple(
+        LdsInstruction(
+            copy_instruction(width, bypasses),
+            AccessKind.WRITE,
+            width,
+            32,
+            coset_phases(32, _in_order(128 // width)),
+            "the lanes that copy 128 bytes; " + (_NVIDIA_COUNTED if measured else _NVIDIA_ALIKE),
+            Status.MEASURED if measured else Status.ASSUMED,
+        )
+        for width, bypasses in _COPIES
+    )
+
+
 def _nvidia(
     capability: int,
     lds_kib: int,
@@ -488,7 +521,7 @@ def _nvidia(
         32,
         lds_kib * 1024,
         _nvidia_instructions(capability),
-        (ldmatrix,) if capability >= 75 else (),
+        ((ldmatrix,) if capability >= 75 else ()) + (_copies(measured) if capability >= 80 else ()),
         transaction_bytes=32,
         line_bytes=128,
         compute_capability=capability,

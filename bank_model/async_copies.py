@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How long the LDS is busy with a `cp.async`, from where its lanes read and write.
+
+No manual says it. This is what `ncu` counts on an H200 (`smsp__sass_..._op_ldgsts`), in 1,198
+patterns of one warp and in compiled kernels (docs/counters.md).
+
+**Through the L1 cache** (`cp.async.ca`, of 4, 8 or 16 bytes) a copy is served in phases of lanes
+that copy 128 bytes. Two lanes of a phase are in each other's way if they write to the same bank, or
+read from the same place of lines of 128 bytes. The same line, or the same word, is no excuse. A
+phase has as many conflicts as the lane with the most others in its way. It takes a wavefront, and
+one for each conflict.
+
+**Past the L1 cache** (`cp.async.cg`, of 16 bytes) a copy has no phases and no conflicts. What the
+L2 sends is written by *fills*, each of which takes what it can from one line of global memory to
+one line of the LDS, of all lanes of the warp. A line has four sectors of 32 bytes, with two halves.
+One fill moves sectors that are alike: of all of them both halves are copied, or only the same one;
+they keep their places in the sector, or all change them; and all go to a sector with an even
+distance from their own, or all to one with an odd distance. A sector that goes to several places
+needs a fill for each.
+
+**Lanes that read nothing**, and write zeros, have to be served in phases. So an issue in which
+there are some has phases and conflicts past the L1 cache, too. Such lanes are in nobody's way where
+they would read. That is exact for conflicts. How long the LDS is busy depends on the instruction
+that ptxas makes of a size that only the program knows, which the PTX does not say: besides phases
+and conflicts there may be the fills of the lanes that read, or none, and where all lanes happen to
+read there may be phases and conflicts, too. Wavefronts are counted here with the fills, and of
+issues in which all lanes read without phases, as in most compiled kernels that were measured. What
+rests on that is not called exact.
+
+Worked example: rows of 64 bytes that lie 8,192 bytes apart are copied side by side, 16 bytes a
+lane. Each row comes from the first half of a line and is a fill. Past the L1 cache that makes 8
+wavefronts. Through it, the lanes of two rows, which are one phase, read from the same places: each
+lane has another one in its way, and the 4 phases take 8 wavefronts, of which 4 are conflicts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .accesses import LINE_BYTES, CopySources
+from .conflicts import BoolArray, IntArray
+from .targets import LdsInstruction, copy_instruction
+
+_CHUNK = 16
+_SECTORS = 4
+"""The sectors of 32 bytes, two chunks each, of a line."""
+_BYPASSING = copy_instruction(_CHUNK, bypasses_l1=True)
+
+
+WHY_COPIES_CONFLICT = (
+    "of the lanes that copy 128 bytes, some write to the same bank, or read from the same place of "
+    "lines of global memory"
+)
+"""What the conflicts of `cp.async` are, for messages."""
+
+
+@dataclass(frozen=True, eq=False)
+class CopyCost:
+    """What each issue of a `cp.async` takes.
+
+    Attributes:
+        conflicts: what `ncu` counts as bank conflicts, of each issue.
+        wavefronts: the LDS cycles of each issue, those of conflicts among them.
+        exact: whether the conflicts are exact; if not, they are the most that they may be.
+        exact_wavefronts: whether the wavefronts are exact.
+    """
+
+    conflicts: npt.NDArray[np.int64]
+    wavefronts: npt.NDArray[np.int64]
+    exact: bool = True
+    exact_wavefronts: bool = True
+
+    @property
+    def conflict_cycles(self) -> int:
+        """Returns the conflicts of all issues."""
+        return int(self.conflicts.sum())
+
+    @property
+    def lds_cycles(self) -> int:
+        """Returns the wavefronts of all issues."""
+        return int(self.wavefronts.sum())
+
+    @property
+    def most_conflicts(self) -> int:
+        """Returns the conflicts of the issue that has most of them."""
+        return int(self.conflicts.max(initial=0))
+
+
+def copy_cost(
+    instruction: LdsInstruction,
+    addresses: IntArray,
+    copied: CopySources,
+    active: BoolArray | None = None,
+) -> CopyCost:
+    """Returns what a `cp.async` takes that writes to LDS addresses [issues, wave_size]."""
+    on = np.ones(addresses.shape, bool) if active is None else active
+    reading = copied.reading & on
+    counted: dict[bytes, _Cost] = {}
+    costs: list[_Cost] = []
+    for there, here, reads, lanes in zip(addresses, copied.addresses, reading, on, strict=True):
+        base = there[lanes].min() // LINE_BYTES * LINE_BYTES if lanes.any() else 0
+        key = b"".join(part.tobytes() for part in (there - base, here, reads, lanes))
+        if key not in counted:
+            taking_part = np.flatnonzero(lanes).tolist()
+            sides = (there - base).tolist(), here.tolist(), reads.tolist()
+            issue = _Issue(instruction, *sides, taking_part)
+            counted[key] = issue.cost(copied.shifts, copied.may_read_nothing)
+        costs.append(counted[key])
+    conflicts, wavefronts, exact, exact_wavefronts = zip(*costs, strict=True)
+    return CopyCost(
+        np.array(conflicts, dtype=np.int64),
+        np.array(wavefronts, dtype=np.int64),
+        all(exact),
+        all(exact_wavefronts),
+    )
+
+
+def least_copy_cycles(
+    instruction: LdsInstruction,
+    elements: IntArray,
+    copied: CopySources,
+    active: BoolArray | None,
+) -> int:
+    """Returns LDS cycles of which a `cp.async` takes no fewer in any layout.
+
+    Args:
+        elements: what lanes write, of which equal ones are the same bytes.
+    """
+    on = np.ones(elements.shape, bool) if active is None else active
+    reading = copied.reading & on
+    bypasses = instruction.name == _BYPASSING
+    cycles = 0
+    for there, here, reads, lanes in zip(elements, copied.addresses, reading, on, strict=True):
+        written = len({*there[reads].tolist()})
+        fills = -(-written * instruction.width_bytes // LINE_BYTES)
+        if written == reads.sum():
+            lines = [len({*((here[reads] + shift) // LINE_BYTES)}) for shift in copied.shifts]
+            fills = max(fills, min(lines))
+        cycles += fills if bypasses else 0
+        if not bypasses or (lanes & ~reads).any():
+            cycles += sum(bool(lanes[list(phase)].any()) for phase in instruction.phases)
+    return cycles
+
+
+_Cost = tuple[int, int, bool, bool]
+"""Conflicts and wavefronts, and whether each is exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Issue:
+    """One issue in one warp: where its lanes write and read, and which take part."""
+
+    instruction: LdsInstruction
+    there: list[int]
+    here: list[int]
+    reads: list[bool]
+    lanes: list[int]
+
+    def cost(self, shifts: Sequence[int], may_read_nothing: bool) -> _Cost:
+        """Returns the most conflicts and wavefronts that it has with one of the shifts.
+
+        Args:
+            may_read_nothing: whether the program decides which lanes read.
+        """
+        found = {self._shifted(shift, may_read_nothing) for shift in shifts}
+        conflicts, wavefronts, *exact = zip(*found, strict=True)
+        are_exact = [len(set(each)) == 1 for each in (conflicts, wavefronts)]
+        return (
+            max(conflicts),
+            max(wavefronts),
+            are_exact[0] and all(exact[0]),
+            are_exact[1] and all(exact[1]),
+        )
+
+    def _shifted(self, shift: int, may_read_nothing: bool) -> _Cost:
+        here = [address + shift for address in self.here]
+        conflicts = passes = 0
+        running = set(self.lanes)
+        for phase in self.instruction.phases:
+            used = [lane for lane in phase if lane in running]
+            if used:
+                passes += 1
+                conflicts += max(self._in_the_way(lane, used, here) for lane in used)
+        if self.instruction.name != _BYPASSING:
+            return conflicts, passes + conflicts, True, True
+        fills, reading = self._fills(here), [self.reads[lane] for lane in self.lanes]
+        if not all(reading):
+            return conflicts, passes + conflicts + fills, True, not any(reading)
+        if may_read_nothing:
+            return conflicts, fills, not conflicts, False
+        return 0, fills, True, True
+
+    def _in_the_way(self, lane: int, phase: Sequence[int], here: Sequence[int]) -> int:
+        """Returns how many other lanes of a phase want what a lane wants on one of its sides."""
+        bank, place, reads = self.there[lane] % LINE_BYTES, here[lane] % LINE_BYTES, self.reads
+        return sum(
+            self.there[other] % LINE_BYTES == bank
+            or (reads[lane] and reads[other] and here[other] % LINE_BYTES == place)
+            for other in phase
+            if other != lane
+        )
+
+    def _fills(self, here: Sequence[int]) -> int:
+        """Returns the wavefronts in which what the L2 sends is written."""
+        last = {
+            self.there[lane] // _CHUNK: here[lane] // _CHUNK
+            for lane in self.lanes
+            if self.reads[lane]
+        }
+        # What of a sector goes to a sector: (chunk of the source, whether the halves change place).
+        moved: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
+        for target, source in last.items():
+            half = source % 2
+            moved[source // 2, target // 2].add((half, (source ^ target) % 2))
+        fills: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
+        for (source, target), halves in moved.items():
+            key = (source // _SECTORS, target // _SECTORS, (source ^ target) % 2)
+            for swapped in {each for _, each in halves}:
+                parts = [half for half, each in halves if each == swapped]
+                fills[(*key, swapped, *sorted(parts))][source] += 1
+        return sum(max(sources.values()) for sources in fills.values())
