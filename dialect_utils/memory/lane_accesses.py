@@ -16,7 +16,7 @@ from math import gcd, prod
 import numpy as np
 from iree.compiler import ir
 
-from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.accesses import CopySources, LdsAccess, LdsTile
 from ...bank_model.layouts import SwizzledLayout
 from ...bank_model.swizzle_legality import DirectStore, contiguous_run
 from ...bank_model.targets import AccessKind
@@ -30,6 +30,7 @@ from ..index.lane_values import (
     combine,
     constant,
 )
+from .copied_addresses import CopiedLanes
 from .lds_ops import Footprint, access_row, in_elements, required_alignment
 from .surroundings import Surroundings
 from .traced_views import TracedView
@@ -85,16 +86,20 @@ class _Issues:
     """The loops whose iterations are told apart."""
     weight: int
     """How often each issue occurs, by the loops whose iterations are not told apart."""
+    copied: CopySources | None = None
+    """Where the lanes of a `cp.async` read."""
 
     def of_iteration(self, iteration: int, waves: int) -> _Issues:
         """Returns the issues in one iteration of the innermost loop."""
-        lanes = self.starts.shape[1]
-        shape = (-1, self.loops[-1].iterations, waves, lanes)
-        starts, active = (
-            array.reshape(shape)[:, iteration].reshape(-1, lanes)
-            for array in (self.starts, self.active)
-        )
-        return replace(self, starts=starts, active=active, loops=self.loops[:-1])
+        shape = (-1, self.loops[-1].iterations, waves)
+        chosen = np.arange(len(self.starts)).reshape(shape)[:, iteration].reshape(-1)
+        return replace(self.of(chosen), loops=self.loops[:-1])
+
+    def of(self, issues: np.ndarray) -> _Issues:
+        """Returns some of the issues."""
+        copied = None if self.copied is None else self.copied.of_issues(issues)
+        starts, active = self.starts[issues], self.active[issues]
+        return replace(self, starts=starts, active=active, copied=copied)
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,8 @@ class LaneAccesses:
     operation: ir.Operation
     footprint: Footprint
     moved: MovedVector | None = None
+    copied: CopiedLanes | None = None
+    """Where in global memory a `cp.async` reads, if that is known."""
 
     def traced(self, unroll: int) -> tuple[list[TracedAccess], int | None]:
         """Returns the accesses of an ordinary operation: one per contiguous run of its elements.
@@ -166,7 +173,7 @@ class LaneAccesses:
             for number, (elements, length) in enumerate(runs)
         ]
         store = DirectStore(np.unique(firsts), count, starts.shape[1], mask is not None)
-        return store, list(map(_without_repetition, written) if issues.loops else written)
+        return store, list(map(without_repetition, written) if issues.loops else written)
 
     @cached_property
     def _kind(self) -> AccessKind:
@@ -205,20 +212,27 @@ class LaneAccesses:
         )
         if isinstance(everywhere, Unknown):
             raise Refusal(everywhere.reason)
-        loops, (starts, running, *lanes) = _same_shape([first, everywhere, *indices], evaluator)
+        copied = [] if self.copied is None else self.copied.values
+        values = [first, everywhere, *indices, *copied]
+        loops, (starts, running, *lanes) = _same_shape(values, evaluator)
         active = running != 0
         depths = {loop.depth for loop in loops}
         weight = prod(n for depth, n in self.around.iterations.items() if depth not in depths)
         if weight == 0 or not active.any():
             return None
         everything = active.all()
-        for values, extent, size in zip(lanes, footprint.extents, view.sizes, strict=True):
-            touched = values if everything else values[active]
+        touches = zip(lanes[: len(indices)], footprint.extents, view.sizes, strict=True)
+        for lane_indices, extent, size in touches:
+            touched = lane_indices if everything else lane_indices[active]
             if touched.min() < 0 or touched.max() + extent > size:
                 raise Overrun("index outside the view's bounds")
         if footprint.lanes:
             active = active & (np.arange(active.shape[1]) < footprint.lanes)
-        return _Issues(starts, active, loops, weight) if active.any() else None
+        if not active.any():
+            return None
+        sources = lanes[len(indices) :]
+        found = None if self.copied is None else self.copied.sources(active, *sources)
+        return _Issues(starts, active, loops, weight, found)
 
     def _runs(self, issues: _Issues) -> Iterator[LdsAccess]:
         """Yields one access per run of consecutive elements; none where no lane takes part."""
@@ -226,13 +240,14 @@ class LaneAccesses:
         strides, extents = self.view.strides, footprint.extents
         if self.moved is not None:
             strides, extents = self.moved.strides, self.moved.extents
-        issued = issues.active.any(axis=1)
-        if not issued.any():
+        issued = np.flatnonzero(issues.active.any(axis=1))
+        if not issued.size:
             return
+        issues = issues.of(issued)
         # Rows of one element have stride 1 too, but are consecutive only while not padded.
         run_dimension = _run_dimension(strides, extents) if tile.row_elements > 1 else None
         count = 1 if run_dimension is None else extents[run_dimension]
-        starts, active = issues.starts[issued], issues.active[issued]
+        starts, active = issues.starts, issues.active
         for offset in run_offsets(strides, extents, run_dimension):
             elements = starts + offset
             used = elements[active]
@@ -252,8 +267,9 @@ class LaneAccesses:
                 self._location,
                 footprint.instruction,
                 self._alignment if offset == 0 else 1,
+                copied=issues.copied,
             )
-            yield _without_repetition(access) if issues.loops else access
+            yield without_repetition(access) if issues.loops else access
 
 
 def _gathered(
@@ -314,7 +330,7 @@ def run_offsets(
         yield sum(p * s for p, s in zip(position, strides, strict=True))
 
 
-def _without_repetition(access: LdsAccess) -> LdsAccess:
+def without_repetition(access: LdsAccess) -> LdsAccess:
     """Returns the same access with equal issues counted once, where all occur equally often.
 
     In a double-buffered loop only two sets of addresses alternate: 64 iterations of 4 waves become
@@ -322,10 +338,12 @@ def _without_repetition(access: LdsAccess) -> LdsAccess:
     issues of one operation must stay together to be split into machine accesses alike.
     """
     active = access.active
-    keys = access.elements if active is None else np.where(active, access.elements, -1)
+    keys = [access.elements if active is None else np.where(active, access.elements, -1)]
+    if access.copied is not None:
+        keys += [access.copied.addresses, access.copied.reading]
     issues: dict[bytes, list[int]] = {}
-    for number, row in enumerate(keys):
-        issues.setdefault(row.tobytes(), []).append(number)
+    for number, rows in enumerate(zip(*keys, strict=True)):
+        issues.setdefault(b"".join(row.tobytes() for row in rows), []).append(number)
     counts = set(map(len, issues.values()))
     if len(counts) > 1 or counts == {1}:
         return access
@@ -334,5 +352,6 @@ def _without_repetition(access: LdsAccess) -> LdsAccess:
         access,
         elements=access.elements[order],
         active=None if active is None else active[order],
+        copied=None if access.copied is None else access.copied.of_issues(order),
         weight=access.weight * counts.pop(),
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from iree.compiler import ir
 
@@ -22,10 +23,11 @@ from ...bank_model.swizzle_legality import DirectStore
 from ..diagnostics import Refusal
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown
 from ..loops import carried_as
+from .copied_addresses import CopiedAddresses, CopiedLanes
 from .flow import Use, follow
 from .joined_accesses import MOST_UNROLLED
 from .lane_accesses import LaneAccesses, MovedVector, Overrun, TracedAccess
-from .lds_ops import access_row, footprint_of
+from .lds_ops import COPY, access_row, footprint_of
 from .memref_types import tile_of, type_of
 from .surroundings import Surroundings, surroundings_of
 from .traced_views import TracedView
@@ -47,6 +49,8 @@ class AllocationAccesses:
     """Uses whose elements cannot be told; an `Overrun` forbids every change of the layout."""
     assumptions: tuple[str, ...]
     gathers: tuple[Gather, ...] = ()
+    uncounted: tuple[Refusal, ...] = ()
+    """Copies whose bank conflicts are not known, because they depend on what the lanes read."""
     fewest_iterations: int | None = None
     """The fewest iterations of a loop around an operation that differs between them, if there is
     one. A trace that unrolls shorter loops only is the same."""
@@ -131,6 +135,7 @@ def trace_allocation(
         tuple(trace.unknown),
         tuple(dict.fromkeys(trace.assumptions)),
         tuple(trace.gathers),
+        tuple(trace.uncounted),
         min(trace.iterations, default=None),
     )
 
@@ -154,6 +159,7 @@ class _Trace:
     unknown: list[Refusal] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     gathers: list[Gather] = field(default_factory=list)
+    uncounted: list[Refusal] = field(default_factory=list)
     iterations: list[int] = field(default_factory=list)
     met: dict[ir.Value, list[TracedView]] = field(default_factory=dict)
     """The different views that each join may stand for."""
@@ -195,7 +201,10 @@ class _Trace:
             return
         try:
             around = self._surroundings(use.user)
-            lanes = LaneAccesses(self.tile, view, around, self.evaluator, use.user, footprint)
+            copied = self._copied(use.user)
+            lanes = LaneAccesses(
+                self.tile, view, around, self.evaluator, use.user, footprint, copied=copied
+            )
             if footprint.wave_elements:
                 stored = lanes.stored_directly()
                 if stored is not None:
@@ -210,12 +219,28 @@ class _Trace:
                     if iterations is not None:
                         self.iterations.append(iterations)
             self.assumptions += [a for a in (footprint.assumption, *around.assumptions) if a]
+            self.assumptions += () if copied is None else copied.assumptions
         except Overrun as overrun:
             row = access_row(use.user)
             masked = row is not None and row.masks_outside
             self._refuse(use, f"{use.user.name}: {overrun}", Refusal if masked else Overrun)
         except Refusal as refusal:
             self._refuse(use, f"{use.user.name}: {refusal}")
+
+    @cached_property
+    def _copied_addresses(self) -> CopiedAddresses:
+        return CopiedAddresses(self.function, self.evaluator)
+
+    def _copied(self, operation: ir.Operation) -> CopiedLanes | None:
+        """Returns where a `cp.async` reads; None, and a reason in `uncounted`, if not known."""
+        if operation.name != COPY:
+            return None
+        try:
+            return self._copied_addresses.of_copy(operation)
+        except Refusal as refusal:
+            reason = f"the bank conflicts of a cp.async are not counted: {refusal.reason}"
+            self.uncounted.append(Refusal(reason, operation.location))
+            return None
 
     def _surroundings(self, operation: ir.Operation) -> Surroundings:
         """Returns what is around an operation, read once for all of its block."""

@@ -25,7 +25,7 @@ from math import gcd, prod
 
 from iree.compiler import ir
 
-from ...bank_model.targets import AccessKind
+from ...bank_model.targets import AccessKind, copy_instruction
 from ..diagnostics import Refusal
 from ..element_types import element_bits
 from ..operations import segments_of
@@ -402,7 +402,9 @@ def _device_async_copy(operation: ir.Operation) -> Footprint:
     (memory,), indices, *_ = segments_of(operation)
     count = ir.IntegerAttr(operation.attributes["dstElements"]).value
     vector = ir.VectorType.get([count], type_of(memory).element_type, loc=operation.location)
-    return Footprint(tuple(indices), (*[1] * (len(indices) - 1), count), vector)
+    name = copy_instruction(_copied_bytes(operation), "bypassL1" in operation.attributes)
+    extents = (*[1] * (len(indices) - 1), count)
+    return Footprint(tuple(indices), extents, vector, instruction=name)
 
 
 def _gathered_to(operation: ir.Operation) -> int:

@@ -196,7 +196,7 @@ def _read_memref(
         listed,
         accesses=accesses,
         counted=frozenset(n for n, each in enumerate(traced.traced) if id(each) in first),
-        unknown=traced.unknown,
+        unknown=(*traced.unknown, *traced.uncounted),
         assumptions=traced.assumptions,
         never_padded=COLLAPSE_SHAPE in users,
         emitted=emitted,

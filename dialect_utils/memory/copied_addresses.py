@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where in global memory the lanes of a `cp.async` read, as far as its bank conflicts depend on it.
+
+These depend on how addresses differ between the lanes of a warp, and on where in a line of 128
+bytes they lie. A workgroup's number or a buffer's address need not be known for that: an index is a
+number that each lane has, and one that all lanes of a warp share, of which a multiple is known.
+
+    %row = affine.apply (d0 * 64 + s0 floordiv 8)[%workgroup, %thread]      of memref<?x128xf16>
+    lanes 0, 0, ..., 1, 1, ..., and a multiple of 64 rows, which are whole lines
+
+Buffers are taken to begin at a line, as those of IREE's CUDA driver do; the IR promises 64 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+from types import MappingProxyType
+
+import numpy as np
+from iree.compiler import ir
+
+from ...bank_model.accesses import LINE_BYTES, CopySources
+from ..diagnostics import Refusal
+from ..dynamic_sizes import DYNAMIC
+from ..index.index_bits import Congruence, IndexBits
+from ..index.index_ops import (
+    affine_results,
+    basis_of,
+    compute_after_operands,
+    computed_from,
+    defining,
+    linearize_digits,
+)
+from ..index.lane_values import (
+    BoolArray,
+    IntArray,
+    LaneEvaluator,
+    LaneValues,
+    Unknown,
+    combine,
+    constant,
+)
+from ..operations import defining_operation, mixed_operands, segments_of
+from .buffer_starts import start_alignment
+from .lane_dependence import LaneDependence
+from .lds_ops import SUBVIEW, is_view_in_order
+from .memref_types import strides_and_offset, type_of, whole_element_bits
+
+ASSUMPTION = f"global memory that cp.async reads begins at a multiple of {LINE_BYTES} bytes"
+_ZERO = Congruence(0, 0)
+_READS = LaneValues(np.ones((1, 1), dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class SharedOffset:
+    """A number of each lane, and one that is added to it in all lanes of a warp.
+
+    Of the latter all that is known is a congruence, which holds in every iteration.
+    """
+
+    lanes: LaneValues
+    shared: Congruence = _ZERO
+
+    def times(self, factor: int) -> SharedOffset | Unknown:
+        """Returns the product with a number."""
+        lanes = combine(lambda values: values * factor, self.lanes)
+        shared = Congruence(self.shared.modulus * abs(factor), self.shared.residue * factor)
+        return lanes if isinstance(lanes, Unknown) else SharedOffset(lanes, shared)
+
+    def plus(self, other: SharedOffset) -> SharedOffset | Unknown:
+        """Returns the sum."""
+        lanes = combine(np.add, self.lanes, other.lanes)
+        modulus = gcd(self.shared.modulus, other.shared.modulus)
+        residue = self.shared.residue + other.shared.residue
+        shared = Congruence(modulus, residue % modulus if modulus else residue)
+        return lanes if isinstance(lanes, Unknown) else SharedOffset(lanes, shared)
+
+    def divided(self, divisor: int) -> tuple[SharedOffset, SharedOffset] | Unknown:
+        """Returns quotient, rounded down, and remainder, where the shared number does not carry."""
+        modulus, residue = self.shared.modulus, self.shared.residue
+        if divisor <= 0 or modulus % divisor:
+            return Unknown(f"division of a number that is not known by {divisor}")
+        quotient = combine(lambda values: (values + residue) // divisor, self.lanes)
+        remainder = combine(lambda values: (values + residue) % divisor, self.lanes)
+        if isinstance(quotient, Unknown):
+            return quotient
+        if isinstance(remainder, Unknown):
+            return remainder
+        shared = Congruence(modulus // divisor, 0)
+        return SharedOffset(quotient, shared), SharedOffset(remainder)
+
+    @property
+    def number(self) -> int | None:
+        """Returns the value where it is the same number everywhere, else None."""
+        uniform = self.lanes.uniform
+        is_known = self.shared.modulus == 0 and uniform is not None
+        return uniform + self.shared.residue if is_known and uniform is not None else None
+
+
+_Offset = SharedOffset | Unknown
+
+
+class _SharedArithmetic:
+    """Affine expressions on shared offsets."""
+
+    def constant(self, value: int) -> _Offset:
+        """Returns the number in all lanes."""
+        return SharedOffset(constant(value))
+
+    def binary(self, expression: ir.AffineBinaryExpr, left: _Offset, right: _Offset) -> _Offset:
+        """Returns the sum, product, remainder or quotient."""
+        if isinstance(left, Unknown):
+            return left
+        if isinstance(right, Unknown):
+            return right
+        if isinstance(expression, ir.AffineAddExpr):
+            return left.plus(right)
+        if isinstance(expression, ir.AffineMulExpr):
+            return _product(left, right)
+        number = right.number
+        if number is None or isinstance(expression, ir.AffineCeilDivExpr):
+            return Unknown("division by a number that is not known")
+        divided = left.divided(number)
+        if isinstance(divided, Unknown):
+            return divided
+        return divided[isinstance(expression, ir.AffineModExpr)]
+
+
+def _product(left: SharedOffset, right: SharedOffset) -> _Offset:
+    for one, other in ((left, right), (right, left)):
+        if other.number is not None:
+            return one.times(other.number)
+    return Unknown("product of numbers that are not known")
+
+
+def _affine(operation: ir.Operation, operands: list[SharedOffset]) -> _Offset:
+    known: list[_Offset] = [*operands]
+    return affine_results(operation, known, _SharedArithmetic())[0]
+
+
+def _sum(operation: ir.Operation, operands: list[SharedOffset]) -> _Offset:
+    return operands[0].plus(operands[1])
+
+
+def _multiplied(operation: ir.Operation, operands: list[SharedOffset]) -> _Offset:
+    return _product(*operands)
+
+
+def _linearized(operation: ir.Operation, operands: list[SharedOffset]) -> _Offset:
+    """Returns the mixed-radix number of digits; the first base is not used."""
+    count = linearize_digits(operation)
+    bases = basis_of(operation, operands[count:], lambda size: SharedOffset(constant(size)))
+    total, *digits = operands[:count]
+    for base, digit in zip(bases[len(bases) - len(digits) :], digits, strict=True):
+        product = _product(total, base)
+        found = product if isinstance(product, Unknown) else product.plus(digit)
+        if isinstance(found, Unknown):
+            return found
+        total = found
+    return total
+
+
+_COMPUTED: Mapping[str, Callable[[ir.Operation, list[SharedOffset]], _Offset]] = MappingProxyType(
+    {
+        "affine.apply": _affine,
+        "affine.linearize_index": _linearized,
+        "arith.addi": _sum,
+        "arith.muli": _multiplied,
+        "arith.index_cast": lambda operation, operands: operands[0],
+    }
+)
+
+
+@dataclass(frozen=True)
+class CopiedLanes:
+    """What the lanes of a `cp.async` read.
+
+    Attributes:
+        offset: the byte that each lane reads first, counted from a line.
+        reads: 1 where it reads, 0 where it writes zeros.
+        may_read_nothing: whether the program decides, when it runs, which lanes read.
+        assumptions: what was taken for granted of them.
+    """
+
+    offset: SharedOffset
+    reads: LaneValues
+    may_read_nothing: bool
+    assumptions: tuple[str, ...]
+
+    @property
+    def values(self) -> list[LaneValues]:
+        """Returns the values that `sources` takes in all lanes."""
+        return [self.offset.lanes, self.reads]
+
+    def sources(self, active: BoolArray, addresses: IntArray, reads: IntArray) -> CopySources:
+        """Returns what is read in some issues; all arrays are [issues, wave_size]."""
+        shared = self.offset.shared
+        step = gcd(shared.modulus, LINE_BYTES)
+        shifts = tuple(range(shared.residue % step, LINE_BYTES, step))
+        reading = active & (reads != 0)
+        return CopySources(addresses, reading, shifts, self.may_read_nothing).from_lines()
+
+
+@dataclass
+class CopiedAddresses:
+    """The global addresses of one function under one launch, remembering what it has computed."""
+
+    function: ir.Operation
+    evaluator: LaneEvaluator
+    _known: dict[ir.Value, _Offset] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._bits = IndexBits(self.function, self.evaluator)
+        self._dependence = LaneDependence(self.evaluator)
+
+    def of_copy(self, copy: ir.Operation) -> CopiedLanes:
+        """Returns what the lanes of a `nvgpu.device_async_copy` read.
+
+        Raises:
+            Refusal: how lanes differ is not known.
+        """
+        _, _, (memory,), indices, counts = segments_of(copy)
+        whole = ir.IntegerAttr(copy.attributes["dstElements"]).value
+        known = [self.evaluator.evaluate(each) for each in counts]
+        for each in known:
+            if not isinstance(each, Unknown) and not np.isin(each.values, (0, whole)).all():
+                raise Refusal("some lanes read a part of what they write")
+        return self._lanes(memory, indices, counts)
+
+    def of_load(self, load: ir.Operation, conditions: Sequence[ir.Value]) -> CopiedLanes:
+        """Returns what the lanes of a `vector.load` read, where a condition on it holds.
+
+        Raises:
+            Refusal: how lanes differ is not known.
+        """
+        memory, *indices = load.operands
+        return self._lanes(memory, indices, conditions)
+
+    def _lanes(
+        self, memory: ir.Value, indices: Sequence[ir.Value], counts: Sequence[ir.Value]
+    ) -> CopiedLanes:
+        offset, assumptions = self._bytes(memory, indices), [ASSUMPTION]
+        read = self.evaluator.evaluate(counts[0]) if counts else _READS
+        if isinstance(read, Unknown):
+            if self._dependence.of(counts[0]) is not False:
+                raise Refusal(f"how much it reads depends on the {read.reason}")
+            assumptions.append(f"a cp.async reads what it may read ({read.reason})")
+            read = _READS
+        return CopiedLanes(offset, read.truth(), bool(counts), tuple(assumptions))
+
+    def _bytes(self, memory: ir.Value, indices: Sequence[ir.Value | int]) -> SharedOffset:
+        """Returns the byte of an element of a memref."""
+        kind = type_of(memory)
+        strides, offset = strides_and_offset(kind)
+        bits = whole_element_bits(kind.element_type)
+        if strides is None or bits is None or bits % 8:
+            raise Refusal(f"memory of type {kind}")
+        total = self._start(memory, offset, bits // 8)
+        for index, stride in zip(indices, strides, strict=True):
+            number = _known(self._number(index))
+            scaled = self._scaled(number, stride)
+            total = _known(total.plus(_known(scaled.times(bits // 8))))
+        return total
+
+    def _start(self, memory: ir.Value, offset: int | None, size: int) -> SharedOffset:
+        """Returns the byte at which a memref begins."""
+        view = defining_operation(memory)
+        if view is not None and is_view_in_order(view):
+            source = view.operands[0]
+            if start_alignment(memory) >= size and isinstance(source.type, ir.MemRefType):
+                return self._start(source, strides_and_offset(type_of(source))[1], size)
+        if view is not None and view.name == SUBVIEW:
+            return self._bytes(view.operands[0], mixed_operands(view, "static_offsets", 1))
+        if offset is None or offset == DYNAMIC:
+            return SharedOffset(constant(0), Congruence(size, 0))
+        return SharedOffset(constant(offset * size))
+
+    def _scaled(self, number: SharedOffset, stride: int) -> SharedOffset:
+        """Returns the elements of an index along a dimension."""
+        if stride != DYNAMIC:
+            return _known(number.times(stride))
+        if number.number == 0:
+            return number
+        if number.lanes.uniform is None:
+            raise Refusal("rows whose length is not known")
+        return SharedOffset(constant(0), Congruence(1, 0))
+
+    def _number(self, index: ir.Value | int) -> _Offset:
+        if isinstance(index, int):
+            return SharedOffset(constant(index))
+        return compute_after_operands(index, self._known, self._operands, self._compute)
+
+    def _operands(self, value: ir.Value) -> Sequence[ir.Value]:
+        if not isinstance(self.evaluator.evaluate(value), Unknown):
+            return ()
+        return () if isinstance(value, ir.BlockArgument) else computed_from(value, _COMPUTED)
+
+    def _compute(self, value: ir.Value, operands: Sequence[ir.Value]) -> _Offset:
+        found = self.evaluator.evaluate(value)
+        if not isinstance(found, Unknown):
+            return SharedOffset(found)
+        numbers = [self._known[each] for each in operands]
+        known = [each for each in numbers if not isinstance(each, Unknown)]
+        if numbers and len(known) == len(numbers):
+            operation = defining(value)
+            computed = _COMPUTED[operation.name](operation, known)
+            if not isinstance(computed, Unknown):
+                return computed
+        if self._dependence.of(value) is False:
+            return SharedOffset(constant(0), self._bits.of(value).congruence)
+        return found
+
+
+def _known(number: _Offset) -> SharedOffset:
+    if isinstance(number, Unknown):
+        raise Refusal(f"an index depends on the {number.reason}")
+    return number
