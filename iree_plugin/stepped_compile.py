@@ -254,7 +254,10 @@ class SteppedCompile:
 
         sink = DiagnosticSink(print_to_stderr if self.console else collect, self.settings.remarks)
         log = DecisionLog() if self.decisions is None else self.decisions
-        return PassContext(sink, log, users_configuration=self._why_configured)
+        explains = self.decisions is not None or self.settings.remarks
+        return PassContext(
+            sink, log, users_configuration=self._why_configured, explains=bool(explains)
+        )
 
     def _why_configured(self) -> str:
         """Returns why the configurations of the source in work may be the user's own."""

@@ -45,6 +45,8 @@ class PassContext:
     """Returns why IREE's configurations may be the user's own, or nothing where they are not."""
     tile_times: TileTimes | None = None
     """Predicts what the function in work takes with other tiles; None where nobody does."""
+    explains: bool = True
+    """Whether somebody reads decisions or remarks: what only they say is counted then."""
     test_target: str | None = None
     """Architecture of functions that carry no target of their own (`--iree-gpu-test-target`)."""
 

@@ -125,14 +125,16 @@ class DecisionLog:
     def conflict_cycles_left(self, function: str = "") -> int | None:
         """Returns the conflict cycles that the decisions that stand leave in a workgroup.
 
-        They are those of one function, or of all where none is named. Returns None where a decision
+        They are those of one function, or of all where none is named. Where stores become copies,
+        those of the copies take the place of those of the stores. Returns None where a decision
         does not say them.
         """
-        left = [
-            each.conflict_cycles_after
-            for each in self.decisions
-            if function in ("", each.function) and self.stands(each)
-        ]
+        of_function = [each for each in self.decisions if function in ("", each.function)]
+        left = [each.conflict_cycles_after for each in of_function if self.stands(each)]
+        for each in of_function:
+            if each.action is Action.OVERLAP:
+                before, after = each.conflict_cycles_before, each.conflict_cycles_after
+                left.append(None if before is None or after is None else after - before)
         known = [each for each in left if each is not None]
         return sum(known) if len(known) == len(left) else None
 

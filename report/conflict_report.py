@@ -37,7 +37,7 @@ from ..bank_model.layouts import (
 )
 from ..bank_model.least_cycles import least_cycles
 from ..bank_model.map_folding import FoldedMap, folded_map, instruction_of
-from ..bank_model.targets import AccessKind, Target, target_named
+from ..bank_model.targets import AccessKind, Target, is_copy_instruction, target_named
 from ..dialect_utils.described_tiles import arranged_number
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
@@ -72,6 +72,11 @@ class AccessGroup:
     pattern: LanePattern
     least_cycles: int
     """The fewest LDS cycles that one of the accesses takes in any layout, without its weight."""
+
+    @property
+    def is_copy(self) -> bool:
+        """Returns whether the accesses are `cp.async`."""
+        return is_copy_instruction(self.accesses[0].instruction)
 
     @property
     def runs(self) -> int:
@@ -133,6 +138,8 @@ class AllocationReport:
     """The solver's layout, where it has fewer conflict cycles than a standing plain one."""
     undecided: bool = False
     """Whether a proposal counts as chosen: the IR comes before the passes that decide."""
+    dropped: str = ""
+    """Why the hints on it count as dropped, if they do."""
     decision: str = ""
     """What stands or is proposed, and why, in one line."""
     is_ours: bool = False
@@ -443,9 +450,33 @@ def _counted(
         standing=standing,
         proposal=proposal,
         undecided=not decided,
+        dropped=read.dropped,
         is_ours=proposal is not None and not decided,
     )
-    return replace(report, decision=_decision(report, tile, before, standing, choice, read.dropped))
+    return replace(report, decision=_decision(report, tile, before, standing, choice))
+
+
+def with_accesses(
+    report: AllocationReport, accesses: Sequence[LdsAccess], launch: Launch
+) -> AllocationReport:
+    """Returns the report on a decided allocation as it is with other accesses."""
+    chip, tile = report.target, report.tile
+    before, padded, standing = report.before, report.padded, report.standing
+    assert chip and tile and before and padded and standing
+    counts = [
+        count_layout(chip, tile, each.layout, accesses) for each in (before, padded, standing)
+    ]
+    groups = group_accesses(chip, tile, accesses, launch)
+    made = replace(
+        report,
+        groups=groups,
+        remarks=tuple(_joinable(groups, tile)),
+        before=counts[0],
+        padded=counts[1],
+        standing=counts[2],
+        proposal=None,
+    )
+    return replace(made, decision=_decision(made, tile, counts[0], counts[2], None))
 
 
 def _proposed(
@@ -473,8 +504,9 @@ def group_accesses(
         if access.active is not None:
             relative = np.where(access.active, relative, 0)
         mask = None if access.active is None else access.active.tobytes()
-        shape = (access.kind, access.count, access.weight, relative.shape)
-        alike.setdefault((*shape, relative.tobytes(), mask), []).append(index)
+        shape = (access.kind, access.count, access.weight, access.instruction, relative.shape)
+        read = None if access.copied is None else access.copied.key
+        alike.setdefault((*shape, relative.tobytes(), mask, read), []).append(index)
     groups: list[AccessGroup] = []
     for program_order in alike.values():
         members = sorted(program_order, key=lambda index: _first_element(accesses[index]))
@@ -550,12 +582,12 @@ def _decision(
     before: LayoutCount,
     standing: LayoutCount,
     choice: LayoutChoice | None,
-    dropped: str,
 ) -> str:
     """Returns what stands or is proposed, and why, in one line."""
     parts: list[str] = []
-    if dropped:
-        parts.append(f"its swizzle hints cannot be resolved and count as dropped: {dropped}")
+    if report.dropped:
+        why = report.dropped
+        parts.append(f"its swizzle hints cannot be resolved and count as dropped: {why}")
     if not isinstance(standing.layout, PlainLayout):
         shown = shown_layout(standing.layout, tile)
         parts.append(f"{shown}: {_cycles(before.conflict_cycles, standing.conflict_cycles)}")

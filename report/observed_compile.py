@@ -6,8 +6,9 @@ and changes nothing. It stands before `iree-llvmgpu-prefetch-shared-memory`, or,
 prefetched, before the codegen's `iree-codegen-fold-memref-alias-ops`: there all accesses are
 distributed to lanes, hints are not yet resolved, and the padding of an allocation is still
 visible as a subview. Where operands are read by `ldmatrix`, layouts are chosen later, on flat
-vectors; there it looks again. Where `wgmma` reads operands itself, what is left of the `ldmatrix`
-is seen behind `bankwise-form-wgmma` (`described_reads.py`). What comes after codegen is not run.
+vectors; there it looks again. Where copies become `cp.async`, and where `wgmma` reads operands
+itself, others look behind the passes that do so (`async_copies.py`, `described_reads.py`). What
+comes after codegen is not run.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import Action, Decision, DecisionLog
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
 from ..passes.fragments.form_wgmma import FormWgmma
+from ..passes.overlap.overlap_copies import OverlapCopies
 from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from ..passes.tile_times import TileTime
+from .async_copies import ObserveCopies
 from .conflict_report import (
     AllocationReport,
     FunctionReport,
@@ -72,8 +75,25 @@ class ObserveLds(FunctionPass):
         self.seen.pop(symbol_path(function), None)
 
 
-def observing_edits(observer: ObserveLds, descriptors: ObserveDescriptors) -> list[PipelineEdit]:
-    """Returns the edits that let both observers look at every replayed function."""
+@dataclass(frozen=True)
+class Observers:
+    """What looks at the LDS of every replayed function, at several places of a compile."""
+
+    lds: ObserveLds = field(default_factory=ObserveLds)
+    copies: ObserveCopies = field(default_factory=ObserveCopies)
+    descriptors: ObserveDescriptors = field(default_factory=ObserveDescriptors)
+
+    def reports(self) -> dict[SymbolPath, FunctionReport]:
+        """Returns the reports on all functions, in the order in which they were seen."""
+        return {
+            path: self.descriptors.corrected(path, self.copies.corrected(path, report))
+            for path, report in self.lds.seen.items()
+        }
+
+
+def observing_edits(observers: Observers) -> list[PipelineEdit]:
+    """Returns the edits that let the observers look at every replayed function."""
+    observer = observers.lds
     every = CODEGEN_PIPELINES | {LOWERED}
     return [
         PipelineEdit.before(_PREFETCH, observer, pipelines=every),
@@ -84,8 +104,12 @@ def observing_edits(observer: ObserveLds, descriptors: ObserveDescriptors) -> li
             pipelines=CODEGEN_PIPELINES,
             beside=FormLdmatrix.name,
         ),
-        PipelineEdit.after(
-            FormWgmma.name, descriptors, pipelines=CODEGEN_PIPELINES, beside=FormWgmma.name
+        *(
+            PipelineEdit.after(made_by, look, pipelines=CODEGEN_PIPELINES, beside=made_by)
+            for made_by, look in (
+                (OverlapCopies.name, observers.copies),
+                (FormWgmma.name, observers.descriptors),
+            )
         ),
     ]
 
@@ -108,10 +132,10 @@ def observe_compile(
     """
     assert settings.input is not None
     session = Session()
-    observer, descriptors = ObserveLds(), ObserveDescriptors()
+    observers = Observers()
     log = DecisionLog()
     source = open_file(session, settings.input)
-    edits = observing_edits(observer, descriptors)
+    edits = observing_edits(observers)
     unobserved = None if predictor is None else partial(_predicted_unobserved, predictor)
     with SteppedCompile(session, settings, edits, log, predictor=unobserved) as compilation:
         module = compilation.configured_module(source)
@@ -119,11 +143,9 @@ def observe_compile(
         functions = {symbol_path(each): _Other.of(each) for each in _variant_functions(module)}
         prebuilt = [_prebuilt(each) for each in _variants_without_functions(module)]
         compilation.replay(module)
-        seen = [
-            with_decisions(descriptors.corrected(path, report), log)
-            for path, report in observer.seen.items()
-        ]
-        others = [each for path, each in functions.items() if path not in observer.seen]
+        reports = observers.reports()
+        seen = [with_decisions(report, log) for report in reports.values()]
+        others = [each for path, each in functions.items() if path not in reports]
         if any(other.may_use_lds for other in others):
             compilation.resume(module, BEFORE_CODEGEN, AFTER_LLVM)
         return [*seen, *(other.report() for other in others), *prebuilt]

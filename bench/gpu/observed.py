@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ...iree_plugin.compile import compile
 from ...passes.decisions import DecisionLog
-from ...report.described_reads import ObserveDescriptors
-from ...report.observed_compile import ObserveLds, observing_edits
+from ...report.conflict_report import FunctionReport
+from ...report.observed_compile import Observers, observing_edits
 from ...sweep.cases import target_flags
 from ...sweep.rows import installed_versions
 from ..runs import BIN
@@ -37,12 +37,8 @@ def compile_all(directory: Path, sources: Mapping[TimedKernel, str]) -> None:
 
 def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted]:
     """Returns a kernel's vmfb, and what the bank model finds in the final IR."""
-    flags = target_flags(TARGET)
-    observer, descriptors, log = ObserveLds(), ObserveDescriptors(), DecisionLog()
-    edits = observing_edits(observer, descriptors)
-    vmfb = compile(source, flags, mitigation, edits=edits, decisions=log)
-    ((path, seen),) = observer.seen.items()
-    report = descriptors.corrected(path, seen)
+    flags, log = target_flags(TARGET), DecisionLog()
+    vmfb, report = compile_reported(source, mitigation, TARGET, log)
     conflicts = wavefronts = 0
     for allocation in report.allocations:
         if allocation.standing is None or allocation.unknown:
@@ -53,6 +49,17 @@ def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted]:
     left = log.conflict_cycles_left() if log.decisions else None
     decided = None if left is None else left * workgroups
     return vmfb, Predicted(conflicts * workgroups, wavefronts * workgroups, decided)
+
+
+def compile_reported(
+    source: str, mode: str, target: str, log: DecisionLog | None = None
+) -> tuple[bytes, FunctionReport]:
+    """Returns a kernel's vmfb, and the report on its only function."""
+    observers = Observers()
+    edits = observing_edits(observers)
+    vmfb = compile(source, target_flags(target), mode, edits=edits, decisions=log)
+    (report,) = observers.reports().values()
+    return vmfb, report
 
 
 def _workgroups(source: str, flags: Sequence[str]) -> int:

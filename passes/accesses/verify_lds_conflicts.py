@@ -18,11 +18,13 @@ import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess
+from ...bank_model.async_copies import WHY_COPIES_CONFLICT, CopyCost
 from ...bank_model.bank_map import BankMap, worst_bank_map
 from ...bank_model.conflicts import phase_costs
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import (
     MachineAccess,
+    access_copy,
     machine_accesses,
 )
 from ...bank_model.targets import Target
@@ -93,6 +95,13 @@ class VerifyLdsConflicts(FunctionPass):
                 text = f"an access to {allocation.type} cannot be counted: {machines}"
                 yield _Fault(access.location or allocation.location, text)
                 continue
+            copy = access_copy(chip, allocation.tile, allocation.layout, access)
+            if copy is not None:
+                if copy.most_conflicts > self.max_cycles:
+                    text = _copy_message(allocation, access, copy)
+                    place = access.location or allocation.location
+                    yield _Fault(place, text, copy.most_conflicts)
+                continue
             cycles = _worst_wave(machines)
             if cycles > self.max_cycles:
                 worst = worst_bank_map(machines)
@@ -142,6 +151,16 @@ def _worst_wave(machines: tuple[MachineAccess, ...]) -> int:
         lost = np.maximum(costs - 1, 0).sum(axis=1)
         total = lost if total is None else total + lost
     return 0 if total is None or not total.size else int(total.max())
+
+
+def _copy_message(allocation: ReadAllocation, access: LdsAccess, copy: CopyCost) -> str:
+    cycles = copy.most_conflicts
+    plural = "s" if cycles > 1 else ""
+    most = "" if copy.exact else "up to "
+    return (
+        f"{access.instruction} to {allocation.type} has {most}{cycles} conflict cycle{plural}: "
+        f"{WHY_COPIES_CONFLICT}"
+    )
 
 
 def _message(allocation: ReadAllocation, access: LdsAccess, cycles: int, worst: BankMap) -> str:

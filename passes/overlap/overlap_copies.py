@@ -16,6 +16,9 @@ iteration is left. The tiles are the same ones in slots that rotate
 (`passes/overlap/async_copies.py`): each slot has the layout that was chosen for the tile, and every
 result keeps its bits.
 
+A decision says the bank conflicts of the copies, and of the stores in whose place they are
+(`passes/overlap/copy_conflicts.py`).
+
 How many slots there are was noted when the tile was chosen, by the predicted time with each number;
 of other tiles `rotating_slots` says it (`bank_model/tile_cost.py`).
 
@@ -54,7 +57,8 @@ from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from ..fragments.carried_sums import carried_sums
 from .async_copies import AsyncCopies, check_copies, slots_bytes
-from .staged_copies import StagingLoop, staging_loops
+from .copy_conflicts import CopyConflicts, copy_conflicts
+from .staged_copies import StagedTile, StagingLoop, staging_loops
 
 _UNROLLED = 16
 """The most iterations of a loop with `wgmma` that ptxas is known to unroll whole."""
@@ -127,6 +131,7 @@ class OverlapCopies(FunctionPass):
             later = slots - slots_read
             ahead = "the next iteration" if later == 1 else f"the next {later} iterations"
             reason = f"the copies of {ahead} run while an iteration computes"
+            conflicts = self._conflicts(function, tile, context)
             memory = tile.allocation.results[0]
             self.record(
                 context,
@@ -137,14 +142,24 @@ class OverlapCopies(FunctionPass):
                 detail=f"{slots} slots",
                 lds_bytes_before=before,
                 lds_bytes_after=after,
+                conflict_cycles_before=None if conflicts is None else conflicts.by_stores,
+                conflict_cycles_after=None if conflicts is None else conflicts.by_copies,
             )
             text = f"{shown_type(kind)} gets {slots} slots ({before} -> {after} bytes): {reason}"
+            if conflicts is not None:
+                text = f"{text}; {conflicts}"
             context.sink.remark(tile.allocation.location, text)
         # What is read before a loop of `wgmma` shall lie where the copies go (`share_lds.py`).
         described = has_described_tile(function)
         before_wait = slots_read > 1
         one_block = self._is_one_block(function, loop, slots, before_wait, context)
         AsyncCopies(loop, slots, not described, one_block, slots_read, before_wait).carry_out()
+
+    def _conflicts(
+        self, function: ir.Operation, tile: StagedTile, context: PassContext
+    ) -> CopyConflicts | None:
+        """Returns the bank conflicts of a tile's copies; None where nobody is told."""
+        return copy_conflicts(function, tile, context.test_target) if context.explains else None
 
     def _is_one_block(
         self,

@@ -45,11 +45,20 @@ def _by_loads(group: AccessGroup, count: LayoutCount) -> int:
     return group.lds_cycles(count) - _by_ldmatrix(group, count)
 
 
+_Count = Callable[[AccessGroup, LayoutCount], int]
+
+
+def _copied(counted: _Count, by_copies: bool) -> _Count:
+    """Returns what counts `cp.async` alone, or everything else."""
+    return lambda group, count: counted(group, count) if group.is_copy == by_copies else 0
+
+
 _BY_DESCRIPTORS = Prediction(lambda report: sum(a.descriptor_cycles for a in report.allocations))
 _NO_CONFLICTS = Prediction(lambda _: 0)
 """Descriptors have none (`described_reads.py`)."""
 
 _NCU_CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
+_NCU_COPY_CONFLICTS = "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts"
 _NCU_CYCLES = (
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared",
@@ -57,14 +66,19 @@ _NCU_CYCLES = (
 
 
 def _of_ncu() -> Iterator[tuple[str, Prediction]]:
-    of_groups = Prediction.of_groups
-    for suffix, kinds in (("", BOTH), ("_op_ld", READS), ("_op_st", WRITES)):
+    of_groups, all_cycles = Prediction.of_groups, AccessGroup.lds_cycles
+    for suffix, kinds in (("", BOTH), ("_op_ld", READS)):
         yield f"{_NCU_CONFLICTS}{suffix}.sum", of_groups(kinds, AccessGroup.conflict_cycles)
         for name in _NCU_CYCLES:
             # The instructions' own counter tells `ldmatrix` from other loads.
             told_apart = kinds == READS and name == _NCU_CYCLES[0]
-            counted = _by_loads if told_apart else AccessGroup.lds_cycles
-            yield f"{name}{suffix}.sum", of_groups(kinds, counted)
+            yield f"{name}{suffix}.sum", of_groups(kinds, _by_loads if told_apart else all_cycles)
+    stored, copied = (_copied(AccessGroup.conflict_cycles, each) for each in (False, True))
+    yield f"{_NCU_CONFLICTS}_op_st.sum", of_groups(WRITES, stored)
+    yield f"{_NCU_COPY_CONFLICTS}.sum", of_groups(WRITES, copied)
+    for name in _NCU_CYCLES:
+        yield f"{name}_op_st.sum", of_groups(WRITES, _copied(all_cycles, by_copies=False))
+    yield f"{_NCU_CYCLES[0]}_op_ldgsts.sum", of_groups(WRITES, _copied(all_cycles, by_copies=True))
     yield f"{_NCU_CYCLES[0]}_op_ldsm.sum", of_groups(READS, _by_ldmatrix)
     yield f"{_NCU_CONFLICTS}_op_gmma.sum", _NO_CONFLICTS
     yield f"{_NCU_CYCLES[-1]}_op_gmma.sum", _BY_DESCRIPTORS

@@ -12,9 +12,8 @@ import pytest
 
 import bankwise
 from bankwise.bank_model.targets import NVIDIA
-from bankwise.report.described_reads import ObserveDescriptors
 from bankwise.report.measured.predictions import PREDICTIONS
-from bankwise.report.observed_compile import ObserveLds, observing_edits
+from bankwise.report.observed_compile import Observers, observing_edits
 from bankwise.sweep.kernels import Attention, Matmul
 
 from .conftest import Tool
@@ -117,33 +116,30 @@ def test_tiles_of_any_head_are_stored_without_conflicts(head: int) -> None:
 
 @pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
-    ("source", "mode", "described", "read"),
+    ("source", "mode", "workgroups", "described", "read", "copied"),
     [
-        (Attention(24, 2048, 96, "f16").source(), "auto/fast", 7_077_888 // 384, 73_728 // 384),
-        (Attention(24, 2048, 64, "f16").source(), "auto/fast", 3_932_160 // 768, 49_152 // 768),
-        (Matmul(2048, 2048, 2048, "f16").source(), "auto/exact", 2 * 8_192 + 4_096, 0),
+        (Attention(24, 2048, 88, "f16"), "auto/fast", 384, 7_077_888, 73_728, 8_257_536),
+        (Attention(24, 2048, 64, "f16"), "auto/fast", 768, 3_932_160, 49_152, 3_145_728),
+        (Matmul(2048, 2048, 2048, "f16"), "auto/exact", 128, 2_621_440, 0, 1_572_864),
     ],
     ids=["narrow", "wide", "matmul"],
 )
 def test_the_report_counts_what_ncu_counts(
-    source: str, mode: str, described: int, read: int
+    source: Attention | Matmul, mode: str, workgroups: int, described: int, read: int, copied: int
 ) -> None:
-    """The cycles are those that ncu counts on an H200, divided by the number of workgroups.
-
-    Of the matmul ncu has counted 8,192 with 128 columns of B. Today's tile has 256, and A, 64 rows
-    of two warpgroups, follows the rule.
-    """
-    observer, descriptors = ObserveLds(), ObserveDescriptors()
-    edits = observing_edits(observer, descriptors)
-    bankwise.compile(source, NVIDIA.flags("sm_90a"), mode, edits=edits)
-    ((path, seen),) = observer.seen.items()
-    report = descriptors.corrected(path, seen)
+    """The cycles are those that ncu counts on an H200 in so many workgroups."""
+    observers = Observers()
+    edits = observing_edits(observers)
+    bankwise.compile(source.source(), NVIDIA.flags("sm_90a"), mode, edits=edits)
+    (report,) = observers.reports().values()
     cycles = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
-    assert PREDICTIONS[f"{cycles}_op_gmma.sum"].of(report) == described
-    assert PREDICTIONS[f"smsp__sass_{cycles.replace('__', '_')}_op_ldsm.sum"].of(report) == read
+    of_instructions = f"smsp__sass_{cycles.replace('__', '_')}"
+    assert PREDICTIONS[f"{cycles}_op_gmma.sum"].of(report) * workgroups == described
+    assert PREDICTIONS[f"{of_instructions}_op_ldsm.sum"].of(report) * workgroups == read
+    assert PREDICTIONS[f"{of_instructions}_op_ldgsts.sum"].of(report) * workgroups == copied
     assert PREDICTIONS["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"].of(report) == 0
     said = [each for each in report.allocations if "wgmma read it by descriptors" in each.decision]
-    assert sum(each.descriptor_cycles for each in said) == described
+    assert sum(each.descriptor_cycles for each in said) * workgroups == described
 
 
 @pytest.mark.sampled(every=3)

@@ -121,3 +121,43 @@ def test_what_fails(reason: str, edits: list[Edit]) -> None:
 )
 def test_what_passes(edits: tuple[Edit, ...]) -> None:
     assert not run(parse(edited(ROW, *edits)), VerifyLdsConflicts(), target="gfx942").said
+
+
+# Lanes copy rows of 64 bytes through the L1 cache, of which two come from the same half of a line.
+COPY = f"""
+!tile = {lds("128xf32")}
+func.func @f(%g: memref<64x4096xf32>, %n: memref<?x?xf32>) attributes {{{launched("32", 32)}}} {{
+  %c0 = arith.constant 0 : index
+  %x = gpu.thread_id x
+  %at = affine.apply affine_map<(x) -> (x * 4)>(%x)
+  %r, %c = affine.delinearize_index %at into (8, 16) : index, index
+  %a = memref.alloc() : !tile
+  %t = nvgpu.device_async_copy %g[%r, %c], %a[%at], 4 : memref<64x4096xf32> to !tile
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (
+            ("!tile\n  return", f"!tile {HERE}\n  return"),
+            "cp.async.ca.16 to memref<128xf32> has 4 conflict cycles: of the lanes that copy 128 "
+            "bytes, some write to the same bank, or read from the same place",
+        ),
+        (
+            ("%g[%r, %c], %a[%at], 4 : memref<64x4096xf32> to !tile",
+             f"%n[%r, %c], %a[%at], 4 : memref<?x?xf32> to !tile {HERE}"),
+            "the bank conflicts of a cp.async are not counted: rows whose length is not known",
+        ),
+    ],
+    ids=["conflicts", "not counted"],
+)  # fmt: skip
+def test_copies_that_fail(edit: Edit, reason: str) -> None:
+    assert_fails(edited(COPY, edit), VerifyLdsConflicts(), said=reason, target="sm_80")
+
+
+def test_copies_past_the_cache_pass() -> None:
+    source = edited(COPY, ("%a[%at], 4 :", "%a[%at], 4 bypassL1 :"))
+    assert not run(parse(source), VerifyLdsConflicts(), target="sm_80").said

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What changes in the bank conflicts of a tile where `cp.async` takes the place of its stores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from iree.compiler import ir
+
+from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.errors import InvalidParameterError
+from ...bank_model.layouts import PlainLayout, access_copy, layout_conflicts
+from ...bank_model.targets import Target, copy_instruction
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.gpu_target import lds_model
+from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.memory.copied_addresses import CopiedAddresses
+from ...dialect_utils.memory.lane_accesses import LaneAccesses
+from ...dialect_utils.memory.lds_ops import footprint_of
+from ...dialect_utils.memory.memref_types import tile_of, type_of
+from ...dialect_utils.memory.surroundings import surroundings_of
+from ...dialect_utils.memory.traced_views import TracedView
+from .async_copies import bypasses_l1
+from .staged_copies import StagedCopy, StagedTile
+
+
+@dataclass(frozen=True)
+class CopyConflicts:
+    """The conflict cycles of a workgroup, all iterations together.
+
+    Attributes:
+        by_stores: those of the stores to a tile; None if they are not known.
+        by_copies: those of the copies in their place; None if they are not known.
+        exact: whether the latter are exact, or the most that they may be.
+        reason: why something is not known.
+    """
+
+    by_stores: int | None = None
+    by_copies: int | None = None
+    exact: bool = True
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.by_copies is None:
+            return f"the bank conflicts of its cp.async are not counted: {self.reason}"
+        most = "" if self.exact else "up to "
+        plural = "" if self.by_copies == 1 else "s"
+        return f"its cp.async have {most}{self.by_copies:,} conflict cycle{plural}"
+
+
+def copy_conflicts(
+    function: ir.Operation, tile: StagedTile, test_target: str | None
+) -> CopyConflicts:
+    """Returns the bank conflicts of the stores to a tile, and of the copies that they become."""
+    try:
+        chip, launch = lds_model(function, test_target)
+        counter = _Counter(function, tile, chip, LaneEvaluator(launch))
+        return counter.count()
+    except (Refusal, InvalidParameterError) as error:
+        return CopyConflicts(reason=str(error))
+
+
+class _Counter:
+    """Counts the copies to one tile."""
+
+    def __init__(
+        self, function: ir.Operation, tile: StagedTile, chip: Target, evaluator: LaneEvaluator
+    ) -> None:
+        self.function, self.chip, self.evaluator = function, chip, evaluator
+        self.copies = tile.copies
+        self.view = TracedView.of(tile.allocation)
+        self.tile: LdsTile = tile_of(type_of(tile.allocation))
+        self.addresses = CopiedAddresses(function, evaluator)
+
+    def count(self) -> CopyConflicts:
+        """Returns the conflicts of all copies; raises a Refusal if some are not known."""
+        plain, copied, exact = PlainLayout(), 0, True
+        accesses = [access for copy in self.copies for access in self._accesses(copy)]
+        for access in accesses:
+            cost = access_copy(self.chip, self.tile, plain, access)
+            if cost is None:
+                raise Refusal(f"no {access.instruction} on {self.chip.arch}")
+            copied += access.weight * cost.conflict_cycles
+            exact = exact and cost.exact
+        stores = [replace(each, copied=None, instruction="") for each in accesses]
+        stored = layout_conflicts(self.chip, self.tile, plain, stores)
+        return CopyConflicts(stored, copied, exact)
+
+    def _accesses(self, copy: StagedCopy) -> list[LdsAccess]:
+        """Returns what a store writes, as the `cp.async` that it becomes."""
+        conditions = [] if copy.choice is None else [copy.choice.operands[0]]
+        read = self.addresses.of_load(copy.load, conditions)
+        name = copy_instruction(copy.bytes, bypasses_l1(copy))
+        footprint = replace(footprint_of(copy.store, 1), instruction=name)
+        around = surroundings_of(copy.store, self.function, self.evaluator)
+        lanes = LaneAccesses(
+            self.tile, self.view, around, self.evaluator, copy.store, footprint, copied=read
+        )
+        traced, _ = lanes.traced(0)
+        return [each.access for each in traced]
