@@ -146,7 +146,7 @@ class OverlapCopies(FunctionPass):
                 conflict_cycles_after=None if conflicts is None else conflicts.by_copies,
             )
             text = f"{shown_type(kind)} gets {slots} slots ({before} -> {after} bytes): {reason}"
-            if conflicts is not None:
+            if conflicts is not None and not tile.copies[0].is_direct:
                 text = f"{text}; {conflicts}"
             context.sink.remark(tile.allocation.location, text)
         # What is read before a loop of `wgmma` shall lie where the copies go (`share_lds.py`).
@@ -159,7 +159,12 @@ class OverlapCopies(FunctionPass):
         self, function: ir.Operation, tile: StagedTile, context: PassContext
     ) -> CopyConflicts | None:
         """Returns the bank conflicts of a tile's copies; None where nobody is told."""
-        return copy_conflicts(function, tile, context.test_target) if context.explains else None
+        if not context.explains:
+            return None
+        if any(copy.is_direct for copy in tile.copies):
+            # Loads that go direct to the LDS have been so before.
+            return CopyConflicts(0, 0)
+        return copy_conflicts(function, tile, context.test_target)
 
     def _is_one_block(
         self,
