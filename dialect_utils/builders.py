@@ -741,13 +741,6 @@ class Builder:
         self._linalg_body(generic, body)
         return generic
 
-    def elementwise(
-        self, tensor: ir.Value, output: ir.Value, body: Callable[..., ir.Value]
-    ) -> ir.Value:
-        """Returns a tensor whose elements `body` computes from those of another one."""
-        identity = range(ir.ShapedType(tensor.type).rank)
-        return self.parallel([tensor], [identity], output, body)
-
     def parallel(
         self,
         inputs: Sequence[ir.Value],

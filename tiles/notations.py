@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,9 +19,6 @@ from ..bank_model.notations import (
 )
 from ..bank_model.swizzles import linear_chain
 from ..bank_model.targets import Target
-
-"""The first compute capability with TMA, as in sm_90."""
-_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)

@@ -274,7 +274,6 @@ def _matrix(instruction: Instruction, arch: str) -> _Needs:
 # -- memory --------------------------------------------------------------------------------------
 
 _LDS_ACCESS = re.compile(r"ds_(?P<verb>[a-z]+)(?P<two>2(?:st64)?)?_.*?(?P<bits>\d+)(?:_|$)")
-_WRITES = ("write",)
 _SLOW_WIDTHS = (12, 16)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankwise.bank_model.targets import Processor, target
+from bankwise.bank_model.targets import target
 from bankwise.bank_model.tile_cost import (
     AttentionShape,
     AttentionTile,
@@ -27,14 +27,9 @@ from bankwise.bank_model.tile_cost import (
     slot_counts,
 )
 
+from ..processors import processor_of
 
-def _known(arch: str) -> Processor:
-    processor = target(arch).processor
-    assert processor is not None
-    return processor
-
-
-SM80, SM90A, CDNA3 = _known("sm_80"), _known("sm_90a"), _known("gfx942")
+SM80, SM90A, CDNA3 = processor_of("sm_80"), processor_of("sm_90a"), processor_of("gfx942")
 
 ATTENTIONS = [
     # Shape, rows, keys per step, warps; microseconds on an H200 by ncu.
@@ -460,7 +455,7 @@ def test_a_short_step_on_amd_has_what_its_code_has(
     rows, keys, warps = tile
     shape = AttentionShape(8, 2048, 2048, head, head, depth=32, short_steps=True)
     cut = AttentionTile(rows, head, keys, warps, staged_queries=False)
-    work = attention_work(shape, cut, _known(chip), (16, 16, 16))
+    work = attention_work(shape, cut, processor_of(chip), (16, 16, 16))
     products, vector, instructions, cycles = counted
     assert (work.matrix_instructions, work.lds_cycles) == (products, cycles)
     assert work.vector == pytest.approx(vector, rel=0.06)
@@ -530,7 +525,7 @@ def test_registers_hold_a_part_of_a_step_s_operands() -> None:
 
     def registers(keys: int) -> float:
         of_keys = replace(cut, keys=keys)
-        return attention_work(shape, of_keys, _known("gfx950"), (16, 16, 16)).registers
+        return attention_work(shape, of_keys, processor_of("gfx950"), (16, 16, 16)).registers
 
     # Of the 256 that 8 waves leave a lane, the compiler spills 33 with 64 keys, and none with 32.
     assert registers(32) < 256 < registers(64)
@@ -553,7 +548,7 @@ def test_operands_that_warps_load_themselves_take_no_lds() -> None:
     assert (staged.memory_cycles, values.memory_cycles) == (0, keys_bytes / 64)
     assert neither.memory_cycles == (keys_bytes + values_bytes) / 64
     assert work(staged_keys=False).matrix_instructions == staged.matrix_instructions
-    assert math.isfinite(predicted_microseconds(neither, _known("gfx942")))
+    assert math.isfinite(predicted_microseconds(neither, processor_of("gfx942")))
     four = attention_work(
         shape, replace(cut, rows=64, warps=4, staged_keys=False), CDNA3, (16, 16, 16)
     )
@@ -569,11 +564,11 @@ def test_what_does_not_fit_takes_forever() -> None:
 
 def test_chips() -> None:
     assert target("gfx90a").processor is None
-    assert _known("sm_90") == SM80 and SM80.measured
+    assert processor_of("sm_90") == SM80 and SM80.measured
     # Only code for sm_90a can have `wgmma`.
     assert replace(SM80, described_cycles=1.0) == SM90A
     for arch in ("sm_86", "sm_89", "gfx942", "gfx950"):
-        assert not _known(arch).measured
+        assert not processor_of(arch).measured
 
 
 @given(

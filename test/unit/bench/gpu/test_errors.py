@@ -160,11 +160,12 @@ def test_one_wrong_bit_is_found_at_exact_alone(kernel: TimedKernel, kind: str):
     assert findings(measure_row(kernel, kind, stand_in(only("auto/fast", flipped)))) == []
 
 
-def test_nans_are_found_where_numbers_should_be():
-    def broken(output: Elements) -> None:
-        output[0, 3, 5] = np.nan
+def with_nan(output: Elements, mode: str = "") -> None:
+    output[0, 3, 5] = np.nan
 
-    row = measure_row(attention(), "normal", stand_in(only("auto/fast", broken)))
+
+def test_nans_are_found_where_numbers_should_be():
+    row = measure_row(attention(), "normal", stand_in(only("auto/fast", with_nan)))
     assert row.errors["auto/fast"] == Errors(math.inf, math.inf)
     what = ("auto/fast", "1 elements are NaN or not, other than float64's")
     assert findings(row) == [RMS, LARGEST, what]
@@ -190,10 +191,7 @@ def test_what_stock_makes_of_hidden_rows_is_allowed_in_all_modes():
 
 
 def test_nans_of_stock_itself_are_counted_and_allowed_in_all_modes():
-    def broken(output: Elements, mode: str) -> None:
-        output[0, 3, 5] = np.nan
-
-    row = measure_row(attention(), "normal", stand_in(broken))
+    row = measure_row(attention(), "normal", stand_in(with_nan))
     assert row.findings() == [] and row.errors["stock"].largest <= row.unit / 2
     assert row.misplaced == {"stock": 1, "auto/exact": 0, "auto/fast": 0}
 
@@ -228,10 +226,7 @@ def record(*rows: ErrorRow) -> ErrorRecord:
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path):
-    def broken(output: Elements) -> None:
-        output[0, 3, 5] = np.nan
-
-    row = measure_row(attention(), "large", stand_in(only("auto/fast", broken)))
+    row = measure_row(attention(), "large", stand_in(only("auto/fast", with_nan)))
     record(row).write(tmp_path / "record.json")
     assert ErrorRecord.read(tmp_path / "record.json") == record(row)
 
