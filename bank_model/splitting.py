@@ -35,7 +35,7 @@ cannot stay whole. With L(4) = 7 row 1 is added to row 0, which then is 0 on d.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain, combinations
@@ -189,20 +189,27 @@ class Division:
         which classes of `split` they split. Only bits of `targets` are changed. Returns None if no
         XORs divide the accesses in this way.
         """
-        moved = swizzle.apply(self.differences).tolist()
-        images = dict(zip(self.differences.tolist(), moved, strict=True))
+        moved = iter(swizzle.apply(self.differences).tolist())
+        of_whole, of_split = (
+            [(c.word_bits, [next(moved) for _ in c.differences]) for c in classes]
+            for classes in (self.whole, self.split)
+        )
         # (classes that are split, whether the group bit changes) -> masks added to the rows so far.
         reached: dict[tuple[int, bool], tuple[int, ...]] = {(0, False): ()}
         for row in self.rows:
             sources = ((1 << bank_bits) - 1) >> (row + 1) << (row + 1) if targets >> row & 1 else 0
             changed = row == self.group_bit and bool(swizzle.targets >> row & 1)
             options: dict[tuple[int, bool], int] = {}
+            kept = {image for bits, images in of_whole if bits > row for image in images}
+            cut = [(1 << i, images) for i, (bits, images) in enumerate(of_split) if bits > row]
             for mask in submasks(sources):
-                hit = self._splits(images, row, mask | 1 << row)
-                if hit is not None:
-                    options.setdefault((hit, changed or (row == self.group_bit and mask > 0)), mask)
-                    if not self.changes_group_bit:
-                        break
+                functional = mask | 1 << row
+                if _varies(kept, functional):
+                    continue
+                hit = sum(number for number, images in cut if _varies(images, functional))
+                options.setdefault((hit, changed or (row == self.group_bit and mask > 0)), mask)
+                if not self.changes_group_bit:
+                    break
             following: dict[tuple[int, bool], tuple[int, ...]] = {}
             for (split, used), masks in reached.items():
                 for (hit, uses), mask in options.items():
@@ -220,21 +227,10 @@ class Division:
                 return swizzle.then(extra) if extra.columns else swizzle
         return None
 
-    def _splits(self, images: dict[int, int], row: int, functional: int) -> int | None:
-        """Returns the classes of `split` that a row splits, as a bit mask.
 
-        The row maps an image to the parity of its bits in `functional`. Returns None if it splits
-        an access of `whole`.
-        """
-
-        def varies(vectors: VectorClass) -> bool:
-            return vectors.word_bits > row and any(
-                (images[d] & functional).bit_count() & 1 for d in vectors.differences
-            )
-
-        if any(varies(vectors) for vectors in self.whole):
-            return None
-        return sum(1 << i for i, vectors in enumerate(self.split) if varies(vectors))
+def _varies(images: Iterable[int], functional: int) -> bool:
+    """Returns whether the parity of the bits in `functional` is odd for one of the images."""
+    return any((image & functional).bit_count() & 1 for image in images)
 
 
 @cache

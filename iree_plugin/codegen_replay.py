@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 
@@ -21,14 +22,16 @@ from ..passes.swizzles.hint_ownership import has_hints
 from .advice import Advice, advise
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions
-from .forced_tile import ForceTile, in_place_of_choice
 from .mitigation import mitigation_edits, verifying_edits
 from .pipeline_edit import TILING, PipelineEdit, PipelineStep, splice
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
 from .replay import PassRunner, RecoverableFailure, ReplayError
 from .second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
-from .tile_search import TileSearch
+
+if TYPE_CHECKING:
+    from .forced_tile import ForceTile
+    from .tile_search import TileSearch
 
 
 @dataclass(frozen=True)
@@ -132,9 +135,13 @@ class CodegenReplay:
 
     def _edits(self) -> list[PipelineEdit]:
         edits = mitigation_edits(self.settings.mode)
+        if self.forced is not None:
+            from .forced_tile import in_place_of_choice
+
+            edits = in_place_of_choice(edits, self.forced)
         return [
             *(verifying_edits() if self.settings.verify_lds else []),
-            *(edits if self.forced is None else in_place_of_choice(edits, self.forced)),
+            *edits,
             *installed_plugins(),
             *self.more_edits,
         ]

@@ -18,8 +18,9 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -99,11 +100,14 @@ class EnlargeMatmuls(FunctionPass):
         )
         if circumstances is None or not self.other_tiles:
             return own
-        known = circumstances
+        known, of_sizes = circumstances, dict[tuple[int, ...], WarpTiledMatmul]()
 
-        def time(each: WarpTiledMatmul) -> float:
-            return known.time(known.work(each, each.tile))
+        def timed(each: WarpTiledMatmul) -> tuple[float, WarpTiledMatmul]:
+            # What the first matmul of some sizes has found out about its operands is known of all.
+            first = of_sizes.setdefault(each.extents, each)
+            tile = known.slotted(first, each.tile)
+            return known.time(known.work(first, tile)), replace(each, tile=tile)
 
         others = [matmul.enlarged(tile) for tile in matmul.enlarging_candidates()]
         taken = [each for each in others if each.takes(each.tile)]
-        return min(map(known.in_slots, (*reversed(taken), own)), key=time)
+        return min(map(timed, (*reversed(taken), own)), key=itemgetter(0))[1]
