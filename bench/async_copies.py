@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -159,8 +160,6 @@ def measure_all(directory: Path, record: Path) -> bool:
 
 def _sizes(kernel: TimedKernel) -> list[int]:
     """Returns the bytes of the inputs, whose elements have two bytes."""
-    import math
-
     return [2 * math.prod(shape) for shape in kernel.shapes]
 
 

@@ -27,6 +27,7 @@ from ...bank_model.layouts import (
     access_copy,
     machine_accesses,
 )
+from ...bank_model.shown_text import counted
 from ...bank_model.targets import Target
 from ...dialect_utils.diagnostics import PassFailure, Refusal, location_at
 from ...dialect_utils.gpu_target import lds_model
@@ -154,25 +155,19 @@ def _worst_wave(machines: tuple[MachineAccess, ...]) -> int:
 
 
 def _copy_message(allocation: ReadAllocation, access: LdsAccess, copy: CopyCost) -> str:
-    cycles = copy.most_conflicts
-    plural = "s" if cycles > 1 else ""
     most = "" if copy.exact else "up to "
-    return (
-        f"{access.instruction} to {allocation.type} has {most}{cycles} conflict cycle{plural}: "
-        f"{WHY_COPIES_CONFLICT}"
-    )
+    cycles = counted(copy.most_conflicts, "conflict cycle")
+    return f"{access.instruction} to {allocation.type} has {most}{cycles}: {WHY_COPIES_CONFLICT}"
 
 
 def _message(allocation: ReadAllocation, access: LdsAccess, cycles: int, worst: BankMap) -> str:
     bank = max(worst.conflicting_banks, key=lambda b: len(worst.words_by_bank[b]))
     words = worst.words_by_bank[bank]
     lanes = sorted(lane for word in words for lane in word.lanes)
-    plural = "s" if cycles > 1 else ""
-    elements = f"{access.count} element{'s' if access.count > 1 else ''}"
     return (
-        f"{access.kind.value} of {elements} a lane of {allocation.type} has {cycles} conflict "
-        f"cycle{plural}: {worst.instruction.name} takes {worst.cycles} cycles where lanes "
-        f"{_shown(lanes)} want {len(words)} words of bank {bank}"
+        f"{access.kind.value} of {counted(access.count, 'element')} a lane of {allocation.type} "
+        f"has {counted(cycles, 'conflict cycle')}: {worst.instruction.name} takes {worst.cycles} "
+        f"cycles where lanes {_shown(lanes)} want {len(words)} words of bank {bank}"
     )
 
 
