@@ -14,7 +14,7 @@ Worked example, lanes 0 and 1 of one phase reading words 0 and 32 of 32 banks:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from .layouts import MachineAccess
 from .targets import LdsInstruction
 
 
-@dataclass(frozen=True)
-class BankWord:
+class BankWord(NamedTuple):
     """A word that a phase touches, and the lanes that share it."""
 
     word: int
@@ -33,8 +32,7 @@ class BankWord:
     lanes: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class BankMap:
+class BankMap(NamedTuple):
     """One phase of one issue of a machine instruction."""
 
     instruction: LdsInstruction

@@ -14,8 +14,8 @@ elements of 32 rows at once, and 3 x 2 such batches are the tile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import gcd, prod
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -92,8 +92,7 @@ def transactions(target: Target, layout: NestedLayout, part: TilePart, threads: 
     )
 
 
-@dataclass(frozen=True)
-class CopyPatches:
+class CopyPatches(NamedTuple):
     """Copies of neighbouring columns of a tile, all of one width, in an order.
 
     Copies come in patches, and in a patch row by row. Patches come row by row, too, or column by
@@ -130,8 +129,7 @@ class CopyPatches:
         return row, self.first + column * self.across + inside % self.across
 
 
-@dataclass(frozen=True)
-class CopyOrder:
+class CopyOrder(NamedTuple):
     """The order in which the threads of a workgroup make the copies of a tile, all of one width.
 
     Attributes:

@@ -31,6 +31,7 @@ of `mma.sync`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -84,8 +85,7 @@ DESCRIPTOR_MODES = (DescriptorMode(128, 1), DescriptorMode(64, 2), DescriptorMod
 """The widest first: its tiles are read without conflicts, and hold the most k."""
 
 
-@dataclass(frozen=True)
-class ArrangedPart:
+class ArrangedPart(NamedTuple):
     """Neighbouring columns of a tile, arranged so that descriptors of one mode give parts of them.
 
     The columns are cut into blocks as wide as the rows of the mode. The blocks lie one behind the
@@ -137,8 +137,7 @@ class ArrangedPart:
         return self.swizzle.apply((block * self.rows + row) * self.width + inside)
 
 
-@dataclass(frozen=True)
-class ArrangedTile:
+class ArrangedTile(NamedTuple):
     """A tile of which descriptors can give parts, whatever the number of its columns is.
 
     The widest mode has as many columns as it divides, and narrower ones have the rest:
@@ -199,8 +198,7 @@ class ArrangedTile:
         return places
 
 
-@dataclass(frozen=True)
-class DescribedOperand:
+class DescribedOperand(NamedTuple):
     """How descriptors give an operand, all but the start address.
 
     Attributes:

@@ -37,7 +37,7 @@ stores between two barriers go through several registers, only the halves of one
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,8 +52,7 @@ _FARTHEST = 255
 """The largest offset of a pair's half, in elements or in units of 64."""
 
 
-@dataclass(frozen=True)
-class LayoutCost:
+class LayoutCost(NamedTuple):
     """What all accesses to a tile cost under a layout, weighted, in all waves of a workgroup."""
 
     cycles: int
@@ -113,8 +112,7 @@ class LayoutCosts:
         return _issued(self.target, self.accesses, batches)
 
 
-@dataclass(frozen=True)
-class _Piece:
+class _Piece(NamedTuple):
     """A machine access: its address is a register of its own and a constant."""
 
     instruction: LdsInstruction

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -154,8 +155,7 @@ def formula_of(values: IntArray, active: BoolArray | None, names: Sequence[str])
     return None
 
 
-@dataclass(frozen=True)
-class _Bit:
+class _Bit(NamedTuple):
     """One bit of one variable, and the constant that it stands for."""
 
     axis: int

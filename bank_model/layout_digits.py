@@ -15,9 +15,9 @@ each of them stands for is another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
 from .nested_layout import NestedLayout
 
@@ -34,8 +34,7 @@ _REGISTER_LEVELS = ("batch", "outer", "element")
 """The tiles that registers hold, in the order in which the registers of a lane are numbered."""
 
 
-@dataclass(frozen=True)
-class LayoutDigit:
+class LayoutDigit(NamedTuple):
     """A digit of a dimension's index, and what holds it.
 
     Attributes:
@@ -124,8 +123,7 @@ def _column(digits: Sequence[LayoutDigit]) -> tuple[int, int, int, int, int, int
     return element, thread, strides[1], batch, wave, strides[3]
 
 
-@dataclass(frozen=True)
-class RegisterOrder:
+class RegisterOrder(NamedTuple):
     """How the registers of one layout are read in the order of another one's.
 
     The registers of a lane are numbered as `iree_vector_ext.to_simt` orders them: batch tiles of

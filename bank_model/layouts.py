@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -201,8 +202,7 @@ def layout_kind(layout: Layout) -> LayoutKind:
     return LayoutKind.XOR_SHUFFLE if len(layout.swizzles) == 1 else LayoutKind.CHAIN
 
 
-@dataclass(frozen=True)
-class MachineAccess:
+class MachineAccess(NamedTuple):
     """One machine instruction that accesses become.
 
     `addresses` are bytes, [..., issues, wave_size]; `active` masks lanes off, likewise.

@@ -20,7 +20,7 @@ they are split into single words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .constraints import BankConstraints, PhaseSets, bank_constraints, phase_sets
@@ -33,8 +33,7 @@ from .targets import Target
 _MAX_DIVISIONS = 64
 
 
-@dataclass(frozen=True)
-class LinearCase:
+class LinearCase(NamedTuple):
     """All swizzles that divide the accesses in one way."""
 
     division: Division

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .errors import ProofError
@@ -131,8 +132,7 @@ def _phases_run(target: Target, tile: LdsTile, layout: Layout, access: LdsAccess
     return access.weight * (cost.wavefronts - cost.conflict_cycles)
 
 
-@dataclass(frozen=True)
-class _Demands:
+class _Demands(NamedTuple):
     """What the phases of some accesses demand of a swizzle."""
 
     weighted: list[tuple[int, int, int]]
@@ -175,8 +175,7 @@ def _touched(
                 yield m.instruction.banks, {word for touched in words for word in touched}
 
 
-@dataclass(frozen=True)
-class _Partial:
+class _Partial(NamedTuple):
     """A matrix of which some columns are chosen: what its vectors are under these columns.
 
     A difference leaves `demands` and `ties` when the column of its highest bit is chosen, because
@@ -224,8 +223,7 @@ class _Partial:
         return following, sum(weight for d, banks, weight in complete if not d & banks)
 
 
-@dataclass(frozen=True)
-class _ColumnSearch:
+class _ColumnSearch(NamedTuple):
     """All matrices that divide the vectors in one way. Masks and columns are of word bits."""
 
     columns: int

@@ -33,8 +33,7 @@ _HIGHEST_BIT = 62
 """Of an offset in a NumPy array."""
 
 
-@dataclass(frozen=True)
-class NotExpressible:
+class NotExpressible(NamedTuple):
     """The answer that a notation cannot describe a layout, and why."""
 
     reason: str

@@ -20,8 +20,8 @@ Worked example, two waves that read a column of a tile whose rows fill all banks
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,7 @@ _BankCells = tuple[tuple[int, ...], ...]
 """The words of a bank, each as the positions in their phase of the lanes that want it."""
 
 
-@dataclass(frozen=True)
-class FoldedMap:
+class FoldedMap(NamedTuple):
     """The phase that takes the most cycles, and what all other phases of the accesses look like.
 
     Attributes:

@@ -25,7 +25,7 @@ The shapes of gfx90a are those of AMD's "MI200" ISA; its bf16 ones are those nam
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .targets import target
 
@@ -33,8 +33,7 @@ WAVE = 64
 """The lanes of a wave."""
 
 
-@dataclass(frozen=True)
-class MatrixShape:
+class MatrixShape(NamedTuple):
     """The shape of a matrix instruction's blocks; `result` and `source` name the element types."""
 
     m: int

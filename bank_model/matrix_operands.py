@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -51,8 +52,7 @@ class MatrixOperand:
         return MatrixOperand((columns, rows), self.columns, self.rows)
 
 
-@dataclass(frozen=True)
-class MatrixInstruction:
+class MatrixInstruction(NamedTuple):
     """A matrix instruction of one block, and the types that it takes.
 
     Attributes:

@@ -26,6 +26,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from math import gcd, prod
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +45,7 @@ class NestedLayoutError(ValueError):
     """A nested layout that is malformed or that IREE cannot distribute."""
 
 
-@dataclass(frozen=True)
-class TilePart:
+class TilePart(NamedTuple):
     """Where in a tile a transferred vector lies.
 
     Attributes:

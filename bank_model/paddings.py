@@ -33,8 +33,8 @@ With a budget of 8600 bytes the best are 4.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import gcd
+from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .issue import ISSUE_CYCLES, LayoutCosts
@@ -43,8 +43,7 @@ from .padding_counts import PaddedCounts
 from .targets import Target
 
 
-@dataclass(frozen=True)
-class PaddingChoice:
+class PaddingChoice(NamedTuple):
     """Elements appended to each row of a tile, and what the tile then costs and occupies."""
 
     padding_elements: int
@@ -153,8 +152,7 @@ def share_lds(
     return fitting[-1].choices if fitting else tuple(choices[0] for choices in tiles)
 
 
-@dataclass(frozen=True)
-class _Combination:
+class _Combination(NamedTuple):
     """A choice for each of the first tiles, and the sums over them."""
 
     lds_bytes: int

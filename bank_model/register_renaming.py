@@ -26,9 +26,9 @@ move (`v_perm_b32`, `prmt`) to be put together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import prod
+from typing import NamedTuple
 
 from .coalescing import WIDEST_BYTES
 from .layout_digits import (
@@ -49,8 +49,7 @@ DigitNames = Sequence[Sequence[int]]
 """The names of the digits of each dimension of a vector, from the lowest digit."""
 
 
-@dataclass(frozen=True)
-class Renamed:
+class Renamed(NamedTuple):
     """A transfer's vector under a renaming.
 
     Attributes:

@@ -55,7 +55,7 @@ bytes, 4 LDS cycles each. 0.74 ms are predicted. (No time of such tiles was comp
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .targets import Processor
 from .tile_cost import (
@@ -74,8 +74,7 @@ _MASK_CYCLES = 17.0
 """The cycles of a load of a mask, from the rows that a matrix instruction has."""
 
 
-@dataclass(frozen=True)
-class RowReduction:
+class RowReduction(NamedTuple):
     """How IREE computes an attention one row at a time.
 
     Attributes:
@@ -132,8 +131,7 @@ def _load_cycles(rows: int, row_bytes: int) -> float:
 _VECTOR_BYTES = 16
 
 
-@dataclass(frozen=True)
-class LaneTile:
+class LaneTile(NamedTuple):
     """How an attention is cut where lanes multiply.
 
     Attributes:

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .address_patterns import AddressPatterns
@@ -62,8 +63,7 @@ from .targets import Target
 from .vectorization import Vectorization, vectorization
 
 
-@dataclass(frozen=True)
-class SolverOptions:
+class SolverOptions(NamedTuple):
     """What layouts the solver may choose.
 
     Attributes:
@@ -110,8 +110,7 @@ class LayoutDecision:
         return f"{self.layout}: {cycles}, {size}; {self.optimality.value}"
 
 
-@dataclass(frozen=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     layout: Layout
     cost: LayoutCost
     rank: tuple[object, ...]

@@ -39,6 +39,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain, combinations
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,8 +61,7 @@ class VectorClass:
     """Indices of the accesses."""
 
 
-@dataclass(frozen=True)
-class AccessClasses:
+class AccessClasses(NamedTuple):
     """All accesses of a tile, sorted by what a swizzle can do to them."""
 
     vectors: tuple[VectorClass, ...]

@@ -32,8 +32,8 @@ e of the other. The AMD Matrix Instruction Calculator shows it for each instruct
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +44,7 @@ Offsets = npt.NDArray[np.int64]
 """The offset at which each lane begins along a dimension, as [waves, lanes of a wave]."""
 
 
-@dataclass(frozen=True)
-class StepRenaming:
+class StepRenaming(NamedTuple):
     """The renaming of one block.
 
     Attributes:

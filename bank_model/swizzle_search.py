@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,8 +46,7 @@ _FORBIDDEN = 1 << 40
 _MAX_VECTORS = 2000
 
 
-@dataclass(frozen=True)
-class SearchSpace:
+class SearchSpace(NamedTuple):
     """What a search may choose.
 
     Attributes:
@@ -156,8 +156,7 @@ def free_pairs(
     return sorted(pairs, key=lambda pair: pair[0].width + pair[1].width)[:max_pairs]
 
 
-@dataclass(frozen=True)
-class SearchResult:
+class SearchResult(NamedTuple):
     """The result of a search.
 
     Attributes:

@@ -76,7 +76,7 @@ chips the data sheets' numbers are used, and nothing was compared: `measured` sa
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from .copy_layouts import LEAST_ASYNC_BYTES
 from .descriptor_tiles import GROUP_WARPS, STEP_BYTES, TILE_ALIGNMENT
@@ -110,8 +110,7 @@ warps and 4 slots 265 us with it and 286 us without, with 3 slots 359 us and 280
 8 warps and 3 slots 295 us and 259 us."""
 
 
-@dataclass(frozen=True)
-class _DescribedCost:
+class _DescribedCost(NamedTuple):
     """What steps cost whose operands descriptors give.
 
     Attributes:
@@ -160,8 +159,7 @@ step and 2 slots: 65.2 us where the rows of B lie along them, 59.5 us where its 
 and 4 slots both take 61 us."""
 
 
-@dataclass(frozen=True)
-class TileWork:
+class TileWork(NamedTuple):
     """What one workgroup does.
 
     Attributes:
@@ -443,8 +441,7 @@ def described_slots(
     return tuple(dict.fromkeys(counts))
 
 
-@dataclass(frozen=True)
-class AttentionTile:
+class AttentionTile(NamedTuple):
     """How an attention is cut.
 
     Attributes:
@@ -501,8 +498,7 @@ SECTOR_BYTES = 32
 """The bytes of global memory that are moved together."""
 
 
-@dataclass(frozen=True)
-class AttentionShape:
+class AttentionShape(NamedTuple):
     """The sizes of an attention, and what its arithmetic costs.
 
     Attributes:
@@ -646,8 +642,7 @@ def _copied_by_registers(work: TileWork, shape: AttentionShape, limit: int) -> T
     ahead = registers * work.copies
     fits = work.registers + ahead + _SPARED <= limit and ahead <= _MOST_LOADED_AHEAD
     is_ahead = work.described and fits
-    return replace(
-        work,
+    return work._replace(
         instructions=work.instructions + (loads + 1 + shifts) * work.copies,
         registers=work.registers + (ahead if fits else 0),
         slots=_FEW_SLOTS if is_ahead else 1,
@@ -769,7 +764,7 @@ def _by_lanes(
         + _loaded_ahead(tile.stages, _queries_and_copies(shape, tile)[1], lanes * tile.warps)
     )
     vector += _MOVES_BEYOND * max(0.0, registers - _VECTOR_REGISTERS)
-    return replace(work, vector=vector, instructions=vector + others, registers=registers)
+    return work._replace(vector=vector, instructions=vector + others, registers=registers)
 
 
 def _step_registers(
@@ -837,8 +832,7 @@ def _described_attention(
     lane_rows = tile.rows / (tile.warps * processor.lanes)
     # The scores of fewer keys count as those of `_LEAST_KEYS`.
     idle = max(0, _LEAST_KEYS - tile.keys) * tile.rows / tile.warps * shape.head
-    return replace(
-        work,
+    return work._replace(
         memory_cycles=work.memory_cycles * _ODD_BYTES_A_CYCLE / _DESCRIBED_ODD_BYTES,
         matrix_instructions=work.matrix_instructions + idle / math.prod(_INSTRUCTION),
         lds_cycles=(tile.rows / _GROUP_ROWS * copied + queries + copied) / CYCLE_BYTES,
@@ -892,8 +886,7 @@ def _operand_loads(
     return loads, cycles
 
 
-@dataclass(frozen=True)
-class MatmulTile:
+class MatmulTile(NamedTuple):
     """How a matmul is cut.
 
     Attributes:
@@ -996,8 +989,7 @@ def _describes_matmul(
     )
 
 
-@dataclass(frozen=True)
-class ScalarTile:
+class ScalarTile(NamedTuple):
     """How a matmul is cut whose threads multiply element by element.
 
     Attributes:

@@ -14,7 +14,7 @@ import contextlib
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import ClassVar
 
@@ -125,7 +125,7 @@ def timed(problem: Problem, allocations: int, runs: int = 3) -> Timing:
     def once() -> tuple[float, LayoutDecision]:
         started = time.perf_counter()
         rules = HintRules.of(problem.tile, problem.accesses)
-        options = replace(OPTIONS, rules=rules)
+        options = OPTIONS._replace(rules=rules)
         decision = solve(lds, problem.tile, problem.accesses, options)
         return (time.perf_counter() - started) * 1e3, decision
 

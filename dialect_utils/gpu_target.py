@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
@@ -30,8 +31,7 @@ DEFAULT_LDS_BYTES = 64 * 1024
 """The limit that the stock pass assumes for a function without a target."""
 
 
-@dataclass(frozen=True)
-class GpuTargetInfo:
+class GpuTargetInfo(NamedTuple):
     """What the compiler knows of the GPU; None where the attribute does not say."""
 
     arch: str

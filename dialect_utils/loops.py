@@ -11,7 +11,7 @@ variable and then the carried values. Nothing else counts these positions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -22,8 +22,7 @@ _BOUNDS = 3
 """Operands of an `scf.for` before its initial values."""
 
 
-@dataclass(frozen=True)
-class Carried:
+class Carried(NamedTuple):
     """One of the values that an `scf.for` carries from iteration to iteration.
 
     Attributes:

@@ -13,8 +13,8 @@ function how it is launched:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gpu
@@ -38,8 +38,7 @@ _OTHER_OPTIONS = (
 """The options of a pipeline beside the number of its stages."""
 
 
-@dataclass(frozen=True)
-class LoweringConfig:
+class LoweringConfig(NamedTuple):
     """The entries of an `#iree_gpu.lowering_config`, by their names."""
 
     entries: Mapping[str, ir.Attribute]
@@ -191,8 +190,7 @@ def _tiles_workgroups(config: ir.Attribute) -> bool:
     return WORKGROUP in iree_gpu.LoweringConfigAttr(config).attributes
 
 
-@dataclass(frozen=True)
-class WarpLaunch:
+class WarpLaunch(NamedTuple):
     """The `translation_info` of a function whose workgroups are a row of warps."""
 
     attribute: ir.Attribute

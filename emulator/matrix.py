@@ -291,7 +291,7 @@ def _multiply_sparse(
     1; with the indices 0, 3, 1, 2 these are A[1, 8], A[1, 11], A[1, 13] and A[1, 14].
     """
     destination, a, b, index = instruction.operands
-    compressed = replace(shape, k=shape.k // 2)
+    compressed = shape._replace(k=shape.k // 2)
     read_a = _factor(a, shape.m, compressed, a_format, transposed=False)
     read_b = _factor(b, shape.n, shape, b_format, transposed=True)
     read_c = _addend(destination, shape)

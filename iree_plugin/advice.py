@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -39,8 +39,7 @@ _FAST = list(LEVELS)[-1]
 _ATTENTION, _MATMUL = "attention", "matmul"
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(NamedTuple):
     """What a function with an attention or a matmul would gain.
 
     Attributes:

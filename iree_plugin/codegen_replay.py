@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from iree.compiler import ir
 
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from .tile_search import TileSearch
 
 
-@dataclass(frozen=True)
-class _Spliced:
+class _Spliced(NamedTuple):
     """The pipeline of one function, with edits made.
 
     Attributes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 MITIGATIONS = {
     "auto": "a swizzle where legal and useful, else padding (default)",
@@ -135,8 +136,7 @@ class CompileSettings:
         return Mode(self.mitigation, self.level, self.retile)
 
 
-@dataclass(frozen=True)
-class Mode:
+class Mode(NamedTuple):
     """How a compile deals with bank conflicts, as one word: `auto`, `auto/fast`, `auto/exact/on`.
 
     Attributes:
@@ -176,8 +176,7 @@ class Mode:
         return flags + ([] if self.retile == usual.retile else [f"--bankwise-retile={self.retile}"])
 
 
-@dataclass(frozen=True)
-class Ignored:
+class Ignored(NamedTuple):
     """A part of a mode that nothing comes of because of another part.
 
     Attributes:

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..bank_model.targets import NVIDIA, Target, UnknownTargetError, target, target_named
 from .compile_settings import joined_flags
@@ -34,8 +33,7 @@ _FEATURES = "+ptx84"
 """PTX 8.4 has `mma.sync` for 8-bit floats; IREE asks for it too where it lists these."""
 
 
-@dataclass(frozen=True)
-class DescribedTarget:
+class DescribedTarget(NamedTuple):
     """A GPU that IREE does not describe.
 
     Attributes:
@@ -73,7 +71,7 @@ class DescribedTarget:
     @property
     def general(self) -> DescribedTarget:
         """Returns the GPU without a letter: its code runs on newer ones too, and lacks `wgmma`."""
-        return replace(self, chip=target(f"{NVIDIA.prefix}{self.chip.compute_capability}"))
+        return self._replace(chip=target(f"{NVIDIA.prefix}{self.chip.compute_capability}"))
 
     @property
     def is_variant(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gpu
@@ -26,8 +26,7 @@ _LDS_ADDRESS_SPACE = 3
 _BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
 
 
-@dataclass(frozen=True)
-class DeviceFunction:
+class DeviceFunction(NamedTuple):
     """A function of a `hal.executable.variant` with a codegen pipeline that can be replayed."""
 
     op: ir.Operation
@@ -43,7 +42,7 @@ class DeviceFunction:
 
     def as_configured(self) -> DeviceFunction:
         """Returns the function with the pipeline that its configuration names now."""
-        return replace(self, pipeline=_pipeline_kind(self.op) or self.pipeline)
+        return self._replace(pipeline=_pipeline_kind(self.op) or self.pipeline)
 
     def mark_done(self) -> None:
         """Tells the stock compiler that the function's pipeline has run."""

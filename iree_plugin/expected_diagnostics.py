@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..dialect_utils.diagnostics import Diagnostic, Severity, SourceLocation
 
@@ -24,8 +25,7 @@ _COMMENT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Expectation:
+class Expectation(NamedTuple):
     """One `expected-*` comment.
 
     Attributes:
@@ -77,7 +77,7 @@ class ExpectedDiagnostics:
             match = _COMMENT.search(line.rstrip())
             if match is None:
                 for index in below:
-                    self.expectations[index] = replace(self.expectations[index], line=number)
+                    self.expectations[index] = self.expectations[index]._replace(line=number)
                 below.clear()
                 last_plain_line = number
                 continue

@@ -13,12 +13,10 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO, NamedTuple, NoReturn
 
 
-@dataclass(frozen=True)
-class ForkedWork:
+class ForkedWork(NamedTuple):
     """What a forked process has left behind.
 
     Attributes:

@@ -8,8 +8,8 @@ that the user wrote.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from iree.compiler.api import Session, Source
 
@@ -22,8 +22,7 @@ STDIN_NAME = "<stdin>"
 _BYTECODE_MAGIC = b"ML\xefR"
 
 
-@dataclass(frozen=True)
-class InputText:
+class InputText(NamedTuple):
     """MLIR text or bytecode, and the file that diagnostics name."""
 
     text: bytes

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from iree.compiler import ir
 
@@ -112,8 +112,7 @@ class Place:
     pipelines: frozenset[str] = CODEGEN_PIPELINES
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """What the options of a pass depend on.
 
     Attributes:

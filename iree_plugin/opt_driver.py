@@ -173,7 +173,7 @@ class _Run:
         self.settings = replace(
             self.settings, anchor=anchor, pieces=pieces, verify_each=found.verify_each
         )
-        return replace(part, text=found.rest)
+        return part._replace(text=found.rest)
 
     def _process_expecting(self, part: InputText) -> bytes | None:
         expected = ExpectedDiagnostics.of(

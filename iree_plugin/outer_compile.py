@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from .compile_settings import joined_flags
 
@@ -26,8 +26,7 @@ _PIDFD_GETFD = 438  # A system call that Python has no function for; its number 
 _OUTER_ALONE = re.compile(r"--?(mlir-|iree-hal-(preprocess|dump|substitute|list)-)")
 
 
-@dataclass(frozen=True)
-class OuterCompile:
+class OuterCompile(NamedTuple):
     """A running `iree-compile`.
 
     Attributes:

@@ -19,7 +19,7 @@ Runs on modules whose functions are in the LLVM dialect, before they become mach
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -62,8 +62,7 @@ def _executables(module: ir.Operation) -> Iterator[tuple[ir.Operation, list[ir.O
                 yield variant, [each for each in children(variant) if each.name == _EXPORT]
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """Where an allocation begins in the LDS of an executable.
 
     Attributes:

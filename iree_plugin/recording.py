@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
+from typing import NamedTuple
 
 from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, joined_flags
 from .embedding import compiler_tool, compiler_version
@@ -42,8 +43,7 @@ class RecordingError(RuntimeError):
     """The compiler did not print the pipeline that was asked for."""
 
 
-@dataclass(frozen=True)
-class RecordingKey:
+class RecordingKey(NamedTuple):
     """What a function's codegen pipeline depends on.
 
     Attributes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler.api import Session, Source
@@ -72,8 +72,7 @@ _FAMILIES = {family.backend: family for family in FAMILIES}
 _OPTIONS = re.compile(r"gpu_pipeline_options = #iree_gpu\.pipeline_options<[^>]*>(, )?")
 
 
-@dataclass(frozen=True)
-class RecordingRequest:
+class RecordingRequest(NamedTuple):
     """A recording to take: of which sample, with which pipeline options."""
 
     backend: str

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _METADATA = b"{-#"
 _BEGIN = re.compile(rb"\bmlir_reproducer\s*:\s*\{")
@@ -34,8 +34,7 @@ class ReproducerError(ValueError):
         self.position = position
 
 
-@dataclass(frozen=True)
-class Reproducer:
+class Reproducer(NamedTuple):
     """What a text says of how it is to be run.
 
     Attributes:

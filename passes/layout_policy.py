@@ -18,9 +18,10 @@ here, so that the report proposes what a compile would choose.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
@@ -69,8 +70,7 @@ def _nothing_emitted(through_conditions: bool) -> None:
     return None
 
 
-@dataclass(frozen=True)
-class KnownTile:
+class KnownTile(NamedTuple):
     """A tile all of whose accesses are known.
 
     Attributes:
@@ -94,8 +94,7 @@ class KnownTile:
     costs: LayoutCosts | None = None
 
 
-@dataclass(frozen=True)
-class LayoutChoice:
+class LayoutChoice(NamedTuple):
     """The layout of a tile, and why.
 
     Attributes:
@@ -111,8 +110,7 @@ class LayoutChoice:
     after: int
 
 
-@dataclass(frozen=True)
-class LayoutPolicy:
+class LayoutPolicy(NamedTuple):
     """Chooses the layouts of tiles in the LDS of one chip.
 
     Attributes:
@@ -259,7 +257,7 @@ class _Choosing:
 
     def _solve(self, costs: LayoutCosts, rules: HintRules) -> LayoutDecision:
         tile, lds = self.known.tile, self.policy.lds
-        return solve(lds, tile, costs.accesses, replace(self.options, rules=rules), costs)
+        return solve(lds, tile, costs.accesses, self.options._replace(rules=rules), costs)
 
     def _why_no_swizzle(self) -> str:
         if self._before == 0:

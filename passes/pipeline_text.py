@@ -15,8 +15,8 @@ starts equals running all pieces on one op before the next op.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from .base import FunctionPass, PassOptionError
 from .registry import UnknownPassError, make_pass
@@ -33,8 +33,7 @@ class PipelineTextError(ValueError):
         self.position = position
 
 
-@dataclass(frozen=True)
-class PassText:
+class PassText(NamedTuple):
     """`name` or `name{options}`, from `start` to `stop` of the text."""
 
     name: str
@@ -43,8 +42,7 @@ class PassText:
     stop: int
 
 
-@dataclass(frozen=True)
-class NestText:
+class NestText(NamedTuple):
     """`anchor(body)`, from `start` to `stop` of the text."""
 
     anchor: str
@@ -56,8 +54,7 @@ class NestText:
 ElementText = PassText | NestText
 
 
-@dataclass(frozen=True)
-class OurPass:
+class OurPass(NamedTuple):
     """One of our passes.
 
     Attributes:
@@ -70,8 +67,7 @@ class OurPass:
     path: tuple[str, ...] | None
 
 
-@dataclass(frozen=True)
-class NativeText:
+class NativeText(NamedTuple):
     """A pipeline text, without the anchor, for the compiler to run on the root."""
 
     text: str

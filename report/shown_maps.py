@@ -7,7 +7,7 @@ Every format walks `shown_maps`. An access whose maps are those of an earlier on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
 from ..bank_model.bank_map import BankMap, bank_map
@@ -202,7 +202,7 @@ def _choice(
     maps: Sequence[BankMap],
 ) -> PhaseChoice:
     shown = [
-        _of_phase(word, count, replace(folded, shown=found), group, "")
+        _of_phase(word, count, folded._replace(shown=found), group, "")
         for (word, (count, folded)), found in zip(layouts, maps, strict=True)
     ]
     phases = len(maps[0].instruction.phases)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..bank_model import targets as chips
 from ..bank_model.accesses import LdsTile
@@ -229,12 +228,12 @@ class _Solving:
         No access that must stay whole or aligned is split or moved to a less aligned address.
         """
         tile, target = self.question.named.tile, self.question.target
-        options = replace(options, max_lds_bytes=self.limit)
+        options = options._replace(max_lds_bytes=self.limit)
         if self.whole:
             amounts = padding_amounts(target, tile, self.limit)
             legal = tuple(amount for amount in amounts if self.is_legal(PaddedLayout(amount)))
             rules = HintRules.of(tile, self.whole)
-            options = replace(options, rules=rules, paddings=legal)
+            options = options._replace(rules=rules, paddings=legal)
         return solve_layout(target, tile, self.costs.accesses, options, self.costs)
 
     def padding(self) -> PaddedLayout | None:

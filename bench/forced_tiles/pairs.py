@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...bank_model.tile_cost import AttentionTile, MatmulTile
 from ...sweep.kernels import Attention, Kernel, Matmul
@@ -106,7 +106,7 @@ def _brought(own: AttentionTile, kernel: TiledKernel) -> TiledKernel:
     """
     stages_of = (1,) if kernel.kernel.dtype == "f32" else (1, 2)
     ways = [
-        replace(tile, stages=stages, staged_queries=False)
+        tile._replace(stages=stages, staged_queries=False)
         for tile in kernel.tiles
         if isinstance(tile, AttentionTile)
         for stages in stages_of

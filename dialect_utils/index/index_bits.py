@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from math import gcd
 from types import MappingProxyType
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -54,8 +55,7 @@ def low_bit(number: int) -> int:
     return number & -number
 
 
-@dataclass(frozen=True)
-class Congruence:
+class Congruence(NamedTuple):
     """Value = residue (mod modulus); modulus 0 means equality."""
 
     modulus: int
@@ -66,8 +66,7 @@ class Congruence:
         return self.modulus % number == 0 and self.residue % number == 0
 
 
-@dataclass(frozen=True)
-class Bits:
+class Bits(NamedTuple):
     """Facts on one value.
 
     Attributes:

@@ -26,7 +26,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -92,8 +92,7 @@ class Loop:
     iterations: int
 
 
-@dataclass(frozen=True)
-class Unknown:
+class Unknown(NamedTuple):
     """A value that cannot be computed for one workgroup, and the operation that is to blame."""
 
     reason: str
@@ -176,8 +175,7 @@ def combine(function: Callable[..., Any], *values: LaneValues) -> LaneValues | U
     return LaneValues(result, loops)
 
 
-@dataclass(frozen=True)
-class LoopRange:
+class LoopRange(NamedTuple):
     """The iterations of an `scf.for`: its induction variable, and where a lane still iterates."""
 
     induction: LaneValues

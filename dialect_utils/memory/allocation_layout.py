@@ -11,8 +11,8 @@ A `memref.alloc` may say its layout in three ways:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -28,8 +28,7 @@ from .lds_ops import EXPAND_SHAPE, SUBVIEW, is_view_in_order
 from .memref_types import type_of
 
 
-@dataclass(frozen=True)
-class StandingLayout:
+class StandingLayout(NamedTuple):
     """The layout of an allocation as the IR has it.
 
     `shape` is the logical, unpadded tile: for a flat hinted allocation what the hints are

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -53,8 +54,7 @@ _ZERO = Congruence(0, 0)
 _READS = LaneValues(np.ones((1, 1), dtype=np.int64))
 
 
-@dataclass(frozen=True)
-class SharedOffset:
+class SharedOffset(NamedTuple):
     """A number of each lane, and one that is added to it in all lanes of a warp.
 
     Of the latter all that is known is a congruence, which holds in every iteration.
@@ -173,8 +173,7 @@ _COMPUTED: Mapping[str, Callable[[ir.Operation, list[SharedOffset]], _Offset]] =
 )
 
 
-@dataclass(frozen=True)
-class CopiedLanes:
+class CopiedLanes(NamedTuple):
     """What the lanes of a `cp.async` read.
 
     Attributes:

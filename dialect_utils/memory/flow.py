@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from iree.compiler import ir
 
@@ -55,8 +55,7 @@ def is_lds_allocation(operation: ir.Operation | None) -> bool:
 # The edges.
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """One use of a memref: an edge to what it becomes, or a sink."""
 
     buffer: ir.Value
@@ -177,8 +176,7 @@ def follow(
                     pending.append((target, behind))
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(NamedTuple):
     """Everywhere that a memref gets to.
 
     Attributes:

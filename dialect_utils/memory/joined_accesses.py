@@ -28,6 +28,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -79,8 +80,7 @@ def emitted_accesses(
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """The place of an operation, which says past which other operations LLVM may move it.
 
     Attributes:
@@ -97,8 +97,7 @@ class _Place:
     spans_iterations: bool
 
 
-@dataclass(frozen=True)
-class _BlockOrder:
+class _BlockOrder(NamedTuple):
     """The operations of a block in their order, by their numbers.
 
     Attributes:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from math import gcd, prod
+from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -71,8 +72,7 @@ class TracedAccess:
     moved: MovedVector | None = None
 
 
-@dataclass(frozen=True)
-class _Issues:
+class _Issues(NamedTuple):
     """Where the lanes of an operation begin, each time that a wave issues it.
 
     Arrays are [issues, lanes]; issues are the waves in each combination of iterations.
@@ -93,13 +93,13 @@ class _Issues:
         """Returns the issues in one iteration of the innermost loop."""
         shape = (-1, self.loops[-1].iterations, waves)
         chosen = np.arange(len(self.starts)).reshape(shape)[:, iteration].reshape(-1)
-        return replace(self.of(chosen), loops=self.loops[:-1])
+        return self.of(chosen)._replace(loops=self.loops[:-1])
 
     def of(self, issues: np.ndarray) -> _Issues:
         """Returns some of the issues."""
         copied = None if self.copied is None else self.copied.of_issues(issues)
         starts, active = self.starts[issues], self.active[issues]
-        return replace(self, starts=starts, active=active, copied=copied)
+        return self._replace(starts=starts, active=active, copied=copied)
 
 
 @dataclass(frozen=True)

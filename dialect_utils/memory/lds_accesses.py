@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -33,8 +34,7 @@ from .surroundings import Surroundings, surroundings_of
 from .traced_views import TracedView
 
 
-@dataclass(frozen=True)
-class AllocationAccesses:
+class AllocationAccesses(NamedTuple):
     """Everything that happens to one allocation.
 
     `traced`, in no particular order, hold row-major element indices of the allocation's own

@@ -39,8 +39,7 @@ Registers = tuple[tuple[ir.Operation, ...], ...]
 """Per register the load of all its elements, or a load of each of them."""
 
 
-@dataclass(frozen=True)
-class Fragment:
+class Fragment(NamedTuple):
     """The loads of one operand, in the order of its registers."""
 
     registers: Registers

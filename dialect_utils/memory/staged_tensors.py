@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -33,8 +34,7 @@ from .vector_layouts import (
 _BARRIER = "iree_gpu.value_barrier"
 
 
-@dataclass(frozen=True)
-class Transfer:
+class Transfer(NamedTuple):
     """A `vector.transfer_read` or `_write` of a traced allocation."""
 
     op: ir.Operation

@@ -34,7 +34,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import gcd, prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -170,8 +170,7 @@ class _Narrow:
         return not self.allocations.isdisjoint(other.allocations)
 
 
-@dataclass(frozen=True)
-class _Origin:
+class _Origin(NamedTuple):
     """Where the memory of a buffer may come from.
 
     Attributes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -127,8 +127,7 @@ def standing_accesses(
             yield access, error
 
 
-@dataclass(frozen=True)
-class _Fault:
+class _Fault(NamedTuple):
     """An access that fails the check; `location` is `file:line:column` or empty."""
 
     location: str

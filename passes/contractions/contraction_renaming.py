@@ -18,10 +18,10 @@ coalescing model counts them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from operator import add
+from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -50,8 +50,7 @@ Merges = tuple[int, ...]
 """How many steps of each block become neighbours, in the order of the blocks."""
 
 
-@dataclass(frozen=True)
-class BlockDecision:
+class BlockDecision(NamedTuple):
     """What became of one block, and why.
 
     Attributes:
@@ -67,8 +66,7 @@ class BlockDecision:
     after: RenamingCost
 
 
-@dataclass(frozen=True)
-class _Site:
+class _Site(NamedTuple):
     """A transfer, with all blocks that occur in it.
 
     Attributes:

@@ -10,8 +10,8 @@ it is proven, on the offsets of all lanes, that they access the block as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -35,8 +35,7 @@ from .lane_transfers import LaneTransfer
 from .masked_scatters import MaskedScatter, masked_scatter
 
 
-@dataclass(frozen=True)
-class IndexUse:
+class IndexUse(NamedTuple):
     """A transfer in which the index occurs.
 
     Attributes:
@@ -54,8 +53,7 @@ class IndexUse:
         return self.transfer.extents[self.outer]
 
 
-@dataclass(frozen=True)
-class IndexBlock:
+class IndexBlock(NamedTuple):
     """An index that may be renamed.
 
     Attributes:

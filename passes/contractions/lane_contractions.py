@@ -13,7 +13,7 @@ matrix instruction. The others, the *inner* ones, are the lane's part of what th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -33,8 +33,7 @@ _CONVERSIONS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class OperandRead:
+class OperandRead(NamedTuple):
     """The read that an operand comes from.
 
     Attributes:
@@ -45,8 +44,7 @@ class OperandRead:
     dims: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class LaneContraction:
+class LaneContraction(NamedTuple):
     """A contraction, and what is known of it.
 
     Attributes:

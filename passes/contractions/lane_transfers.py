@@ -13,7 +13,7 @@ A subview whose offsets are known in every lane is looked through: the vector st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -32,8 +32,7 @@ Start = tuple["ir.Value | int", ...]
 """Numbers whose sum is where a transfer begins along one dimension."""
 
 
-@dataclass(frozen=True)
-class LaneTransfer:
+class LaneTransfer(NamedTuple):
     """A transfer of what one lane holds.
 
     Attributes:

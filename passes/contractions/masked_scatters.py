@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -172,8 +173,7 @@ def _conjuncts(mask: ir.Value) -> list[ir.Operation]:
     return [operation]
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(NamedTuple):
     """What is known of a vector of indices.
 
     Attributes:

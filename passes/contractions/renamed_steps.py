@@ -19,8 +19,8 @@ hold one each, as rows of a result, gets a transpose between two shape casts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -36,8 +36,7 @@ from ...dialect_utils.memory.memref_types import (
 from .lane_transfers import READ, LaneTransfer
 
 
-@dataclass(frozen=True)
-class MergedPair:
+class MergedPair(NamedTuple):
     """Two neighbouring dimensions of a transfer, and the renaming of the index in them.
 
     Attributes:
@@ -79,8 +78,7 @@ def rename_transfer(transfer: LaneTransfer, pairs: Sequence[MergedPair]) -> None
     old.erase()
 
 
-@dataclass(frozen=True)
-class _Order:
+class _Order(NamedTuple):
     """A reordering of a vector: it is cut into `shape`, and `permutation` says what goes where."""
 
     shape: tuple[int, ...]

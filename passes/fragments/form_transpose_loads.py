@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -97,8 +97,7 @@ class FormTransposeLoads(FunctionPass):
             context.sink.remark(function.location, f"columns are read by single elements: {reason}")
 
 
-@dataclass(frozen=True)
-class _Base:
+class _Base(NamedTuple):
     """Indices that lanes compute once, for loads that are a constant apart.
 
     Attributes:

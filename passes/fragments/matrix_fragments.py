@@ -108,8 +108,7 @@ class _Reading(NamedTuple):
     at: Steps
 
 
-@dataclass(frozen=True)
-class _RowStarts:
+class _RowStarts(NamedTuple):
     """Where the rows of 16 bytes start that the lanes of one load tell.
 
     Attributes:
@@ -125,8 +124,7 @@ class _RowStarts:
     highest: int
 
 
-@dataclass(frozen=True)
-class _Memref:
+class _Memref(NamedTuple):
     """What is known of a memref that loads read.
 
     Attributes:

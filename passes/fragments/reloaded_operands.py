@@ -41,7 +41,7 @@ another one beside other operations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -67,8 +67,7 @@ _STORES = ("vector.store", "memref.store")
 _NO_FAST_MATH = "#arith.fastmath<none>"
 
 
-@dataclass(frozen=True)
-class Scaling:
+class Scaling(NamedTuple):
     """A multiplication of all that is read from a tile by one number.
 
     Attributes:
@@ -94,8 +93,7 @@ class Scaling:
             product.erase()
 
 
-@dataclass(frozen=True)
-class HeldTile:
+class HeldTile(NamedTuple):
     """A tile from which a loop's operands are read before the loop.
 
     Attributes:

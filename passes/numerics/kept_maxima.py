@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -35,8 +35,7 @@ _EXP2, _SUBTRACT, _MULTIPLY = "math.exp2", "arith.subf", "arith.mulf"
 _LOAD, _SLICE = "vector.load", "vector.extract_strided_slice"
 
 
-@dataclass(frozen=True)
-class KeptMaxima:
+class KeptMaxima(NamedTuple):
     """Maxima of rows that a loop carries, and what depends on them.
 
     Attributes:
@@ -235,8 +234,7 @@ class _Dependent:
         raise Refusal(f"{user.name} uses a maximum")
 
 
-@dataclass(frozen=True)
-class ScoreChain:
+class ScoreChain(NamedTuple):
     """Products that make some scores, each added to by the next one.
 
     Attributes:

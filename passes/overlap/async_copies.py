@@ -46,9 +46,9 @@ A `gather_to_lds` of CDNA4 moves 16 bytes per lane. `rocdl.asyncmark` closes a g
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import gcd, prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -122,8 +122,7 @@ def slots_bytes(tile: StagedTile, slots: int) -> int:
     return slot_rows(tile) * slots * _row_bytes(tile)
 
 
-@dataclass(frozen=True)
-class AsyncCopies:
+class AsyncCopies(NamedTuple):
     """Rewrites one loop, whose copies `check_copies` has let pass.
 
     Attributes:

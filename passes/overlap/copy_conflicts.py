@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -24,8 +25,7 @@ from .async_copies import bypasses_l1
 from .staged_copies import StagedCopy, StagedTile
 
 
-@dataclass(frozen=True)
-class CopyConflicts:
+class CopyConflicts(NamedTuple):
     """The conflict cycles of a workgroup, all iterations together.
 
     Attributes:

@@ -19,7 +19,7 @@ bytes, where some lanes take no part, or where other tiles of the loop are copie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -83,8 +83,7 @@ class FormDirectLoads(FunctionPass):
                     context.sink.remark(tile.allocation.location, text)
 
 
-@dataclass(frozen=True)
-class _Former:
+class _Former(NamedTuple):
     """Replaces the copies of a loop."""
 
     function: ir.Operation

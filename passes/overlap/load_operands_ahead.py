@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -110,8 +110,7 @@ def _overlapping_loops(function: ir.Operation) -> list[ir.Operation]:
     return [loop for loop in loops if loop.name == FOR and has_operation(loop, MMA)]
 
 
-@dataclass(frozen=True)
-class _Ahead:
+class _Ahead(NamedTuple):
     """A loop, and what its iterations multiply first.
 
     Attributes:

@@ -27,8 +27,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import gcd
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -71,8 +71,7 @@ _READ_ONLY = 1
 """The bit of `#hal.descriptor_flags` that says that the kernel only reads a binding."""
 
 
-@dataclass(frozen=True)
-class StagedCopy:
+class StagedCopy(NamedTuple):
     """A load from global memory and the store of its value to a tile.
 
     Both are the same `amdgpu.gather_to_lds` where no register is between them.
@@ -117,8 +116,7 @@ class StagedCopy:
         return ir.VectorType(self.load.results[0].type)
 
 
-@dataclass(frozen=True)
-class StagedTile:
+class StagedTile(NamedTuple):
     """A tile in the LDS that a loop fills and reads in each iteration.
 
     Attributes:
@@ -130,8 +128,7 @@ class StagedTile:
     reads: tuple[ir.Operation, ...]
 
 
-@dataclass(frozen=True)
-class StagingLoop:
+class StagingLoop(NamedTuple):
     """A loop with a known beginning and step, with its tiles.
 
     Attributes:
@@ -328,7 +325,7 @@ class _Body:
         for value in copy.source:
             depends_on_iteration(self.loop, value)
         size = (whole_element_bits(copy.moved) or 0) // 8
-        return replace(copy, bytes=size, alignment=size)
+        return copy._replace(bytes=size, alignment=size)
 
     def _chosen(self, choice: ir.Operation) -> ir.Operation | None:
         """Returns what makes the value that a choice takes in the place of zero.

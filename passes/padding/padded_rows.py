@@ -14,8 +14,8 @@ and every view of `%a` gets the type that follows from the new strides.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import lcm, prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -41,8 +41,7 @@ from ...dialect_utils.memory.memref_types import (
 )
 
 
-@dataclass(frozen=True)
-class PaddedRows:
+class PaddedRows(NamedTuple):
     """A padding that is known to be possible: the new types of the allocation's views."""
 
     padding_elements: int

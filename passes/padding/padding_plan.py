@@ -10,8 +10,9 @@ least (`bank_model/paddings.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -71,8 +72,7 @@ def plan_paddings(
     return planner.fixed(allocations, padding_bits)
 
 
-@dataclass(frozen=True)
-class PaddingPlan:
+class PaddingPlan(NamedTuple):
     """What happens to one allocation; no rewrite means that it is kept."""
 
     allocation: ir.Operation
@@ -94,8 +94,7 @@ class PaddingPlan:
         return None if self.decision is None else PlainLayout()
 
 
-@dataclass(frozen=True)
-class _Analysis:
+class _Analysis(NamedTuple):
     """An allocation whose accesses are all known: the paddings to choose from."""
 
     allocation: ir.Operation
@@ -127,7 +126,7 @@ class _Analysis:
         kept = [choice for choice in self.choices if choice.cycles <= stock.cycles]
         if not any(choice.lds_bytes <= stock.lds_bytes for choice in kept):
             kept = [stock, *kept]
-        return replace(self, choices=tuple(kept))
+        return self._replace(choices=tuple(kept))
 
 
 @dataclass(frozen=True)

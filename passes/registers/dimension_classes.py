@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import permutations
 from math import prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -62,8 +63,7 @@ class ClassKind(Enum):
     CONTRACTED = "contracted"
 
 
-@dataclass(frozen=True)
-class NamedTransfer:
+class NamedTransfer(NamedTuple):
     """A transfer between a vector and memory.
 
     Attributes:
@@ -88,8 +88,7 @@ class NamedTransfer:
         return self.op.operands[0 if self.kind is AccessKind.READ else 1]
 
 
-@dataclass(frozen=True)
-class DimensionClass:
+class DimensionClass(NamedTuple):
     """Digits that may be permuted among each other.
 
     Attributes:
@@ -102,8 +101,7 @@ class DimensionClass:
     pinned: Refusal | None = None
 
 
-@dataclass(frozen=True)
-class DimensionClasses:
+class DimensionClasses(NamedTuple):
     """The classes of a function, and the transfers in which they occur."""
 
     classes: tuple[DimensionClass, ...]

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -79,8 +80,7 @@ class ClassDecision:
     after: RenamingCost = NOTHING
 
 
-@dataclass(frozen=True)
-class RenamedTransfer:
+class RenamedTransfer(NamedTuple):
     """A transfer that gets another layout."""
 
     transfer: NamedTransfer
@@ -88,8 +88,7 @@ class RenamedTransfer:
     renamed: Renamed
 
 
-@dataclass(frozen=True)
-class HandedOver:
+class HandedOver(NamedTuple):
     """A vector that goes from its writer to its reader in registers, without a tile between."""
 
     write: NamedTransfer
@@ -99,8 +98,7 @@ class HandedOver:
     order: RegisterOrder
 
 
-@dataclass(frozen=True)
-class _Tile:
+class _Tile(NamedTuple):
     """An allocation in the LDS all of whose transfers are known."""
 
     alloc: ir.Operation

@@ -26,7 +26,7 @@ The terms are the same and their order is another one: results are right to roun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -53,8 +53,7 @@ from ...dialect_utils.operations import (
 from .register_moves import converted
 
 
-@dataclass(frozen=True)
-class RunningSum:
+class RunningSum(NamedTuple):
     """A sum that a loop carries.
 
     Attributes:
@@ -80,8 +79,7 @@ class RunningSum:
         return self.carried.loop
 
 
-@dataclass(frozen=True)
-class CutTerms:
+class CutTerms(NamedTuple):
     """The terms of a sum with the dimension that is summed over cut into lanes and registers.
 
     Attributes:

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -90,8 +90,7 @@ class TransposeTiles(FunctionPass):
             copied.rewrite()
 
 
-@dataclass(frozen=True)
-class _Copied:
+class _Copied(NamedTuple):
     """A vector that threads copy to the LDS and read there.
 
     Attributes:

@@ -33,6 +33,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -100,8 +101,7 @@ def _rounding(multiple: int, context: ir.Context) -> ir.AffineMap:
         return ir.AffineMap.get(0, 1, [ir.AffineExpr.get_ceil_div(size, multiple) * multiple])
 
 
-@dataclass(frozen=True)
-class EnlargedShapes:
+class EnlargedShapes(NamedTuple):
     """The shapes that values of a function get, those whose shape changes.
 
     Attributes:

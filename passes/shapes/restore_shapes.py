@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
 from math import gcd, prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -92,8 +92,7 @@ class RestoreShapes(FunctionPass):
             raise PassFailure(function.location, message) from refusal
 
 
-@dataclass(frozen=True)
-class _View:
+class _View(NamedTuple):
     """A part of a buffer, or all of it.
 
     Attributes:
@@ -146,8 +145,7 @@ def _behind_expansion(at: Builder, view: ir.Operation, indices: list[ir.Value]) 
     return found
 
 
-@dataclass(frozen=True)
-class _Access:
+class _Access(NamedTuple):
     """A read or write of a lane.
 
     Attributes:
@@ -403,8 +401,7 @@ class _Restoration:
         return _Piece(tuple(clamped), elements, max(alignment, bits // 8), there)
 
 
-@dataclass(frozen=True)
-class _Piece:
+class _Piece(NamedTuple):
     """Neighbouring elements of an access that lie inside the buffer or outside as a whole.
 
     Attributes:

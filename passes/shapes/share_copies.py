@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import gcd, prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -117,8 +117,7 @@ class ShareCopies(FunctionPass):
                 context.sink.remark(alloc.location, text)
 
 
-@dataclass(frozen=True)
-class _Copy:
+class _Copy(NamedTuple):
     """The read of a part of a tile from global memory, and its write to the LDS."""
 
     read: ir.Operation
@@ -158,8 +157,7 @@ class _Copy:
         return shape[-1]
 
 
-@dataclass(frozen=True)
-class _Tile:
+class _Tile(NamedTuple):
     """A tile whose copies are to be shared in another way.
 
     Attributes:

@@ -17,9 +17,9 @@ the end of the row may lie behind the end of the buffer: its last word is loaded
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from math import gcd, prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -50,8 +50,7 @@ def word_elements(shape: Sequence[int], row: int, element: ir.Type, alignment: i
     return elements if elements > 1 else 0
 
 
-@dataclass(frozen=True)
-class ShiftedRows:
+class ShiftedRows(NamedTuple):
     """A buffer from which parts of rows are read.
 
     Attributes:

@@ -20,9 +20,9 @@ the binding its elements back, one behind the other, and computes their numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import gcd, prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -39,8 +39,7 @@ Digit = tuple[int, int]
 """How many values a digit of an index has, and by how many elements the buffer goes on with it."""
 
 
-@dataclass(frozen=True)
-class StridedBuffer:
+class StridedBuffer(NamedTuple):
     """How the elements of a buffer are found.
 
     Attributes:

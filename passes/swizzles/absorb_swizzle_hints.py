@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -74,8 +74,7 @@ class AbsorbSwizzleHints(HintPass):
                 plan.apply()
 
 
-@dataclass(frozen=True)
-class _Plan:
+class _Plan(NamedTuple):
     """The hints of one allocation and what they amount to."""
 
     allocation: ir.Operation
@@ -96,8 +95,7 @@ class _Plan:
         remove_hints(self.hints)
 
 
-@dataclass(frozen=True)
-class _Access:
+class _Access(NamedTuple):
     """An operation that may access the allocation, and the hints on its way there."""
 
     operation: ir.Operation

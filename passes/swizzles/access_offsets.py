@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -29,8 +29,7 @@ def _alignment(access: BufferAccess) -> int:
     return 1 if bits is None else in_elements(required_alignment(access.operation), bits)
 
 
-@dataclass(frozen=True)
-class KnownOffsets:
+class KnownOffsets(NamedTuple):
     """What is known of the offsets of accesses in one function."""
 
     bits: IndexBits

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -56,8 +57,7 @@ from ...dialect_utils.operations import (
 from .swizzle_arithmetic import xor_terms
 
 
-@dataclass(frozen=True)
-class GatherPermuter:
+class GatherPermuter(NamedTuple):
     """Rewrites the sources of gathers in one function."""
 
     function: ir.Operation

@@ -14,8 +14,8 @@ documentation allows that where no value goes from one layout to the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd, lcm
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -161,8 +161,7 @@ def _check_permutation(
     refuse_for(reason)
 
 
-@dataclass(frozen=True)
-class AskedLength:
+class AskedLength(NamedTuple):
     """A condition to be asked at run time: `buffer` has a multiple of `row` elements."""
 
     buffer: ir.Value

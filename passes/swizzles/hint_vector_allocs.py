@@ -20,7 +20,7 @@ and everything that used %a uses %h. Otherwise the allocation stays, and a remar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -88,7 +88,7 @@ class HintVectorAllocs(SwizzlingPass):
         for number, (alloc, costs) in enumerate(known.items()):
             known_tile = KnownTile(costs.tile, costs.accesses, costs=costs)
             if self.defer_to_padding:
-                known_tile = replace(known_tile, padded=partial(budget.rows, number))
+                known_tile = known_tile._replace(padded=partial(budget.rows, number))
             lds_bytes = PlainLayout().size_bytes(costs.tile)
             try:
                 plans[alloc] = SwizzlePlan.of(policy.choose(known_tile), lds_bytes)

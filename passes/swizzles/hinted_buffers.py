@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -36,8 +37,7 @@ from ...dialect_utils.operations import defining_operation, operations_in
 from ...dialect_utils.swizzle_hint import Chain, hint_swizzle, is_hint
 
 
-@dataclass(frozen=True)
-class BufferAccess:
+class BufferAccess(NamedTuple):
     """A load or store of a group, or a gather_to_lds that reads or writes it."""
 
     operation: ir.Operation

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -130,8 +130,7 @@ def _stowed(allocation: ir.Operation) -> _Stowed:
         raise PassFailure(allocation.location, refusal.reason) from None
 
 
-@dataclass(frozen=True)
-class _Plan:
+class _Plan(NamedTuple):
     """Where the hints of one allocation go: on itself, or on the memref of each use."""
 
     allocation: ir.Operation

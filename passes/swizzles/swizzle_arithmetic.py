@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -53,8 +54,7 @@ def swizzle_constant(chain: Sequence[Swizzle], offset: int) -> int:
     return offset
 
 
-@dataclass(frozen=True)
-class XorTerm:
+class XorTerm(NamedTuple):
     """`x ^= (x >> distance) & mask`: the bits of mask lie below the bits they come from."""
 
     distance: int
@@ -73,8 +73,7 @@ def xor_terms(swizzle: Swizzle) -> tuple[XorTerm, ...] | None:
     return tuple(XorTerm(step.distance, step.mask) for step in reversed(linear.field_steps()))
 
 
-@dataclass(frozen=True)
-class XorNetwork:
+class XorNetwork(NamedTuple):
     """A linear map on offset bits as terms, applied one after the other."""
 
     terms: tuple[XorTerm, ...]

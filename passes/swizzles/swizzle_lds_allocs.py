@@ -36,7 +36,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, repeat
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -149,8 +149,7 @@ class SwizzleLdsAllocs(SwizzlingPass):
         return [shares[allocation] for allocation in allocations]
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(NamedTuple):
     """Allocations that may be the same value somewhere, and so share one layout."""
 
     allocations: tuple[ir.Operation, ...]
@@ -177,8 +176,7 @@ def _groups(allocations: Sequence[ir.Operation]) -> list[_Group]:
     return groups
 
 
-@dataclass(frozen=True)
-class _Planned:
+class _Planned(NamedTuple):
     """The decision on a group, and what is known of each allocation of it, if all are known."""
 
     group: _Group
@@ -196,8 +194,7 @@ def _merged_gathers(traces: Iterable[AllocationAccesses]) -> list[Gather]:
     return list(found.values())
 
 
-@dataclass(frozen=True)
-class _Planner:
+class _Planner(NamedTuple):
     """Decides on one group of allocations at a time, without changing the function."""
 
     policy: LayoutPolicy
@@ -298,7 +295,7 @@ class _Planner:
                 layout_conflicts(self.policy.lds, traced.tile, layout, accesses) + gathered
                 for layout in layouts
             )
-            yield replace(plan, before=before, after=after)
+            yield plan._replace(before=before, after=after)
 
 
 def _with_shared_addresses(
@@ -308,7 +305,7 @@ def _with_shared_addresses(
     nothing = (XorShuffle(tile.row_elements, tile.row_elements),)
     if HintRules.of(tile, accesses).why_not(nothing) is not None:
         return plan
-    return replace(plan, swizzles=nothing)
+    return plan._replace(swizzles=nothing)
 
 
 _HINTED = "it has a swizzle hint already"
@@ -331,11 +328,11 @@ def _standing_chain(allocation: ir.Operation) -> Chain:
 def _on_top(plan: SwizzlePlan) -> SwizzlePlan:
     """Returns the plan for an allocation that has hints already."""
     if plan.swizzles:
-        return replace(plan, reason=f"on top of the swizzle that it has: {plan.reason}")
+        return plan._replace(reason=f"on top of the swizzle that it has: {plan.reason}")
     left = (
         "which leaves no bank conflict" if plan.before == 0 else f"and on top of it {plan.reason}"
     )
-    return replace(plan, reason=f"{_HINTED}, {left}")
+    return plan._replace(reason=f"{_HINTED}, {left}")
 
 
 def swizzle_refusals(function: ir.Operation) -> dict[ir.Operation, Refusal]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -21,8 +22,7 @@ from ..decisions import Action
 from ..layout_policy import LayoutChoice, LayoutPolicy
 
 
-@dataclass(frozen=True)
-class SwizzlePlan:
+class SwizzlePlan(NamedTuple):
     """What happens to one allocation; without swizzles it stays plain."""
 
     reason: str

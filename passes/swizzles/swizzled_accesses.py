@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -56,8 +57,7 @@ from .hinted_buffers import BufferAccess, BufferGroup
 from .swizzle_arithmetic import SwizzledOffsets
 
 
-@dataclass(frozen=True)
-class AccessRewriter:
+class AccessRewriter(NamedTuple):
     """Rewrites the accesses of the groups of one function, whose chains must be resolvable."""
 
     known: KnownOffsets
@@ -101,8 +101,7 @@ class RewrittenAccesses:
     checked: int = 0
 
 
-@dataclass(frozen=True)
-class _Piece:
+class _Piece(NamedTuple):
     """The elements `first` to `first + width - 1` of a vector, and their swizzled offset.
 
     The offset is a multiple of `unit` elements. It was one before the swizzle, too.
@@ -114,8 +113,7 @@ class _Piece:
     unit: int
 
 
-@dataclass(frozen=True)
-class _Rewriting:
+class _Rewriting(NamedTuple):
     """Rewrites the accesses that go through one chain of hints.
 
     Attributes:

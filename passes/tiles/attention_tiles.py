@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import gcd, prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -107,8 +107,7 @@ f16, 64 rows x 32 columns are predicted to take 0.022 ms and take 0.026 ms, wher
 0.021 ms."""
 
 
-@dataclass(frozen=True)
-class AttentionLoops:
+class AttentionLoops(NamedTuple):
     """The loops of an attention by their parts in it, the innermost one of each part last.
 
     Attributes:
@@ -184,8 +183,7 @@ class AttentionLoops:
         return dict(zip(self.rows, tiles, strict=True))
 
 
-@dataclass(frozen=True)
-class LoopShare:
+class LoopShare(NamedTuple):
     """What a workgroup has of the loops over rows or columns, in their order.
 
     Attributes:
@@ -450,11 +448,11 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             yield tile
             return
         ahead = circumstances.prefetches and not self.scores_lie_in_lds
-        tile = replace(tile, staged_queries=False)
+        tile = tile._replace(staged_queries=False)
         yield tile
         if ahead:
             direct = circumstances.direct_loads and self.is_copied_directly(tile)
-            yield replace(tile, stages=2, slots=2 if direct else 1)
+            yield tile._replace(stages=2, slots=2 if direct else 1)
 
     def copied_bytes(self, tile: AttentionTile) -> int:
         """Returns the bytes of K and V that a step copies."""
@@ -480,7 +478,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             return attention_work(shape, tile, circumstances.processor, self.outputs)
         larger = self.larger if circumstances.larger_instructions else None
         multiplied = self if larger is None or not larger.takes(tile) else larger
-        shape = replace(shape, depth=multiplied.scores[2])
+        shape = shape._replace(depth=multiplied.scores[2])
         return attention_work(shape, tile, circumstances.processor, multiplied.outputs)
 
     @cached_property
@@ -623,8 +621,7 @@ def only_attention(function: ir.Operation) -> ir.Operation | None:
     return roots[0] if [each.name for each in roots] == [_ATTENTION] else None
 
 
-@dataclass(frozen=True)
-class ContractionKinds:
+class ContractionKinds(NamedTuple):
     """The matrix instructions of the two contractions, as attributes."""
 
     scores: ir.Attribute

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -97,8 +97,7 @@ def _check_multiplied(function: ir.Operation) -> None:
         raise PassFailure(function.location, carried_integers.objection(function))
 
 
-@dataclass(frozen=True)
-class CarriedContraction:
+class CarriedContraction(NamedTuple):
     """A contraction of i8 that can be carried as one of f8.
 
     Attributes:

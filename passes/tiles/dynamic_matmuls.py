@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, log, prod
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from iree.compiler import ir
 
@@ -145,8 +145,7 @@ def planned_matmul(
     return DynamicMatmul(*of_root, computed=loops.computed)
 
 
-@dataclass(frozen=True)
-class ScalarLoops:
+class ScalarLoops(NamedTuple):
     """The loops of a matmul that IREE computes by scalar instructions.
 
     Attributes:
@@ -328,7 +327,7 @@ def _scaled(work: TileWork, summed: int, extents: Sequence[int], others: Sequenc
     """Returns the work of a workgroup where loops have other lengths, which the tile divides."""
     steps = work.steps * others[summed] // extents[summed]
     parts = work.workgroups * prod(others) * extents[summed] // (prod(extents) * others[summed])
-    return replace(work, workgroups=parts, steps=steps)
+    return work._replace(workgroups=parts, steps=steps)
 
 
 def rounded_shapes(matmul: TiledOperation[Any], loops: tuple[int, int, int]) -> EnlargedShapes:

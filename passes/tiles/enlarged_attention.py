@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -13,8 +13,7 @@ from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shape
 from .attention_tiles import AttentionLoops, K, Q, V
 
 
-@dataclass(frozen=True)
-class EnlargedAttention:
+class EnlargedAttention(NamedTuple):
     """What follows for a function if the loops of its attention are longer.
 
     Attributes:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -74,8 +74,7 @@ class FoldBroadcasts(FunctionPass):
                 context.sink.remark(location, text)
 
 
-@dataclass(frozen=True)
-class _Batch:
+class _Batch(NamedTuple):
     """A batch of matmuls by the same matrix.
 
     Attributes:

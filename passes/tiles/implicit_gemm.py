@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -121,8 +121,7 @@ def _planned(function: ir.Operation) -> tuple[WarpLaunch, _Collapse] | None:
     return WarpLaunch.as_row(function), collapse
 
 
-@dataclass(frozen=True)
-class _Contraction:
+class _Contraction(NamedTuple):
     """A sum of products over any loops.
 
     Attributes:

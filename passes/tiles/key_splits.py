@@ -133,7 +133,7 @@ def _part_time(
     for each in planned:
         extents = [*each.extents, count]
         extents[each.loops.keys] //= count
-        loops = replace(each.loops, batch=(*each.loops.batch, len(each.extents)))
+        loops = each.loops._replace(batch=(*each.loops.batch, len(each.extents)))
         split.append(replace(each, extents=tuple(extents), loops=loops))
     _, (best, *_) = ranked_tilings(split, circumstances, circumstances.lds_bytes)
     return circumstances.time(circumstances.work(best, best.tile))

@@ -114,7 +114,7 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
         of_elements = (circumstances.processor, self.element_bytes, batch)
         work = scalar_work(self.shape, tile, *of_elements)
         results = tile.thread_rows * tile.thread_columns
-        return replace(work, registers=work.registers + _MORE_REGISTERS * results)
+        return work._replace(registers=work.registers + _MORE_REGISTERS * results)
 
     def attributes(self, tile: ScalarTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -65,8 +66,7 @@ _MOST_MULTIPLICATIONS = 6144
 the 128 KiB that a multiprocessor caches."""
 
 
-@dataclass(frozen=True)
-class LaneTiledAttention:
+class LaneTiledAttention(NamedTuple):
     """An attention and the tile by which its lanes compute it.
 
     Attributes:
@@ -176,11 +176,11 @@ def lane_tiled_attentions(
         raise Refusal("its head or columns are several loops")
     found: list[LaneTiledAttention] = []
     for enlarged, tile in _tiles(attention):
-        shape = replace(
-            enlarged.shape, exponential=circumstances.exponential, reloads=circumstances.reloads
+        shape = enlarged.shape._replace(
+            exponential=circumstances.exponential, reloads=circumstances.reloads
         )
         slots = lane_slots(shape, tile, circumstances.lds_bytes) if circumstances.overlap else 1
-        work = lane_attention_work(shape, replace(tile, slots=slots), circumstances.processor)
+        work = lane_attention_work(shape, tile._replace(slots=slots), circumstances.processor)
         time = circumstances.time(work)
         if time < math.inf:
             found.append(LaneTiledAttention(enlarged, tile, time))

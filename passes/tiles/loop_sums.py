@@ -7,7 +7,7 @@ The image of a convolution is indexed by (n, 2 * h + y, 2 * w + x, c).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -16,8 +16,7 @@ from ...dialect_utils.index.index_ops import map_results
 from ...dialect_utils.indexing_maps import maps_of
 
 
-@dataclass(frozen=True)
-class LoopSum:
+class LoopSum(NamedTuple):
     """A sum of loops, each times a number, and of a constant.
 
     Attributes:

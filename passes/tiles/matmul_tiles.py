@@ -174,16 +174,16 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             work = matmul_work(shape, tile, processor, *of_elements, stages=stages)
         if work.described and not self._is_whole:
             instructions = work.instructions + _BOUND_INSTRUCTIONS * work.copies
-            work = replace(work, instructions=instructions)
+            work = work._replace(instructions=instructions)
         if self.copies_words and not circumstances.prefetches:
             # Copies that ask where a computed size ends wait as long as those of short pieces: f16
             # ?x4096x4096 with 512 rows takes 76 us on an H200 with 64 summed elements a step and 2
             # slots, and 62 us with 32 and 4.
             asks = bool(self.computed) and not work.described
-            return replace(work, row_pieces=self.sums_along_rows or asks)
+            return work._replace(row_pieces=self.sums_along_rows or asks)
         # Registers hold what is copied by single elements, or for the next step, and warps wait for
         # one another.
-        return replace(work, result_bytes=0.0, reads_ahead=False)
+        return work._replace(result_bytes=0.0, reads_ahead=False)
 
     @cached_property
     def _sums_are_f32(self) -> bool:

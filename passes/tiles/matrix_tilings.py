@@ -157,12 +157,11 @@ def _past_the_lds(
     if circumstances is None or circumstances.ldmatrix:
         return tile
     if attention.scores_lie_in_lds:
-        return replace(tile, staged_queries=False)
+        return tile._replace(staged_queries=False)
     few_keys = attention.keys <= _FEW_KEYS and attention.loops.keys not in attention.computed
     loads_keys = (tile.warps == 1 or few_keys) and attention.has_whole_rows(K)
     loads_values = tile.warps == 1 and attention.has_whole_rows(V)
-    return replace(
-        tile,
+    return tile._replace(
         staged_queries=False,
         staged_keys=not loads_keys,
         staged_values=not loads_values,

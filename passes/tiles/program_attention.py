@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -64,8 +65,7 @@ class Operand:
         return replace(self, loops=tuple(changed))
 
 
-@dataclass(frozen=True)
-class ProgramAttention:
+class ProgramAttention(NamedTuple):
     """An attention of a program.
 
     Attributes:
@@ -168,7 +168,7 @@ class ProgramAttention:
             return self
         groups = dict(zip(read, self.output.loops, strict=True))
         output = Operand(user.results[0], tuple(groups[loop] for loop in written))
-        return replace(self, output=output)
+        return self._replace(output=output)
 
     def _with_rows(self) -> ProgramAttention:
         """Returns the attention with a loop of two equal rows, if there is only one row.
@@ -180,8 +180,7 @@ class ProgramAttention:
         if prod(self.sizes([*rows])) > 1:
             return self
         doubled = len(self.order)
-        return replace(
-            self,
+        return self._replace(
             order=(*self.order, doubled),
             extents={**self.extents, doubled: _EQUAL_ROWS},
             doubled=doubled,
@@ -198,15 +197,14 @@ class ProgramAttention:
             found = found._with_loop_split(loop, parts[loop], sizes)
         query, _, _, *others = found.inputs
         inputs = (query, key.operand(parts), value.operand(parts), *others)
-        return replace(found, inputs=inputs)
+        return found._replace(inputs=inputs)
 
     def _with_loop_split(
         self, loop: int, parts: Sequence[int], sizes: Sequence[int]
     ) -> ProgramAttention:
         """Returns the attention with loops of these sizes in the place of one."""
         place = self.order.index(loop)
-        return replace(
-            self,
+        return self._replace(
             order=(*self.order[:place], *parts, *self.order[place + 1 :]),
             extents={**self.extents, **dict(zip(parts, sizes, strict=True))},
             inputs=tuple(each.with_loop_split(loop, parts) for each in self.inputs),
@@ -214,8 +212,7 @@ class ProgramAttention:
         )
 
 
-@dataclass(frozen=True)
-class _Repeated:
+class _Repeated(NamedTuple):
     """What K or V is made from by repeating it.
 
     Attributes:

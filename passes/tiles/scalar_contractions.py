@@ -11,7 +11,7 @@ On NVIDIA GPUs those are all matmuls of f32 and of i8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -27,8 +27,7 @@ THREAD = "thread"
 _OPERANDS = 3
 
 
-@dataclass(frozen=True)
-class ScalarContraction:
+class ScalarContraction(NamedTuple):
     """A matmul by scalar instructions.
 
     Attributes:

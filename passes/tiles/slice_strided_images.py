@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -71,8 +71,7 @@ class SliceStridedImages(FunctionPass):
             context.sink.remark(generic.location, "computed as a contraction of a strided slice")
 
 
-@dataclass(frozen=True)
-class _Slice:
+class _Slice(NamedTuple):
     """The elements of a tensor that a contraction reads, by dimensions."""
 
     offsets: tuple[int, ...]

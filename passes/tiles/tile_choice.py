@@ -8,7 +8,7 @@ All tiles that the sizes and the matrix instruction divide into are compared by 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic
 
 from iree.compiler import ir
@@ -61,7 +61,7 @@ class TileChoice(Generic[Tile]):
     @property
     def gains(self) -> bool:
         """Returns whether another tile than the operation's is predicted to be faster."""
-        return replace(self.best, slots=self.tiled.tile.slots) != self.tiled.tile
+        return self.best._replace(slots=self.tiled.tile.slots) != self.tiled.tile
 
     def configure(self, function: ir.Operation) -> None:
         """Makes the best tile that of the operation in `function`."""
@@ -151,7 +151,7 @@ def _limit(work: TileWork, circumstances: Circumstances) -> str:
     """
     whole = circumstances.time(work)
     times = {
-        name: circumstances.time(replace(work, **{part: getattr(work, part) * _LESS}))
+        name: circumstances.time(work._replace(**{part: getattr(work, part) * _LESS}))
         for part, name in _PARTS.items()
     }
     shortest = min(times, key=lambda name: times[name])

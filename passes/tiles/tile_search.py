@@ -9,8 +9,7 @@ so only the tiles of the least predicted times are compiled, with the tile that 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from iree.compiler import ir
 
@@ -20,8 +19,7 @@ from .tile_choice import TileChoice, best_tiles
 from .tiled_operation import Circumstances
 
 
-@dataclass(frozen=True)
-class SearchedTiles:
+class SearchedTiles(NamedTuple):
     """What compiled tiles of an operation are predicted to take.
 
     Attributes:

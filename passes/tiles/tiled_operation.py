@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from iree.compiler import ir
 
@@ -54,8 +54,7 @@ Maps = Sequence[Sequence[int]]
 """The loops of each operand's dimensions, in the order of `indexing_maps`."""
 
 
-@dataclass(frozen=True)
-class Circumstances:
+class Circumstances(NamedTuple):
     """What a tile is compiled with and runs on.
 
     Attributes:
@@ -143,9 +142,9 @@ class Circumstances:
         work, copied = tiled.work(tile, self), tiled.copied_bytes(tile)
         counts = slot_counts(work, copied, self.lds_bytes)
         if counts[0] > 1 and work.described and work.result_bytes:
-            held = concurrent_workgroups(replace(work, lds_bytes=0), self.processor)
+            held = concurrent_workgroups(work._replace(lds_bytes=0), self.processor)
             counts = described_slots(work.steps, copied, held, self.processor)
-        return [replace(tile, slots=slots) for slots in counts]
+        return [tile._replace(slots=slots) for slots in counts]
 
     def work(self, tiled: TiledOperation[Tile], tile: Tile) -> TileWork:
         """Returns the work of a tile with its slots, or those that it gets where none are noted."""

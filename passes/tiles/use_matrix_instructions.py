@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -89,8 +89,7 @@ class UseMatrixInstructions(TilingPass):
         self.record_tile(context, function, operation, tile, reason)
 
 
-@dataclass(frozen=True)
-class MatrixAttention:
+class MatrixAttention(NamedTuple):
     """An attention as matrix instructions compute it.
 
     Attributes:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from bankwise.bank_model.scalar_cost import (
@@ -79,7 +77,7 @@ def test_q_is_read_again_only_where_registers_do_not_hold_it() -> None:
     assert held.registers == pytest.approx(64 + 1.15 * (12 + 4 * 5 + 30))
     read = lane_attention_work(F32, TILE, SM80)
     assert read.registers < SM80.lane_registers
-    alone = lane_attention_work(replace(F32, reloads=False), TILE, SM80)
+    alone = lane_attention_work(F32._replace(reloads=False), TILE, SM80)
     assert alone.registers > SM80.lane_registers
     assert alone.lds_cycles < read.lds_cycles
 

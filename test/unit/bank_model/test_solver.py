@@ -117,7 +117,7 @@ def test_padding_keeps_wide_accesses_in_one_instruction():
 
 def test_lds_limit_bounds_the_padding():
     tile, accesses = column_read()
-    options = replace(only(LayoutKind.PADDING), max_lds_bytes=64 * 64 * 4 + 255)
+    options = only(LayoutKind.PADDING)._replace(max_lds_bytes=64 * 64 * 4 + 255)
     assert solve_checked(GFX942, tile, accesses, options).layout == PlainLayout()
     with pytest.raises(ValueError, match=r"tile is 16384 bytes; allowed: up to 16000 bytes"):
         solve(GFX942, tile, accesses, SolverOptions(max_lds_bytes=16000))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -230,7 +229,7 @@ def test_larger_instructions_are_predicted_where_they_divide_a_tile() -> None:
     assert (attention.larger.scores, attention.larger.outputs) == ((32, 32, 8), (32, 32, 8))
     known = Circumstances(GFX942, 65536, ldmatrix=False, larger_instructions=True)
     high = AttentionTile(128, 128, 64, 4)
-    found = [attention.work(each, known).larger for each in (high, replace(high, rows=64))]
+    found = [attention.work(each, known).larger for each in (high, high._replace(rows=64))]
     assert found == [True, False]
-    assert not attention.work(high, replace(known, larger_instructions=False)).larger
+    assert not attention.work(high, known._replace(larger_instructions=False)).larger
     assert attention_in(parse(text).function).larger is None

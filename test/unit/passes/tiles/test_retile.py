@@ -119,7 +119,7 @@ def test_steps_change_only_where_they_may() -> None:
     parsed = parse(AttentionIr().text())
     attention = tiled_in(parsed.function)
     assert tile_choice(attention, PLAIN).best.keys == 64
-    other = replace(PLAIN, other_order=True, overlap=True)
+    other = PLAIN._replace(other_order=True, overlap=True)
     assert tile_choice(attention, other).best.keys == 128
 
 
@@ -133,7 +133,7 @@ def test_no_other_tile_is_predicted_to_be_faster(batch: int, rows: int, head: in
     kernel = AttentionIr(b=batch, m=rows, t=rows, k=head, n=head)
     parsed = parse(kernel.text())
     attention = tiled_in(parsed.function)
-    choice = tile_choice(attention, replace(PLAIN, other_order=other))
+    choice = tile_choice(attention, PLAIN._replace(other_order=other))
 
     def time(tile: AttentionTile) -> float:
         work = attention_work(AttentionShape(batch, rows, rows, head, head), tile, SM80)
@@ -163,9 +163,9 @@ def test_tiles_stay_within_the_lds() -> None:
     parsed = parse(MatmulIr(b=1, m=4096, n=4096, k=4096).text())
     matmul = tiled_in(parsed.function)
     for limit in (8192, 16384, 49152, 166912):
-        tile = tile_choice(matmul, replace(PLAIN, lds_bytes=limit)).best
+        tile = tile_choice(matmul, PLAIN._replace(lds_bytes=limit)).best
         assert tile == matmul.tile or (tile.rows + tile.columns) * tile.summed * 2 <= limit
-    without = tile_choice(matmul, replace(PLAIN, lds_bytes=8192))
+    without = tile_choice(matmul, PLAIN._replace(lds_bytes=8192))
     assert math.isinf(without.stock_time) and without.gains
     assert "does not fit" in str(without)
 
@@ -173,7 +173,7 @@ def test_tiles_stay_within_the_lds() -> None:
 def test_the_time_of_one_tile_is_that_which_the_choice_compares() -> None:
     both = [parse(each.text()) for each in (AttentionIr(), MatmulIr(m=4096, n=4096))]
     attention, matmul = (tiled_in(each.function) for each in both)
-    for circumstances in (PLAIN, replace(PLAIN, overlap=True, exponential=20.0)):
+    for circumstances in (PLAIN, PLAIN._replace(overlap=True, exponential=20.0)):
         for operation in (attention, matmul):
             choice = tile_choice(operation, circumstances)
             assert choice.gains
