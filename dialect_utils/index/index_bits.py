@@ -27,18 +27,17 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-from ..dynamic_sizes import DYNAMIC
 from ..gpu_target import Launch, launch_of
 from .index_ops import (
     affine_results,
     basis_of,
     bit_width,
-    block_owner,
     compute_after_operands,
     computed_from,
     defining,
     digit_bases,
     dimension_of,
+    forall_bounds,
     linearize_digits,
 )
 from .lane_values import LaneEvaluator, Unknown
@@ -372,12 +371,8 @@ def _bounds_of_forall(argument: ir.BlockArgument) -> list[Bits]:
 
     Of other arguments of blocks nothing is known.
     """
-    loop, number = block_owner(argument), argument.arg_number
-    names = ("staticLowerBound", "staticUpperBound", "staticStep")
-    if loop.name != "scf.forall" or number >= len(ir.DenseI64ArrayAttr(loop.attributes[names[0]])):
-        return [UNKNOWN] * len(names)
-    values = [ir.DenseI64ArrayAttr(loop.attributes[name])[number] for name in names]
-    return [UNKNOWN if value == DYNAMIC else constant_bits(value) for value in values]
+    bounds = forall_bounds(argument)
+    return [UNKNOWN if value is None else constant_bits(value) for value in bounds]
 
 
 _LAUNCH_BOUNDS = frozenset({"gpu.thread_id", "gpu.lane_id", "gpu.subgroup_id"})

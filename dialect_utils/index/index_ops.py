@@ -103,6 +103,20 @@ def block_owner(argument: ir.BlockArgument) -> ir.Operation:
     return block.owner.operation
 
 
+def forall_bounds(argument: ir.BlockArgument) -> tuple[int | None, int | None, int | None]:
+    """Returns the lower bound, the upper bound and the step of a number of an `scf.forall`.
+
+    None stands for each that is no constant, and for all those of another argument of a block.
+    """
+    loop, number = block_owner(argument), argument.arg_number
+    names = ("staticLowerBound", "staticUpperBound", "staticStep")
+    if loop.name != "scf.forall" or number >= len(ir.DenseI64ArrayAttr(loop.attributes[names[0]])):
+        return None, None, None
+    bounds = (ir.DenseI64ArrayAttr(loop.attributes[name])[number] for name in names)
+    lower, upper, step = (None if bound == DYNAMIC else bound for bound in bounds)
+    return lower, upper, step
+
+
 def bit_width(kind: ir.Type) -> int | None:
     """Returns 64 for `index`, N for iN up to 64 bits, and None for everything else."""
     if isinstance(kind, ir.IndexType):

@@ -191,12 +191,20 @@ class LoopRange(NamedTuple):
 
 @dataclass
 class LaneEvaluator:
-    """Evaluates values of one function under one launch, remembering what it has computed."""
+    """Evaluates values of one function under one launch, remembering what it has computed.
+
+    Attributes:
+        given: values that are known from elsewhere, such as the workgroup's number.
+    """
 
     launch: Launch
+    given: Mapping[ir.Value, LaneValues] = field(default_factory=dict)
     _known: dict[ir.Value, LaneValues | Unknown] = field(
         default_factory=dict, init=False, repr=False
     )
+
+    def __post_init__(self) -> None:
+        self._known.update(self.given)
 
     def evaluate(self, value: ir.Value) -> LaneValues | Unknown:
         """Returns the value in all lanes, or why it cannot be known."""

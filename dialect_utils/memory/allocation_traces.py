@@ -19,10 +19,14 @@ class AllocationTraces:
     """The traces of the allocations of a function that stays as it is, each made once.
 
     All methods raise a `Refusal` for an allocation that is no tile.
+
+    Attributes:
+        in_all_workgroups: as `trace_allocation` has it.
     """
 
     function: ir.Operation
     evaluator: LaneEvaluator
+    in_all_workgroups: bool = False
     _written: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
     _unrolled: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
     _orders: BlockOrders = field(default_factory=BlockOrders)
@@ -30,7 +34,7 @@ class AllocationTraces:
     def written(self, allocation: ir.Operation) -> AllocationAccesses:
         """Returns the accesses as the program has them."""
         if allocation not in self._written:
-            traced = trace_allocation(allocation, self.function, self.evaluator)
+            traced = self._trace(allocation)
             self._written[allocation] = traced
         return self._written[allocation]
 
@@ -39,10 +43,13 @@ class AllocationTraces:
         if allocation not in self._unrolled:
             traced = self._written.get(allocation)
             if traced is None or not traced.in_straight_lines:
-                of = (allocation, self.function, self.evaluator)
-                traced = trace_allocation(*of, MOST_UNROLLED)
+                traced = self._trace(allocation, MOST_UNROLLED)
             self._unrolled[allocation] = traced
         return self._unrolled[allocation]
+
+    def _trace(self, allocation: ir.Operation, unroll: int = 0) -> AllocationAccesses:
+        of, every = (allocation, self.function, self.evaluator, unroll), self.in_all_workgroups
+        return trace_allocation(*of, in_all_workgroups=every)
 
     def emitted(
         self,

@@ -8,6 +8,10 @@ number that each lane has, and one that all lanes of a warp share, of which a mu
     %row = affine.apply (d0 * 64 + s0 floordiv 8)[%workgroup, %thread]      of memref<?x128xf16>
     lanes 0, 0, ..., 1, 1, ..., and a multiple of 64 rows, which are whole lines
 
+Where the rows of some workgroups are others, as at the end of a matmul whose sizes its tile does
+not divide, that says nothing. If asked to, it is looked what the lanes read in every workgroup.
+Of workgroups that read from the same places of lines, one stands for all.
+
 Buffers are taken to begin at a line, as those of IREE's CUDA driver do; the IR promises 64 bytes.
 """
 
@@ -15,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import gcd
 from types import MappingProxyType
 from typing import NamedTuple
@@ -25,6 +30,7 @@ from iree.compiler import ir
 from ...bank_model.accesses import LINE_BYTES, CopySources
 from ..diagnostics import Refusal
 from ..dynamic_sizes import DYNAMIC
+from ..gpu_target import Launch
 from ..index.index_bits import Congruence, IndexBits
 from ..index.index_ops import (
     affine_results,
@@ -39,9 +45,17 @@ from ..index.lane_values import (
     IntArray,
     LaneEvaluator,
     LaneValues,
+    Loop,
     Unknown,
+    align,
     combine,
     constant,
+)
+from ..index.workgroups import (
+    WORKGROUP_DEPTH,
+    parts_of_workgroups,
+    workgroup_numbers,
+    workgroups,
 )
 from ..operations import defining_operation, mixed_operands, segments_of
 from .buffer_starts import start_alignment
@@ -50,6 +64,10 @@ from .lds_ops import SUBVIEW, is_view_in_order
 from .memref_types import strides_and_offset, type_of, whole_element_bits
 
 ASSUMPTION = f"global memory that cp.async reads begins at a multiple of {LINE_BYTES} bytes"
+_MOST_WORKGROUPS = 1 << 16
+"""The most workgroups that are looked at one by one."""
+_NUMBERS_AT_ONCE = 1 << 19
+"""How many numbers the workgroups may have together that are looked at at once."""
 _ZERO = Congruence(0, 0)
 _READS = LaneValues(np.ones((1, 1), dtype=np.int64))
 
@@ -204,10 +222,16 @@ class CopiedLanes(NamedTuple):
 
 @dataclass
 class CopiedAddresses:
-    """The global addresses of one function under one launch, remembering what it has computed."""
+    """The global addresses of one function under one launch, remembering what it has computed.
+
+    Attributes:
+        in_all_workgroups: whether workgroups are told apart where they have to be. What is read
+            has an axis for those that differ then, of which each is there once.
+    """
 
     function: ir.Operation
     evaluator: LaneEvaluator
+    in_all_workgroups: bool = False
     _known: dict[ir.Value, _Offset] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -240,6 +264,26 @@ class CopiedAddresses:
     def _lanes(
         self, memory: ir.Value, indices: Sequence[ir.Value], counts: Sequence[ir.Value]
     ) -> CopiedLanes:
+        try:
+            return self._lanes_of_one(memory, indices, counts)
+        except Refusal:
+            numbers = workgroup_numbers([memory, *indices, *counts])
+            if not self.in_all_workgroups or not 0 < workgroups(numbers) <= _MOST_WORKGROUPS:
+                raise
+
+        def lanes_of(part: Mapping[ir.Value, LaneValues]) -> CopiedLanes:
+            evaluator = LaneEvaluator(self.evaluator.launch, part)
+            return CopiedAddresses(self.function, evaluator)._lanes_of_one(memory, indices, counts)
+
+        _, arrays = align(lanes_of(next(parts_of_workgroups(numbers, 1))).values)
+        size = max(1, _NUMBERS_AT_ONCE // max(1, np.broadcast(*arrays).size))
+        parts = [lanes_of(part) for part in parts_of_workgroups(numbers, size)]
+        return _joined(parts, self.evaluator.launch)
+
+    def _lanes_of_one(
+        self, memory: ir.Value, indices: Sequence[ir.Value], counts: Sequence[ir.Value]
+    ) -> CopiedLanes:
+        """Returns what is read in any workgroup, or in those whose numbers are given."""
         offset, assumptions = self._bytes(memory, indices), [ASSUMPTION]
         read = self.evaluator.evaluate(counts[0]) if counts else _READS
         if isinstance(read, Unknown):
@@ -316,3 +360,44 @@ def _known(number: _Offset) -> SharedOffset:
     if isinstance(number, Unknown):
         raise Refusal(f"an index depends on the {number.reason}")
     return number
+
+
+def _joined(parts: Sequence[CopiedLanes], launch: Launch) -> CopiedLanes:
+    """Returns what is read in all parts of the workgroups, each of those that differ once.
+
+    Addresses of one issue count from the first line that it reads.
+
+    Raises:
+        Refusal: how often a loop runs depends on the workgroup.
+    """
+    found: dict[bytes, tuple[IntArray, IntArray]] = {}
+    around: set[tuple[Loop, ...]] = set()
+    for part in parts:
+        loops, arrays = align(part.values)
+        if not loops or loops[0].depth != WORKGROUP_DEPTH:
+            loops, arrays = (Loop(WORKGROUP_DEPTH, 1), *loops), [each[None] for each in arrays]
+        around.add(loops[1:])
+        full = (LaneValues(each, loops).full(launch) for each in arrays)
+        for offset, reads in zip(*full, strict=True):
+            placed = _from_lines(offset, reads)
+            found.setdefault(placed.tobytes() + reads.tobytes(), (placed, reads))
+    if len(around) != 1:
+        raise Refusal("a loop runs more often in some workgroups than in others")
+    axis = (Loop(WORKGROUP_DEPTH, len(found)), *around.pop())
+    offset, reads = (LaneValues(np.stack(each), axis) for each in zip(*found.values(), strict=True))
+    shared = reduce(_either, (part.offset.shared for part in parts))
+    assumptions = tuple(dict.fromkeys(each for part in parts for each in part.assumptions))
+    return CopiedLanes(SharedOffset(offset, shared), reads, parts[0].may_read_nothing, assumptions)
+
+
+def _from_lines(offset: IntArray, reads: IntArray) -> IntArray:
+    """Returns addresses [..., lanes] less whole lines; 0 for a lane that reads nothing."""
+    highest = np.iinfo(np.int64).max
+    first = np.where(reads != 0, offset, highest).min(axis=-1, keepdims=True)
+    return np.where(reads != 0, offset - first // LINE_BYTES * LINE_BYTES, 0)
+
+
+def _either(one: Congruence, other: Congruence) -> Congruence:
+    """Returns what holds of a number of which one or the other of two congruences holds."""
+    modulus = gcd(one.modulus, other.modulus, one.residue - other.residue)
+    return Congruence(modulus, one.residue % modulus if modulus else one.residue)

@@ -113,6 +113,8 @@ def trace_allocation(
     evaluator: LaneEvaluator,
     unroll: int = 0,
     moved: Mapping[ir.Operation, Collection[MovedVector]] | None = None,
+    *,
+    in_all_workgroups: bool = False,
 ) -> AllocationAccesses:
     """Returns all accesses to `allocation` inside `function`.
 
@@ -121,12 +123,15 @@ def trace_allocation(
 
     Args:
         moved: where else operations could have their vectors; accesses to these are traced too.
+        in_all_workgroups: whether accesses differ between workgroups where `CopiedAddresses` has to
+            tell these apart. Their weights are no longer those of one workgroup then.
 
     Raises:
         Refusal: the allocation is no tile at all.
     """
     tile = tile_of(type_of(allocation))
-    trace = _Trace(tile, function.operation, evaluator, unroll, moved or {})
+    operation = function.operation
+    trace = _Trace(tile, operation, evaluator, unroll, moved or {}, in_all_workgroups)
     for use, view in follow(allocation.results[0], TracedView.of(allocation), trace.onward):
         trace.add_accesses(use, view)
     return AllocationAccesses(
@@ -155,6 +160,7 @@ class _Trace:
     evaluator: LaneEvaluator
     unroll: int
     moved: Mapping[ir.Operation, Collection[MovedVector]]
+    in_all_workgroups: bool
     traced: list[TracedAccess] = field(default_factory=list)
     unknown: list[Refusal] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
@@ -229,7 +235,7 @@ class _Trace:
 
     @cached_property
     def _copied_addresses(self) -> CopiedAddresses:
-        return CopiedAddresses(self.function, self.evaluator)
+        return CopiedAddresses(self.function, self.evaluator, self.in_all_workgroups)
 
     def _copied(self, operation: ir.Operation) -> CopiedLanes | None:
         """Returns where a `cp.async` reads; None, and a reason in `uncounted`, if not known."""

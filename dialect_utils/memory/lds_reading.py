@@ -84,13 +84,22 @@ class ReadAllocation:
 
 
 def read_allocations(
-    function: ir.Operation, launch: Launch | None, unreadable: str = ""
+    function: ir.Operation,
+    launch: Launch | None,
+    unreadable: str = "",
+    *,
+    in_all_workgroups: bool = False,
 ) -> list[ReadAllocation]:
     """Returns the LDS allocations of `function`, in the order of its text, on tensors first.
 
     Without a `launch` they are only listed, each with the reason `unreadable`.
+
+    Args:
+        in_all_workgroups: as `trace_allocation` has it.
     """
-    traces = AllocationTraces(function, LaneEvaluator(launch)) if launch is not None else None
+    traces = None
+    if launch is not None:
+        traces = AllocationTraces(function, LaneEvaluator(launch), in_all_workgroups)
     layouts = infer_vector_layouts(function) if launch is not None else None
     tensors: list[ReadAllocation] = []
     memrefs: list[ReadAllocation] = []

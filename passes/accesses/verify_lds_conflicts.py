@@ -2,10 +2,10 @@
 """Fails a compile whose LDS accesses have bank conflicts, or may have.
 
 Runs on the final IR, where every access has one flat offset; hints on it are honoured as
-`bankwise-resolve-swizzle-hints` resolves them. An access is judged by one
-execution of one wave, the worst of all waves and iterations. An access that cannot be evaluated
-fails too: a check that was not made has not been passed. So does one at an address that its
-instruction cannot take (`dialect_utils/memory/lds_ops.py`), whoever has chosen the layout.
+`bankwise-resolve-swizzle-hints` resolves them. An access is judged by one execution of one wave,
+the worst of all waves, iterations and workgroups. An access that cannot be evaluated fails too: a
+check that was not made has not been passed. So does one at an address that its instruction cannot
+take (`dialect_utils/memory/lds_ops.py`), whoever has chosen the layout.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class VerifyLdsConflicts(FunctionPass):
                 message = f"LDS accesses cannot be verified: {refusal}"
                 raise PassFailure(function.location, message) from refusal
             faults: list[_Fault] = []
-            for allocation in read_allocations(function, launch):
+            for allocation in read_allocations(function, launch, in_all_workgroups=True):
                 faults += self._faults(allocation, chip)
             if faults:
                 worst = max(faults, key=lambda fault: fault.rank)

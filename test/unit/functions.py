@@ -188,18 +188,25 @@ def assert_kept(text: str, *passes: FunctionPass, said: str, target: str | None 
 
 
 def traced(
-    parsed: Parsed, launch: Launch | None = None, unroll: int = 0
+    parsed: Parsed,
+    launch: Launch | None = None,
+    unroll: int = 0,
+    *,
+    in_all_workgroups: bool = False,
 ) -> list[AllocationAccesses]:
     """Returns the accesses to each allocation in the LDS.
 
     Args:
         launch: that of a function without the attribute.
         unroll: the most iterations of a loop whose accesses are told apart.
+        in_all_workgroups: whether copies of other workgroups are told apart.
     """
     launch = launch or launch_of(parsed.function)
     assert launch is not None
     evaluator = LaneEvaluator(launch)
     return [
-        trace_allocation(each, parsed.function, evaluator, unroll)
+        trace_allocation(
+            each, parsed.function, evaluator, unroll, in_all_workgroups=in_all_workgroups
+        )
         for each in lds_allocations(parsed.function)
     ]

@@ -103,3 +103,89 @@ def test_what_is_not_known_is_not_counted(body: str, reason: str) -> None:
     assert "not counted" in uncounted.reason and reason in uncounted.reason
     (access,) = found.accesses
     assert access.copied is None
+
+
+IN_WORKGROUPS = """
+#space = #gpu.address_space<workgroup>
+func.func @f(%from: memref<30x100xf16>) {
+  %x = gpu.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  %c29 = arith.constant 29 : index
+  %c92 = arith.constant 92 : index
+  %m = memref.alloc() : memref<256xf16, #space>
+  %at = affine.apply affine_map<(x) -> (x * 8)>(%x)
+  scf.forall (%i, %j) in (4, 2) {
+    FIXED
+    scf.for %k = %c0 to %c3 step %c1 {
+      %r = affine.apply affine_map<(i, x) -> (i * 8 + x floordiv 4)>(%row, %x)
+      %c = affine.apply affine_map<(j, k, x) -> (j * 64 + k * 32 + (x mod 4) * 8)>(%column, %k, %x)
+      %inside = arith.cmpi ule, %r, %c29 : index
+      %n = arith.select %inside, %c8, %c0 : index
+      %r0 = arith.minui %r, %c29 : index
+      %c00 = arith.minui %c, %c92 : index
+      %t = nvgpu.device_async_copy %from[%r0, %c00], %m[%at], 8, %n bypassL1 : memref<30x100xf16>
+        to memref<256xf16, #space>
+    }
+  } {mapping = [#iree_codegen.workgroup_mapping<y>, #iree_codegen.workgroup_mapping<x>]}
+  return
+}"""
+
+
+def copied_in(row: str, column: str, *, in_all_workgroups: bool = False) -> CopySources | None:
+    """Returns what is read in workgroups whose numbers these values are."""
+    fixed = f"%row = affine.apply affine_map<(d0) -> (d0)>({row})"
+    fixed += f"\n%column = affine.apply affine_map<(d0) -> (d0)>({column})"
+    for number in range(4):
+        fixed = f"%w{number} = arith.constant {number} : index\n{fixed}"
+    parsed = parse(IN_WORKGROUPS.replace("FIXED", fixed))
+    (found,) = traced(parsed, LAUNCH, in_all_workgroups=in_all_workgroups)
+    (access,) = found.accesses
+    assert (access.copied is None) == bool(found.uncounted)
+    return access.copied
+
+
+def issues_of(copied: CopySources | None) -> set[bytes]:
+    """Returns what the lanes of each issue read, of those that read anything."""
+    assert copied is not None and copied.shifts == (0,)
+    placed = np.where(copied.reading, copied.addresses, 0)
+    issues = zip(placed, copied.reading, strict=True)
+    return {place.tobytes() + reads.tobytes() for place, reads in issues}
+
+
+def test_workgroups_at_an_edge_are_told_apart() -> None:
+    assert copied_in("%i", "%j") is None
+    alone = (copied_in(f"%w{i}", f"%w{j}") for i in range(4) for j in range(2))
+    found = copied_in("%i", "%j", in_all_workgroups=True)
+    assert issues_of(found) == set().union(*map(issues_of, alone))
+
+
+def test_workgroups_that_read_alike_are_one() -> None:
+    # Rows of workgroups 0, 1 and 2 begin at a line, or half a line behind it; 3 is at the edge.
+    rows_alone = copied_in("%i", "%w0", in_all_workgroups=True)
+    assert rows_alone is not None and len(rows_alone.addresses) == 3 * 3
+
+
+def test_an_id_with_a_bound_is_a_number_of_the_workgroup() -> None:
+    body = f"""%c63 = arith.constant 63 : index
+      %g = gpu.block_id x upper_bound 5
+      %i = affine.apply affine_map<(g, x) -> (g * 16 + x)>(%g, %x)
+      %r = arith.minui %i, %c63 : index
+      {copy("%r, %c0")}"""
+    for text, counted in ((body, True), (body.replace(" upper_bound 5", ""), False)):
+        parsed = parse(SOURCE.replace("BODY", text))
+        (found,) = traced(parsed, LAUNCH, in_all_workgroups=True)
+        assert bool(found.uncounted) != counted
+
+
+def test_workgroups_that_read_nothing_are_others() -> None:
+    body = f"""%g = gpu.block_id x upper_bound 5
+      %some = arith.cmpi ult, %g, %x : index
+      %n = arith.select %some, %c8, %c0 : index
+      {copy("%c0, %c0").replace("], 8 ", "], 8, %n ")}"""
+    (found,) = traced(parse(SOURCE.replace("BODY", body)), LAUNCH, in_all_workgroups=True)
+    (access,) = found.accesses
+    assert access.copied is not None
+    assert (access.copied.reading == (np.arange(5)[:, None] < LANES)).all()

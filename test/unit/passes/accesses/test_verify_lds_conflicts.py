@@ -161,3 +161,33 @@ def test_copies_that_fail(edit: Edit, reason: str) -> None:
 def test_copies_past_the_cache_pass() -> None:
     source = edited(COPY, ("%a[%at], 4 :", "%a[%at], 4 bypassL1 :"))
     assert not run(parse(source), VerifyLdsConflicts(), target="sm_80").said
+
+
+# The same, of 4 bytes from rows of 200 words, of which the last of three workgroups has three.
+RAGGED = f"""
+!tile = {lds("128xf32")}
+func.func @f(%g: memref<19x200xf32>) attributes {{{launched("32", 32)}}} {{
+  %x = gpu.thread_id x
+  %last = arith.constant 18 : index
+  %a = memref.alloc() : !tile
+  scf.forall (%w) in (3) {{
+    %r = affine.apply affine_map<(w, x) -> (w * 8 + x floordiv 8)>(%w, %x)
+    %c = affine.apply affine_map<(x) -> (x mod 8)>(%x)
+    %i = arith.minui %r, %last : index
+    %t = nvgpu.device_async_copy %g[%i, %c], %a[%x], 1 : memref<19x200xf32> to !tile
+  }} {{mapping = [#iree_codegen.workgroup_mapping<x>]}}
+  return
+}}
+"""
+
+
+def test_copies_are_counted_in_all_workgroups() -> None:
+    """The last workgroup reads its last row twice, from the same places."""
+    source = edited(RAGGED, ("to !tile\n  }", f"to !tile {HERE}\n  }}"))
+    said = "cp.async.ca.4 to memref<128xf32> has 1 conflict cycle"
+    assert_fails(source, VerifyLdsConflicts(), said=said, target="sm_80")
+
+
+def test_a_workgroup_without_such_rows_passes() -> None:
+    source = edited(RAGGED, ("in (3)", "in (2)"))
+    assert not run(parse(source), VerifyLdsConflicts(), target="sm_80").said
