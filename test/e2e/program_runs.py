@@ -49,11 +49,15 @@ class ProgramRun:
     def assert_tiled(self, name: str, *, matrix: bool = True) -> None:
         """Asserts that the result is right, and tiled by one pass, without bank conflicts.
 
+        Of a program that has kernels for ranges of a size, each is tiled once.
+
         Args:
             matrix: whether matrix instructions multiply.
         """
         assert self.error <= self.program.tolerance
-        assert [each.pass_name for each in self.log if each.action is Action.RETILE] == [name]
+        tiled = [each for each in self.log if each.action is Action.RETILE]
+        assert {each.pass_name for each in tiled} == {name}
+        assert len({each.function for each in tiled}) == len(tiled)
         assert (self.run.counters[Counted.MFMA] > 0) == matrix
         assert self.run.counters[Counted.CONFLICTS] == 0
         assert self.log.conflict_cycles_left() == 0
