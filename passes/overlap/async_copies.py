@@ -26,14 +26,15 @@ is one block, in which the compiler spreads the copies among the contractions.
 Where the matrix units may still read slot t - 1 in iteration t (`fragments/groups_under_way.py`),
 copies are issued one iteration less ahead: those of t + N - 2 go into the slot of t - 2. All lanes
 have waited for the units to be done with that one when iteration t begins. So copies need not wait
-until the tiles of t have come. With a barrier more they are issued first, while the units have the
-products of t - 1 to do:
+until the tiles of t have come. With a barrier more some are issued first, while the units have the
+products of t - 1 to do, and the rest while they have those of t:
 
     for t = 0, 1, ...:
       barrier                                           all have waited for what reads slot t - 2
-      issue the copies of iteration t + N - 2 into slot (t - 2) mod N
-      wait until only N - 2 groups are on their way     the tiles of iteration t have come
+      issue half the copies of iteration t + N - 2 into slot (t - 2) mod N
+      wait until only N - 3 groups are on their way     the tiles of iteration t have come
       barrier
+      issue the other copies of iteration t + N - 2, which close the group
       compute with slot t mod N
 
 `cp.async` moves 4, 8 or 16 bytes per lane from global memory to the LDS, past the registers (PTX
@@ -76,6 +77,9 @@ _WHOLE_CACHE_LINES = 16
 """`cp.async` of 16 bytes may pass by the L1 cache."""
 _SLOT_BYTES = 128
 """Slots begin at the first bank, so that each has the layout of the tile."""
+
+Part = list[list[StagedCopy]]
+"""Some of the copies of an iteration, those of each tile."""
 
 
 def check_copies(loop: StagingLoop) -> None:
@@ -131,7 +135,8 @@ class AsyncCopies(NamedTuple):
         one_block: whether the loop has no branch around copies. It must not be repeated, since the
             zeros of the last iterations are on their way then.
         may_be_read: how many slots an iteration may read, or those before it still: 1 or 2.
-        before_wait: whether an iteration issues copies before it waits for its own.
+        before_wait: whether an iteration issues the first part of the copies before it waits for
+            its own.
     """
 
     loop: StagingLoop
@@ -218,16 +223,33 @@ class AsyncCopies(NamedTuple):
         here = self._slots(inside, iteration, 0, memrefs)
         there = self._slots(inside, iteration, self._ahead, memrefs)
         later = _plus(inside, induction, self._ahead * self.loop.step)
-        if self.one_block:
-            _, upper, _ = bounds_of(loop)
-            self._issue(inside, later, there, inside.cmpi("slt", later, upper))
-        else:
-            self._issue_if_there(inside, later, there)
-        token = self._close(inside)
+        first, *rest = self._parts
+        self._issue_in_loop(inside, later, there, first)
+        if not rest:
+            token = self._close(inside)
         if self.before_wait:
-            self._wait(inside, token, self._ahead)
+            self._wait(inside, token, self._ahead - len(rest))
             inside.like(self.loop.barriers[0], [])
+        for part in rest:
+            self._issue_in_loop(inside, later, there, part)
+            self._close(inside)
         return here
+
+    @property
+    def _parts(self) -> list[Part]:
+        """Returns the copies of an iteration in the parts in which they are issued: one or two."""
+        whole = [[*tile.copies] for tile in self.loop.tiles]
+        if not self.before_wait:
+            return [whole]
+        left = sum(map(len, whole)) // 2
+        first: Part = []
+        rest: Part = []
+        for copies in reversed(whole):
+            behind = min(left, len(copies))
+            first.insert(0, copies[: len(copies) - behind])
+            rest.insert(0, copies[len(copies) - behind :])
+            left -= behind
+        return [first, rest] if any(rest) else [first]
 
     @property
     def _may_be_early(self) -> bool:
@@ -247,16 +269,29 @@ class AsyncCopies(NamedTuple):
             _slot(at, tile, memref, at.index(iteration * slot_rows(tile))) for tile, memref in tiles
         ]
         induction = at.index(self.loop.lower + iteration * self.loop.step)
+        whole = [[*tile.copies] for tile in self.loop.tiles]
         if self.loop.trip_count is None:
-            self._issue_if_there(at, induction, slots)
+            self._issue_if_there(at, induction, slots, whole)
         elif iteration < self.loop.trip_count:
-            self._issue(at, induction, slots)
+            self._issue(at, induction, slots, whole)
 
-    def _issue_if_there(self, at: Builder, induction: ir.Value, slots: Sequence[ir.Value]) -> None:
-        """Emits the copies of an iteration, if the loop has it."""
+    def _issue_in_loop(
+        self, at: Builder, induction: ir.Value, slots: Sequence[ir.Value], part: Part
+    ) -> None:
+        """Emits some copies of an iteration that the loop may not have."""
+        if not self.one_block:
+            self._issue_if_there(at, induction, slots, part)
+            return
+        _, upper, _ = bounds_of(self.loop.operation)
+        self._issue(at, induction, slots, part, at.cmpi("slt", induction, upper))
+
+    def _issue_if_there(
+        self, at: Builder, induction: ir.Value, slots: Sequence[ir.Value], part: Part
+    ) -> None:
+        """Emits some copies of an iteration, if the loop has it."""
         _, upper, _ = bounds_of(self.loop.operation)
         condition = at.cmpi("slt", induction, upper)
-        at.if_(condition, lambda inside: self._issue(inside, induction, slots))
+        at.if_(condition, lambda inside: self._issue(inside, induction, slots, part))
 
     def _iteration(self, at: Builder, induction: ir.Value) -> ir.Value:
         """Emits the number of the iteration."""
@@ -278,17 +313,18 @@ class AsyncCopies(NamedTuple):
         at: Builder,
         induction: ir.Value,
         slots: Sequence[ir.Value],
+        part: Part,
         exists: ir.Value | None = None,
     ) -> None:
-        """Emits the copies of an iteration to a slot of each tile.
+        """Emits some copies of an iteration to a slot of each tile.
 
         Args:
             exists: whether the loop has the iteration; None if it is known to.
         """
         iteration = at_iteration(self.loop.operation, induction, at)
-        for tile, slot in zip(self.loop.tiles, slots, strict=True):
+        for copies, slot in zip(part, slots, strict=True):
             guarded: dict[tuple[ir.Operation, ...], list[StagedCopy]] = {}
-            for copy in tile.copies:
+            for copy in copies:
                 guarded.setdefault(copy.guards, []).append(copy)
             for guards, copies in guarded.items():
                 _copy_under(guards, copies, iteration, slot, exists)

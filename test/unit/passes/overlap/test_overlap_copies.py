@@ -166,6 +166,37 @@ def test_each_iteration_reads_what_was_copied_for_it(
     assert len(parsed.operations("nvgpu.device_async_create_group")) == ahead + 1
 
 
+_IN_HALVES = (
+    "    %v = vector.load %a[%i, %at] : memref<4096x256xf16>, vector<8xf16>\n"
+    "    vector.store %v, %m[%at] : !tile, vector<8xf16>\n",
+    "    %half = affine.apply affine_map<(t) -> (t * 8 + 4)>(%t)\n"
+    "    %v = vector.load %a[%i, %at] : memref<4096x256xf16>, vector<4xf16>\n"
+    "    vector.store %v, %m[%at] : !tile, vector<4xf16>\n"
+    "    %w = vector.load %a[%i, %half] : memref<4096x256xf16>, vector<4xf16>\n"
+    "    vector.store %w, %m[%half] : !tile, vector<4xf16>\n",
+)
+
+
+@pytest.mark.parametrize("one_block", [True, False])
+def test_half_the_copies_are_issued_while_matrix_units_have_products_to_do(one_block: bool) -> None:
+    """The rest closes the group, so that one group less may be on its way before."""
+    edits = (_ARRANGED, _IN_HALVES)
+    rows, slots = 16 if one_block else 40, 4
+    parsed, _ = _overlapped((0, rows, 1), slots, "sm_80", *edits, described=True)
+    (loop,) = parsed.operations("scf.for")
+    barrier, copy = "gpu.barrier", "nvgpu.device_async_copy"
+    wait, close = "nvgpu.device_async_wait", "nvgpu.device_async_create_group"
+    inside = operations_in(loop, barrier, copy, wait, close, "nvgpu.mma.sync")
+    names = [each.name for each in inside]
+    assert names == [barrier, copy, wait, barrier, copy, close, "nvgpu.mma.sync"]
+    assert _left(inside[2]) == slots - 3
+    assert bool(parsed.operations("scf.if")) != one_block
+    first, rest = (each for each in inside if each.name == copy)
+    filled = [_slots_by_iteration(each.operands[0], slots)[:slots] for each in (first, rest)]
+    assert filled == [[2, 3, 0, 1]] * 2
+    assert [_by_iteration(each.operands[1])[0] for each in (first, rest)] == [0, 4]
+
+
 def test_a_sum_that_the_loop_reads_keeps_matrix_units_waiting() -> None:
     """No slot is left alone for them then."""
     read = "    %s = arith.addf %y, %y : vector<2x2xf32>\n    scf.yield %s"
