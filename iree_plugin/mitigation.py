@@ -38,6 +38,7 @@ from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
 from ..passes.numerics.shorten_exponentials import ShortenExponentials
 from ..passes.numerics.sum_probabilities import SumProbabilities
+from ..passes.overlap.delay_copies import DelayCopies
 from ..passes.overlap.form_direct_loads import FormDirectLoads
 from ..passes.overlap.hold_workgroups import HoldWorkgroups
 from ..passes.overlap.load_ahead import LoadAhead
@@ -420,6 +421,7 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(_RESOLVED, JoinProducts, since="fast", by_mma_sync=False),
     Step(_RESOLVED, KeepMaxima, since="fast"),
+    Step(_RESOLVED, DelayCopies, since="fast", by_mma_sync=True),
     Step(_RESOLVED, SumProbabilities, since="fast", by_mma_sync=False),
     Step(_RESOLVED, MixExponentials, since="fast", by_mma_sync=False),
     Step(_RESOLVED, ShortenExponentials, _unless_fast, since="exact"),

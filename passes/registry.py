@@ -28,6 +28,7 @@ from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
 from .numerics.shorten_exponentials import ShortenExponentials
 from .numerics.sum_probabilities import SumProbabilities
+from .overlap.delay_copies import DelayCopies
 from .overlap.form_direct_loads import FormDirectLoads
 from .overlap.hold_workgroups import HoldWorkgroups
 from .overlap.load_ahead import LoadAhead
@@ -121,6 +122,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     AlignLdsAccesses,
     MixExponentials,
     OverlapCopies,
+    DelayCopies,
     LoadAhead,
     FormWgmma,
     ShareLds,
