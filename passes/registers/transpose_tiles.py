@@ -4,8 +4,8 @@
 Matrix instructions of AMD's take from a lane some neighbours of an operand along the index that is
 summed over, such as four keys of a column of V. In memory the columns are neighbours. IREE copies V
 as it lies there, and every wave transposes all of it after it has read it, by two `v_perm_b32` for
-four elements. Here a lane copies blocks of 4 keys and 4 or 8 columns and transposes these, once for
-all waves of the workgroup:
+four elements. Here a lane copies blocks of 4 keys and 2, 4 or 8 columns and transposes these, once
+for all waves of the workgroup:
 
     %c = iree_vector_ext.to_layout %v                       vector<64x128xf16>
     %b = four keys of a column become neighbours            vector<16x128x4xf16>
@@ -18,7 +18,9 @@ values are the same bits.
 
 Predicted by the model of a compute unit (`emulator/timing/`) at `fast`, f16, microseconds without
 and with it: on gfx942 16x4096x128 247.5 and 235.4, 64x2048x64 143.5 and 133.8; on gfx950 197.9 and
-189.7, 127.0 and 116.8.
+189.7, 127.0 and 116.8. Blocks of which a lane has several side by side, and those of 2 columns, are
+those of odd heads, on gfx942: 16x1024x72 38.1 and 28.1, 16x1024x100 46.9 and 36.8, 2x512x160 26.0
+and 22.4, 16x2048x192 131.4 and 121.4.
 """
 
 from __future__ import annotations
@@ -64,6 +66,8 @@ _REORDERING = frozenset(
 _BLOCK = 4
 """The neighbours that a lane transposes into 8 bytes."""
 _BITS = 16
+_WIDTHS = (8, 4, 2)
+"""The columns of a block, the best first: with 2 a lane still stores 16 bytes at once."""
 
 
 @dataclass(frozen=True)
@@ -218,19 +222,27 @@ def _layout_read_across(read: ir.Operation) -> NestedLayout | None:
 
 
 def _block_layout(shape: Sequence[int], threads: int) -> NestedLayout | None:
-    """Returns a layout in which threads copy blocks of rows and columns, the widest that fits."""
+    """Returns a layout in which threads copy blocks of rows and columns, the widest that fits.
+
+    As many of them as can stand side by side. 128 threads copy 64 x 80 elements in blocks of 4 x 2:
+    16 x 8 of them stand on 16 x 40 blocks, five times.
+    """
     *outer, rows, columns = shape
     if prod(outer) != 1:
         return None
     ones, zeros = (1,) * len(outer), (0,) * len(outer)
-    for width in (8, 4):
-        across = columns // width
-        if columns % width or threads % across or rows % (_BLOCK * (threads // across)):
+    for width in _WIDTHS:
+        if rows % _BLOCK or columns % width:
+            continue
+        blocks, runs = rows // _BLOCK, columns // width
+        ways = (each for each in range(runs, 0, -1) if runs % each == 0 and threads % each == 0)
+        across = next((each for each in ways if blocks % (threads // each) == 0), None)
+        if across is None:
             continue
         down = threads // across
         return NestedLayout(
             (*ones, 1, 1),
-            (*ones, rows // (_BLOCK * down), 1),
+            (*ones, blocks // down, runs // across),
             (*ones, 1, 1),
             (*ones, down, across),
             (*ones, _BLOCK, width),

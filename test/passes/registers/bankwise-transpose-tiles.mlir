@@ -70,21 +70,43 @@ func.func @one_wave(%v: memref<64x64xf16>) -> vector<64x64xf16> {
 
 // -----
 
-// 256 lanes cannot share blocks of 4 rows and 4 columns of 32 rows evenly.
+// 128 lanes do not share 16 x 10 blocks of 4 rows and 8 columns evenly, nor 16 x 20 of 4 columns. Of 16 x 40 blocks of 2
+// columns each lane copies 5, which lie in the same rows.
+
+// CHECK-LABEL: func.func @ten_blocks
+// CHECK:         iree_vector_ext.to_layout %{{.+}} to layout(#iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [1, 5], outer_tile = [1, 1], thread_tile = [16, 8], element_tile = [4, 2], subgroup_strides = [0, 0], thread_strides = [8, 1]>)
+// CHECK:         vector.shape_cast %{{.+}} : vector<1x5x1x1x4x2xf16> to vector<5x1x4x2xf16>
+// CHECK:         bufferization.alloc_tensor() {{.*}} : tensor<16x80x4xf16, #gpu.address_space<workgroup>>
+func.func @ten_blocks(%v: memref<64x80xf16>) -> vector<64x80xf16> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f16
+  %global = vector.transfer_read %v[%c0, %c0], %pad {in_bounds = [true, true]} : memref<64x80xf16>, vector<64x80xf16>
+  %copy = iree_vector_ext.to_layout %global to layout(#iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [1, 5], outer_tile = [1, 1], thread_tile = [64, 2], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [2, 1]>) : vector<64x80xf16>
+  %tile = bufferization.alloc_tensor() <{memory_space = #gpu.address_space<workgroup>}> : tensor<64x80xf16, #gpu.address_space<workgroup>>
+  %written = vector.transfer_write %copy, %tile[%c0, %c0] {in_bounds = [true, true]} : vector<64x80xf16>, tensor<64x80xf16, #gpu.address_space<workgroup>>
+  %there = iree_gpu.value_barrier %written : tensor<64x80xf16, #gpu.address_space<workgroup>>
+  %read = vector.transfer_read %there[%c0, %c0], %pad {in_bounds = [true, true]} : tensor<64x80xf16, #gpu.address_space<workgroup>>, vector<64x80xf16>
+  %operand = iree_vector_ext.to_layout %read to layout(#iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 5], outer_tile = [1, 1], thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [0, 0], thread_strides = [16, 1]>) : vector<64x80xf16>
+  return %operand : vector<64x80xf16>
+}
+
+// -----
+
+// 256 lanes cannot share blocks of 4 rows and 2 columns of 16 rows evenly.
 
 // CHECK-LABEL: func.func @few
 // CHECK-NOT:     vector.transpose
-func.func @few(%v: memref<32x64xf16>) -> vector<32x64xf16> {
+func.func @few(%v: memref<16x64xf16>) -> vector<16x64xf16> {
   %c0 = arith.constant 0 : index
   %pad = arith.constant 0.0 : f16
-  %global = vector.transfer_read %v[%c0, %c0], %pad {in_bounds = [true, true]} : memref<32x64xf16>, vector<32x64xf16>
-  %copy = iree_vector_ext.to_layout %global to layout(#iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [1, 1], outer_tile = [1, 1], thread_tile = [32, 8], element_tile = [1, 8], subgroup_strides = [0, 0], thread_strides = [8, 1]>) : vector<32x64xf16>
-  %tile = bufferization.alloc_tensor() <{memory_space = #gpu.address_space<workgroup>}> : tensor<32x64xf16, #gpu.address_space<workgroup>>
-  %written = vector.transfer_write %copy, %tile[%c0, %c0] {in_bounds = [true, true]} : vector<32x64xf16>, tensor<32x64xf16, #gpu.address_space<workgroup>>
-  %there = iree_gpu.value_barrier %written : tensor<32x64xf16, #gpu.address_space<workgroup>>
-  %read = vector.transfer_read %there[%c0, %c0], %pad {in_bounds = [true, true]} : tensor<32x64xf16, #gpu.address_space<workgroup>>, vector<32x64xf16>
-  %operand = iree_vector_ext.to_layout %read to layout(#iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [2, 4], outer_tile = [1, 1], thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [0, 0], thread_strides = [16, 1]>) : vector<32x64xf16>
-  return %operand : vector<32x64xf16>
+  %global = vector.transfer_read %v[%c0, %c0], %pad {in_bounds = [true, true]} : memref<16x64xf16>, vector<16x64xf16>
+  %copy = iree_vector_ext.to_layout %global to layout(#iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [1, 1], outer_tile = [1, 1], thread_tile = [16, 16], element_tile = [1, 4], subgroup_strides = [0, 0], thread_strides = [16, 1]>) : vector<16x64xf16>
+  %tile = bufferization.alloc_tensor() <{memory_space = #gpu.address_space<workgroup>}> : tensor<16x64xf16, #gpu.address_space<workgroup>>
+  %written = vector.transfer_write %copy, %tile[%c0, %c0] {in_bounds = [true, true]} : vector<16x64xf16>, tensor<16x64xf16, #gpu.address_space<workgroup>>
+  %there = iree_gpu.value_barrier %written : tensor<16x64xf16, #gpu.address_space<workgroup>>
+  %read = vector.transfer_read %there[%c0, %c0], %pad {in_bounds = [true, true]} : tensor<16x64xf16, #gpu.address_space<workgroup>>, vector<16x64xf16>
+  %operand = iree_vector_ext.to_layout %read to layout(#iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [1, 4], outer_tile = [1, 1], thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [0, 0], thread_strides = [16, 1]>) : vector<16x64xf16>
+  return %operand : vector<16x64xf16>
 }
 
 // -----
