@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,38 @@ def test_a_file_that_was_cut_counts_as_none(tmp_path: Path) -> None:
     (file,) = tmp_path.iterdir()
     file.write_text(file.read_text()[:-1])
     assert cache.read("tile", "a key") is None
+
+
+def test_bytes_that_are_no_text_count_as_none(tmp_path: Path) -> None:
+    cache = UserCache(tmp_path)
+    cache.keep("tile", "a key", "a text")
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"\xff\xfe" + file.read_bytes())
+    assert cache.read("tile", "a key") is None
+    cache.keep("tile", "a key", "a text")
+    assert cache.read("tile", "a key") == "a text"
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    cache = UserCache(tmp_path / "file" / "cache")
+    cache.keep("tile", "a key", "a text")
+    assert cache.read("tile", "a key") is None
+    assert [*tmp_path.iterdir()] == [tmp_path / "file"]
+
+
+def test_processes_keep_the_same_text_at_once(tmp_path: Path) -> None:
+    program = f"""
+from pathlib import Path
+from bankwise.iree_plugin.user_cache import UserCache
+cache = UserCache(Path({str(tmp_path)!r}))
+for _ in range(100):
+    cache.keep("tile", "a key", "a text" * 1000)
+    assert cache.read("tile", "a key") == "a text" * 1000
+"""
+    running = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(3)]
+    assert [each.wait(120) for each in running] == [0, 0, 0]
+    assert len([*tmp_path.iterdir()]) == 1
 
 
 def test_an_interrupted_write_leaves_what_was_there(
