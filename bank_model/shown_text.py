@@ -36,9 +36,13 @@ def shown_command(words: Iterable[str]) -> str:
     return " ".join(shlex.quote(w) if w.isprintable() else _ansi_quoted(w) for w in words)
 
 
-def counted(count: int, noun: str) -> str:
-    """Returns a number of things, such as `1 lane` or `2 lanes`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def counted(count: int, noun: str, *, separator: str = "") -> str:
+    """Returns a number of things, such as `1 lane` or `2 lanes`.
+
+    Args:
+        separator: what stands between thousands, such as a comma.
+    """
+    return f"{count:{separator}} {noun}{'' if count == 1 else 's'}"
 
 
 def counted_are(count: int, noun: str) -> str:

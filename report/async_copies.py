@@ -21,6 +21,7 @@ from iree.compiler import ir
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.async_copies import WHY_COPIES_CONFLICT
 from ..bank_model.layouts import Layout, access_copy
+from ..bank_model.shown_text import counted
 from ..bank_model.targets import AccessKind, is_copy_instruction
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import Launch, launch_of
@@ -80,19 +81,19 @@ def _with_copies(
     if not copies:
         return report
     unknown = tuple(each for each in read.unknown if each not in report.unknown)
-    counted = replace(report, unknown=(*report.unknown, *unknown))
+    with_unknown = replace(report, unknown=(*report.unknown, *unknown))
     if report.tile is None or report.standing is None or read.tile is None:
-        return counted
+        return with_unknown
     slot = _Slot(report.tile, report.standing.layout, read.tile)
     try:
         copied = [slot.in_tile(each) for each in copies]
     except Refusal as refusal:
-        return replace(counted, unknown=(*counted.unknown, refusal))
+        return replace(with_unknown, unknown=(*with_unknown.unknown, refusal))
     described = report.described
     if described is not None:
         described = _recounted(described, copied, read, launch)
-    counted = _recounted(counted, copied, read, launch)
-    return replace(counted, described=described)
+    found = _recounted(with_unknown, copied, read, launch)
+    return replace(found, described=described)
 
 
 def _recounted(
@@ -129,7 +130,8 @@ def _copy_remarks(report: AllocationReport) -> list[str]:
     cycles = sum(group.weight * copy.conflict_cycles for group, copy in copies)
     remarks: list[str] = []
     if cycles:
-        remarks.append(f"cp.async has {cycles:,} conflict cycles: {WHY_COPIES_CONFLICT}")
+        conflicts = counted(cycles, "conflict cycle", separator=",")
+        remarks.append(f"cp.async has {conflicts}: {WHY_COPIES_CONFLICT}")
     if not all(copy.exact for _, copy in copies):
         remarks.append("the conflict cycles of cp.async are the most that they may be")
     if not all(copy.exact_wavefronts for _, copy in copies):

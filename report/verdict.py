@@ -45,7 +45,8 @@ def warning(reports: FileReports, *, compiled: bool) -> str:
 def _conflicts(functions: Sequence[FunctionReport]) -> list[str]:
     allocations = [each for report in functions for each in report.allocations]
     cycles = Sums.of(allocations).of_layouts["standing"][0]
-    return [f"{cycles:,} conflict cycles in the code as it stands"] if cycles else []
+    conflicts = counted(cycles, "conflict cycle", separator=",")
+    return [f"{conflicts} in the code as it stands"] if cycles else []
 
 
 def _not_counted(functions: Sequence[FunctionReport]) -> list[str]:

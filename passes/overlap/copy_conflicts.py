@@ -11,6 +11,7 @@ from iree.compiler import ir
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import PlainLayout, access_copy, layout_conflicts
+from ...bank_model.shown_text import counted
 from ...bank_model.targets import Target, copy_instruction
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import lds_model
@@ -44,8 +45,8 @@ class CopyConflicts(NamedTuple):
         if self.by_copies is None:
             return f"the bank conflicts of its cp.async are not counted: {self.reason}"
         most = "" if self.exact else "up to "
-        plural = "" if self.by_copies == 1 else "s"
-        return f"its cp.async have {most}{self.by_copies:,} conflict cycle{plural}"
+        cycles = counted(self.by_copies, "conflict cycle", separator=",")
+        return f"its cp.async have {most}{cycles}"
 
 
 def copy_conflicts(

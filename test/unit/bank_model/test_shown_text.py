@@ -46,4 +46,5 @@ def test_a_shell_reads_a_shown_command_back():
 
 def test_numbers_of_things_are_words():
     assert [counted(n, "lane") for n in (0, 1, 2)] == ["0 lanes", "1 lane", "2 lanes"]
+    assert [counted(n, "lane", separator=",") for n in (1, 2345)] == ["1 lane", "2,345 lanes"]
     assert [counted_are(n, "lane") for n in (0, 1)] == ["0 lanes are", "1 lane is"]
