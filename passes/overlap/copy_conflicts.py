@@ -14,7 +14,7 @@ from ...bank_model.layouts import PlainLayout, access_copy, layout_conflicts
 from ...bank_model.shown_text import counted
 from ...bank_model.targets import Target, copy_instruction
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import lds_model
+from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.copied_addresses import CopiedAddresses
 from ...dialect_utils.memory.lane_accesses import LaneAccesses
@@ -49,53 +49,49 @@ class CopyConflicts(NamedTuple):
         return f"its cp.async have {most}{cycles}"
 
 
-def copy_conflicts(
-    function: ir.Operation, tile: StagedTile, test_target: str | None
-) -> CopyConflicts:
-    """Returns the bank conflicts of the stores to a tile, and of the copies that they become."""
-    try:
-        chip, launch = lds_model(function, test_target)
-        counter = _Counter(function, tile, chip, LaneEvaluator(launch))
-        return counter.count()
-    except (Refusal, InvalidParameterError) as error:
-        return CopyConflicts(reason=str(error))
+class ConflictCounter:
+    """Counts the bank conflicts of stores to tiles, and of the copies that they become.
 
+    It remembers what lanes compute, so that the function must stay as it is.
+    """
 
-class _Counter:
-    """Counts the copies to one tile."""
+    def __init__(self, function: ir.Operation, chip: Target, launch: Launch) -> None:
+        """Counts in a function, for a GPU."""
+        self._function, self._chip = function, chip
+        self._evaluator = LaneEvaluator(launch)
+        self._addresses = CopiedAddresses(function, self._evaluator)
 
-    def __init__(
-        self, function: ir.Operation, tile: StagedTile, chip: Target, evaluator: LaneEvaluator
-    ) -> None:
-        self.function, self.chip, self.evaluator = function, chip, evaluator
-        self.copies = tile.copies
-        self.view = TracedView.of(tile.allocation)
-        self.tile: LdsTile = tile_of(type_of(tile.allocation))
-        self.addresses = CopiedAddresses(function, evaluator)
+    def count(self, tile: StagedTile) -> CopyConflicts:
+        """Returns the conflicts of all stores to a tile, and of all copies."""
+        try:
+            return self._counted(tile)
+        except (Refusal, InvalidParameterError) as error:
+            return CopyConflicts(reason=str(error))
 
-    def count(self) -> CopyConflicts:
-        """Returns the conflicts of all copies; raises a Refusal if some are not known."""
+    def _counted(self, staged: StagedTile) -> CopyConflicts:
         plain, copied, exact = PlainLayout(), 0, True
-        accesses = [access for copy in self.copies for access in self._accesses(copy)]
+        tile = tile_of(type_of(staged.allocation))
+        accesses = [each for copy in staged.copies for each in self._accesses(staged, tile, copy)]
         for access in accesses:
-            cost = access_copy(self.chip, self.tile, plain, access)
+            cost = access_copy(self._chip, tile, plain, access)
             if cost is None:
-                raise Refusal(f"no {access.instruction} on {self.chip.arch}")
+                raise Refusal(f"no {access.instruction} on {self._chip.arch}")
             copied += access.weight * cost.conflict_cycles
             exact = exact and cost.exact
         stores = [replace(each, copied=None, instruction="") for each in accesses]
-        stored = layout_conflicts(self.chip, self.tile, plain, stores)
+        stored = layout_conflicts(self._chip, tile, plain, stores)
         return CopyConflicts(stored, copied, exact)
 
-    def _accesses(self, copy: StagedCopy) -> list[LdsAccess]:
+    def _accesses(self, staged: StagedTile, tile: LdsTile, copy: StagedCopy) -> list[LdsAccess]:
         """Returns what a store writes, as the `cp.async` that it becomes."""
         conditions = [] if copy.choice is None else [copy.choice.operands[0]]
-        read = self.addresses.of_load(copy.load, conditions)
+        read = self._addresses.of_load(copy.load, conditions)
         name = copy_instruction(copy.bytes, bypasses_l1(copy))
         footprint = replace(footprint_of(copy.store, 1), instruction=name)
-        around = surroundings_of(copy.store, self.function, self.evaluator)
+        around = surroundings_of(copy.store, self._function, self._evaluator)
+        view = TracedView.of(staged.allocation)
         lanes = LaneAccesses(
-            self.tile, self.view, around, self.evaluator, copy.store, footprint, copied=read
+            tile, view, around, self._evaluator, copy.store, footprint, copied=read
         )
         traced, _ = lanes.traced(0)
         return [each.access for each in traced]

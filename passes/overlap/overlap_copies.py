@@ -57,7 +57,7 @@ from ..base import FunctionPass, PassContext
 from ..decisions import Action
 from ..fragments.carried_sums import carried_sums
 from .async_copies import AsyncCopies, check_copies, slots_bytes
-from .copy_conflicts import CopyConflicts, copy_conflicts
+from .copy_conflicts import ConflictCounter, CopyConflicts
 from .staged_copies import StagedTile, StagingLoop, staging_loops
 
 _UNROLLED = 16
@@ -108,14 +108,21 @@ class OverlapCopies(FunctionPass):
             for loop in staging_loops(loops, allocations, bits):
                 if not _may_overlap(loop, chip):
                     continue
+                # An overlapped loop is another function: its values are looked at anew.
+                counter = ConflictCounter(function, chip, launch) if context.explains else None
                 try:
-                    self._overlap(function, loop, noted, context)
+                    self._overlap(function, loop, noted, counter, context)
                 except Refusal as refusal:
                     reason = f"copies to the LDS are not overlapped: {refusal.reason}"
                     context.sink.remark(loop.operation.location, reason)
 
     def _overlap(
-        self, function: ir.Operation, loop: StagingLoop, noted: int, context: PassContext
+        self,
+        function: ir.Operation,
+        loop: StagingLoop,
+        noted: int,
+        counter: ConflictCounter | None,
+        context: PassContext,
     ) -> None:
         contractions = _contractions(loop.operation)
         if not contractions:
@@ -131,7 +138,7 @@ class OverlapCopies(FunctionPass):
             later = slots - slots_read
             ahead = "the next iteration" if later == 1 else f"the next {later} iterations"
             reason = f"the copies of {ahead} run while an iteration computes"
-            conflicts = self._conflicts(function, tile, context)
+            conflicts = None if counter is None else _conflicts(counter, tile)
             memory = tile.allocation.results[0]
             self.record(
                 context,
@@ -154,17 +161,6 @@ class OverlapCopies(FunctionPass):
         before_wait = slots_read > 1
         one_block = self._is_one_block(function, loop, slots, before_wait, context)
         AsyncCopies(loop, slots, not described, one_block, slots_read, before_wait).carry_out()
-
-    def _conflicts(
-        self, function: ir.Operation, tile: StagedTile, context: PassContext
-    ) -> CopyConflicts | None:
-        """Returns the bank conflicts of a tile's copies; None where nobody is told."""
-        if not context.explains:
-            return None
-        if any(copy.is_direct for copy in tile.copies):
-            # Loads that go direct to the LDS have been so before.
-            return CopyConflicts(0, 0)
-        return copy_conflicts(function, tile, context.test_target)
 
     def _is_one_block(
         self,
@@ -229,6 +225,14 @@ class OverlapCopies(FunctionPass):
         if needed > limit:
             raise Refusal(f"{max(slots, 2)} slots take {needed} bytes of LDS, of {limit}")
         return slots
+
+
+def _conflicts(counter: ConflictCounter, tile: StagedTile) -> CopyConflicts:
+    """Returns the bank conflicts of a tile's copies."""
+    if any(copy.is_direct for copy in tile.copies):
+        # Loads that go direct to the LDS have been so before.
+        return CopyConflicts(0, 0)
+    return counter.count(tile)
 
 
 def _is_read_behind(loop: StagingLoop) -> bool:
