@@ -11,19 +11,18 @@ from the prediction for all workgroups.
 
 from __future__ import annotations
 
-import datetime
 import json
 import math
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .gpu.counted_launches import ComparedRow, counted_launch, input_paths, record_rows
 from .gpu.kernels import CompiledKernels, TimedKernel
-from .gpu.profiler import ncu_command, read_launches
-from .gpu.runtime_programs import gpu_and_versions, module_command, output_of, runtime_programs
+from .gpu.runtime_programs import runtime_programs
 from .gpu.steps import Step, modules, only, output, take_step
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ COUNTERS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(ComparedRow):
     """One kernel.
 
     Attributes:
@@ -53,7 +52,6 @@ class Row:
         uncounted: which accesses the report does not count.
     """
 
-    kernel: str
     mode: str
     workgroups: int
     counted: Mapping[str, int]
@@ -121,21 +119,24 @@ def measure_all(directory: Path, record: Path) -> bool:
         RuntimeError: something that it needs is missing, or a run fails.
     """
     compiled = CompiledKernels.of_directory(directory)
+    about = "LDS cycles of kernels that copy by cp.async, by ncu and by the report."
+    command = "python -m bankwise.bench.async_copies"
+    return record_rows(compiled, _rows(directory, compiled), record, about, command)
+
+
+def _rows(directory: Path, compiled: CompiledKernels) -> Iterator[Row]:
     predicted = json.loads(_predictions(directory).read_text())
-    device, versions = gpu_and_versions()
-    programs, rows = runtime_programs(), list[Row]()
+    programs = runtime_programs()
     with tempfile.TemporaryDirectory() as scratch:
         for kernel in compiled.kernels:
             (mode,) = kernel.modes
-            operands = [Path(scratch, f"input{number}.bin") for number in range(len(kernel.shapes))]
+            operands = input_paths(scratch, kernel)
             for operand, size in zip(operands, _sizes(kernel), strict=True):
                 operand.write_bytes(bytes(size))
             vmfb = kernel.module(directory, mode)
-            run = module_command(programs / "iree-run-module", vmfb, kernel, operands)
-            profiled = [*ncu_command(COUNTERS.values(), "none"), *run, "--output="]
-            (launch,) = read_launches(output_of(profiled))
+            launch = counted_launch(programs, vmfb, kernel, operands, COUNTERS.values())
             known, grid = predicted[kernel.name], launch.workgroups
-            row = Row(
+            yield Row(
                 kernel.name,
                 mode,
                 grid,
@@ -143,19 +144,6 @@ def measure_all(directory: Path, record: Path) -> bool:
                 {name: cycles * grid for name, cycles in known["cycles"].items()},
                 tuple(known["uncounted"]),
             )
-            rows.append(row)
-            print(json.dumps(asdict(row)), flush=True)
-    document = {
-        "about": "LDS cycles of kernels that copy by cp.async, by ncu and by the report.",
-        "command": "python -m bankwise.bench.async_copies",
-        "device": device,
-        "target": compiled.target,
-        "date": datetime.date.today().isoformat(),
-        "versions": compiled.versions | versions,
-        "rows": [asdict(row) for row in rows],
-    }
-    record.write_text(json.dumps(document, indent=1) + "\n")
-    return all(row.is_as_predicted for row in rows)
 
 
 def _sizes(kernel: TimedKernel) -> list[int]:

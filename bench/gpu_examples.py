@@ -16,25 +16,18 @@ counts other conflicts than the bank model finds in the final IR, or than the de
 
 from __future__ import annotations
 
-import datetime
-import json
 import math
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .gpu.counted_launches import ComparedRow, counted_launch, input_paths, record_rows
 from .gpu.kernels import CompiledKernels, TimedKernel, digest, predictions
-from .gpu.profiler import METRICS, ncu_command, read_launches
-from .gpu.runtime_programs import (
-    gpu_and_versions,
-    module_command,
-    output_of,
-    run_module,
-    runtime_programs,
-)
+from .gpu.profiler import METRICS
+from .gpu.runtime_programs import run_module, runtime_programs
 from .gpu.steps import Step, modules, only, output, take_step
 
 MODES = ("none", "auto")
@@ -99,7 +92,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(ComparedRow):
     """One example in one mode.
 
     Attributes:
@@ -114,7 +107,6 @@ class Row:
             the bits that the example has as it is written.
     """
 
-    kernel: str
     mitigation: str
     load_conflicts: int
     store_conflicts: int
@@ -146,22 +138,9 @@ def measure_all(directory: Path, output: Path) -> bool:
         RuntimeError: something that it needs is missing, or a run fails.
     """
     compiled = CompiledKernels.of_directory(directory)
-    device, versions = gpu_and_versions()
-    rows: list[Row] = []
-    for row in _rows(directory, compiled):
-        rows.append(row)
-        print(json.dumps(asdict(row)), flush=True)
-    record = {
-        "about": "Examples and convolutions: conflict cycles of shared memory by ncu, whole grids.",
-        "command": "python -m bankwise.bench.gpu_examples",
-        "device": device,
-        "target": compiled.target,
-        "date": datetime.date.today().isoformat(),
-        "versions": compiled.versions | versions,
-        "rows": [asdict(row) for row in rows],
-    }
-    output.write_text(json.dumps(record, indent=1) + "\n")
-    return all(row.is_as_predicted for row in rows)
+    about = "Examples and convolutions: conflict cycles of shared memory by ncu, whole grids."
+    command = "python -m bankwise.bench.gpu_examples"
+    return record_rows(compiled, _rows(directory, compiled), output, about, command)
 
 
 def _rows(directory: Path, compiled: CompiledKernels) -> Iterator[Row]:
@@ -172,7 +151,7 @@ def _rows(directory: Path, compiled: CompiledKernels) -> Iterator[Row]:
         output = Path(scratch, "output.bin")
         for kernel in compiled.kernels:
             wanted = ""
-            operands = [Path(scratch, f"input{number}.bin") for number in range(len(kernel.shapes))]
+            operands = input_paths(scratch, kernel)
             for shape, operand in zip(kernel.shapes, operands, strict=True):
                 tensor = _tensor(kernel.dtype, shape)
                 operand.write_bytes(tensor.tobytes())
@@ -212,12 +191,8 @@ def _conflicts(
         RuntimeError: ncu is missing or fails, or its table is not as expected.
     """
     metrics = (*_HARDWARE, *_WAVEFRONTS)
-    run = module_command(programs / "iree-run-module", vmfb, kernel, operands)
-    launches = read_launches(output_of([*ncu_command(metrics, "none"), *run, "--output="]))
-    if len(launches) != 1:
-        raise RuntimeError(f"{vmfb.name}: ncu measured {len(launches)} launches instead of one")
-    counted = launches[0].metrics
-    loads, stores, wavefronts, ideal = (round(counted[metric]) for metric in metrics)
+    found = counted_launch(programs, vmfb, kernel, operands, metrics).metrics
+    loads, stores, wavefronts, ideal = (round(found[metric]) for metric in metrics)
     return loads, stores, wavefronts - ideal
 
 

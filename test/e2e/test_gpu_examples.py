@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bankwise.bench import gpu_examples
+from bankwise.bench.gpu import counted_launches
 from bankwise.bench.gpu.kernels import CompiledKernels, TimedKernel, predictions
 from bankwise.bench.gpu.profiler import METRICS
 from bankwise.bench.gpu_examples import EXAMPLES, Row, compile_all, measure_all
@@ -56,9 +57,11 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             return head + "".join(line.format(*each) for each in counted.items())
 
         monkeypatch.setattr(gpu_examples, "run_module", run_module)
-        monkeypatch.setattr(gpu_examples, "output_of", output_of)
+        monkeypatch.setattr(counted_launches, "output_of", output_of)
         monkeypatch.setattr(gpu_examples, "runtime_programs", Path)
-        monkeypatch.setattr(gpu_examples, "gpu_and_versions", lambda: ("a GPU", {"driver": "1"}))
+        monkeypatch.setattr(
+            counted_launches, "gpu_and_versions", lambda: ("a GPU", {"driver": "1"})
+        )
 
     return put
 
