@@ -34,7 +34,11 @@ def merge_microseconds(
         element_bytes: the bytes of an element of the output.
     """
     parts = rows * splits * (columns + _STATISTICS) * _PART_BYTES
-    moved = 2 * parts + rows * columns * element_bytes
+    return copy_microseconds(2 * parts + rows * columns * element_bytes, processor)
+
+
+def copy_microseconds(moved: int, processor: Processor) -> float:
+    """Returns the predicted time of a kernel that does nothing but read and write so many bytes."""
     cycles = processor.launch_cycles + _LOAD_CYCLES + moved / processor.memory_bytes_a_cycle
     return cycles / processor.megahertz
 

@@ -754,12 +754,49 @@ class Builder:
             loops: the loops that index each of the inputs, one for each dimension of the output.
         """
         rank = ir.ShapedType(output.type).rank
+        attributes = self._parallel(rank, [*loops, range(rank)])
+        return self.generic(inputs, output, attributes, body).results[0]
+
+    def computed(
+        self, kinds: Sequence[ir.RankedTensorType], body: Callable[..., Sequence[ir.Value]]
+    ) -> list[ir.Value]:
+        """Returns tensors of one shape whose elements `body` computes from their indices.
+
+        Args:
+            body: gets a builder and the indices, and returns an element of each tensor.
+        """
+        rank = kinds[0].rank
+        attributes = {
+            **self._parallel(rank, [range(rank)] * len(kinds)),
+            "operandSegmentSizes": self._segments(0, len(kinds)),
+        }
+        made = [self.empty(each) for each in kinds]
+        generic = self.create("linalg.generic", made, kinds, attributes, regions=1)
+
+        def at_indices(at: Builder, *_: ir.Value) -> Sequence[ir.Value]:
+            kind = at._index_type()
+            number = (at._integer(64, dim) for dim in range(rank))
+            return body(at, *(at._value("linalg.index", [], kind, dim=each) for each in number))
+
+        self._linalg_body(generic, at_indices)
+        return list(generic.results)
+
+    def element(self, tensor: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
+        """Takes an element of a tensor."""
+        kind = ir.RankedTensorType(tensor.type).element_type
+        return self._value("tensor.extract", [tensor, *indices], kind)
+
+    def _parallel(self, rank: int, loops: Sequence[Sequence[int]]) -> dict[str, ir.Attribute]:
+        """Returns the attributes of a `linalg.generic` that sums nothing.
+
+        Args:
+            loops: the loops that index each operand.
+        """
         parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>", self.context)
-        attributes: dict[str, ir.Attribute] = {
-            "indexing_maps": self.indexing_maps(rank, [*loops, range(rank)]),
+        return {
+            "indexing_maps": self.indexing_maps(rank, loops),
             "iterator_types": ir.ArrayAttr.get([parallel] * rank, self.context),
         }
-        return self.generic(inputs, output, attributes, body).results[0]
 
     def indexing_maps(self, count: int, loops: Sequence[Sequence[int]]) -> ir.Attribute:
         """Returns the maps of operands whose dimensions are indexed by these of so many loops."""
@@ -790,6 +827,19 @@ class Builder:
             operandSegmentSizes=self._segments(1, 0, 0, 0),
         )
 
+    def attention(
+        self, attention: ir.Operation, inputs: Sequence[ir.Value], kind: ir.RankedTensorType
+    ) -> ir.Value:
+        """Creates an `iree_linalg_ext.attention` like another one, whose scores it takes over.
+
+        Args:
+            inputs: Q, K, V, the scale of the scores, and a mask if there is one.
+            kind: the type of the output.
+        """
+        made = self.like(attention, [*inputs, self.empty(kind)], [kind], regions=1)
+        attention.regions[0].blocks[0].append_to(made.regions[0])
+        return made.results[0]
+
     def online_attention(
         self,
         inputs: Sequence[ir.Value],
@@ -815,7 +865,9 @@ class Builder:
         scores.append_to(operation.regions[0])
         return operation
 
-    def _linalg_body(self, operation: ir.Operation, body: Callable[..., ir.Value]) -> None:
+    def _linalg_body(
+        self, operation: ir.Operation, body: Callable[..., ir.Value | Sequence[ir.Value]]
+    ) -> None:
         """Emits the body of an operation of linalg on the elements of its operands."""
         kinds = [
             each.type.element_type if isinstance(each.type, ir.RankedTensorType) else each.type
@@ -823,7 +875,8 @@ class Builder:
         ]
         block = operation.regions[0].blocks.append(*kinds, arg_locs=[self.location] * len(kinds))
         inside = replace(self, point=ir.InsertionPoint(block))
-        inside.create("linalg.yield", [body(inside, *block.arguments)])
+        made = body(inside, *block.arguments)
+        inside.create("linalg.yield", [made] if isinstance(made, ir.Value) else made)
 
     # Tensors in the LDS.
 

@@ -4,6 +4,7 @@
 All other passes work on one kernel at a time. Into how many kernels an attention is cut is decided
 before. Behind IREE's phase `global-optimization` every exported attention is an
 `iree_linalg_ext.attention` of tensors, and V is transposed where the kernel that makes V can do so.
+Copies that all workgroups read are kernels of their own.
 A batch of matmuls by copies of one matrix reads these copies from memory behind that phase.
 IREE makes kernels for ranges of sizes of what is annotated with them.
 Every convolution is a `linalg.generic` there, and IREE has sliced what it slices.
@@ -38,9 +39,16 @@ def changes_programs(settings: CompileSettings) -> bool:
 def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
     """Returns the passes of a mode that has some."""
     from ..passes.tiles.fold_broadcasts import FoldBroadcasts
+    from ..passes.tiles.pad_heads import PadHeads
     from ..passes.tiles.slice_strided_images import SliceStridedImages
     from ..passes.tiles.specialize_sizes import SpecializeSizes
     from ..passes.tiles.split_keys import SplitKeys
 
     where = {"unmeasured": mode.retile == "on"}
-    return (FoldBroadcasts(), SliceStridedImages(), SplitKeys(**where), SpecializeSizes(**where))
+    return (
+        FoldBroadcasts(),
+        SliceStridedImages(),
+        PadHeads(**where),
+        SplitKeys(**where),
+        SpecializeSizes(**where),
+    )

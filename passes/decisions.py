@@ -36,6 +36,8 @@ class Action(Enum):
     """A workgroup of the operation computes another tile."""
     SPLIT = "split"
     """The keys of the operation are shared among workgroups."""
+    COPY_HEADS = "copy heads"
+    """The operation reads copies of its operands that have longer rows."""
     KEEP = "keep"
     """The allocation was left as it is."""
 

@@ -59,6 +59,7 @@ from .tiles.enlarge_matmuls import EnlargeMatmuls
 from .tiles.fold_broadcasts import FoldBroadcasts
 from .tiles.implicit_gemm import ImplicitGemm
 from .tiles.merge_blocked_sizes import MergeBlockedSizes
+from .tiles.pad_heads import PadHeads
 from .tiles.retile import Retile
 from .tiles.slice_strided_images import SliceStridedImages
 from .tiles.specialize_sizes import SpecializeSizes
@@ -71,6 +72,7 @@ from .tiles.use_larger_instructions import UseLargerInstructions
 from .tiles.use_matrix_instructions import UseMatrixInstructions
 
 PASSES: tuple[type[FunctionPass], ...] = (
+    PadHeads,
     SplitKeys,
     FoldBroadcasts,
     SliceStridedImages,

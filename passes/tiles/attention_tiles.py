@@ -252,12 +252,15 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     Attributes:
         scores, outputs: rows, columns and summed elements of the instruction of each contraction.
         kinds: the instructions, where the operation has no configuration with them yet.
+        copied_rows: how many elements rows of K and V have in memory, where they are to be copied
+            to others than the operands; none where they are not.
     """
 
     loops: AttentionLoops
     scores: tuple[int, int, int]
     outputs: tuple[int, int, int]
     kinds: ContractionKinds | None = None
+    copied_rows: tuple[int, ...] = ()
 
     multiplied: ClassVar[tuple[int, ...]] = (Q, K, V)
     sizes_differ: ClassVar[str] = "the elements of Q, K and V differ in size"
@@ -296,7 +299,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     @cached_property
     def row_alignment(self) -> int:
         """Returns the bytes at multiples of which rows of K and V begin, up to a sector's."""
-        rows = [row for _, row in self._rows_in_memory]
+        rows = self.copied_rows or [row for _, row in self._rows_in_memory]
         return gcd(SECTOR_BYTES // self.element_bytes, *rows) * self.element_bytes
 
     @cached_property
@@ -305,6 +308,8 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
         Both are taken for whole buffers, or parts of buffers whose sizes are known.
         """
+        if self.copied_rows:
+            return 0
         words = [
             word_elements(
                 true_shape(operand) or ir.ShapedType(operand.type).shape,

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Copies heads of attentions to rows at multiples of 16 bytes, before all workgroups read them.
+
+    %p:3 = linalg.generic ... outs(...) : tensor<24x2048x80xf16>, ...      Q, K, V, zeros behind
+    %r = iree_linalg_ext.attention ... ins(%p#0, %p#1, %p#2, ...) -> tensor<24x2048x80xf16>
+    %o = linalg.generic ... : tensor<24x2048x75xf16>                       the first 75 columns
+
+Rows of 75 elements of f16 begin at multiples of 2 bytes, and no lane can copy 8 or 16 bytes of them
+at once, or any by `cp.async`. Workgroups that share K and V copy them again and again. One kernel
+does so for all: Q, K and V of one type are copied together. What the zeros of K and Q add to a
+score is 0, and the columns that the zeros of V make are not in the output. The instructions sum
+other elements together: outputs are right to rounding.
+
+Whether that saves time, and how long the rows are, is predicted (`passes/tiles/padded_heads.py`).
+
+IREE would make two kernels of a `tensor.pad`, a fill and a copy by single elements, for each
+operand. What indexes a flat tensor is one, which writes several elements a lane.
+
+Runs on functions of the program, before dispatches are formed and keys are split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.diagnostics import Refusal, SourceLocation
+from ...dialect_utils.gpu_target import gpu_target_of
+from ...dialect_utils.operations import (
+    has_operation,
+    operands_with,
+    operations_in,
+    parents_of,
+    redirect,
+    symbol_of,
+)
+from ..base import PassContext
+from ..decisions import Action, Decision, LayoutRound
+from .padded_heads import (
+    HeadLengths,
+    PaddedHeads,
+    RowsInMemory,
+    lengths_of,
+    longer,
+    padded_heads,
+    rows_in_memory,
+)
+from .program_attention import ATTENTION
+from .tiled_operation import doubt
+from .tiling_pass import TilingPass
+
+
+@dataclass(frozen=True)
+class PadHeads(TilingPass):
+    """Copies heads to longer rows where that is predicted to be faster.
+
+    Attributes:
+        multiple: of how many elements rows become multiples, where that does not depend on the
+            prediction; 0 where it does.
+        unmeasured: whether it is done, too, on GPUs on which the model was not compared with
+            measured times.
+    """
+
+    name: ClassVar[str] = "bankwise-pad-heads"
+    summary: ClassVar[str] = "copy heads of attentions to rows at multiples of 16 bytes"
+    layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
+
+    multiple: int = 0
+    unmeasured: bool = False
+
+    def __post_init__(self) -> None:
+        self._expect("multiple", self.multiple >= 0, "0, or a number of elements")
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has an attention."""
+        return has_operation(function, ATTENTION)
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the attentions of `function`; never fails."""
+        function = function.operation
+        for operation in operations_in(function, ATTENTION):
+            plan = partial(self._padded, function, operation, context)
+            padded = context.planned(operation.location, "heads are not copied", plan)
+            if padded is not None:
+                self._record(function, operation, padded, context)
+                _pad(operation, padded.lengths)
+
+    def _padded(
+        self, function: ir.Operation, operation: ir.Operation, context: PassContext
+    ) -> PaddedHeads:
+        """Returns the rows that an attention gets.
+
+        Raises:
+            Refusal: it keeps its own.
+        """
+        if any(each.name.startswith(("hal.", "flow.")) for each in parents_of(operation)):
+            raise Refusal("the attention is in a dispatch already")
+        if self.multiple:
+            lengths = lengths_of(rows_in_memory(operation))
+            return PaddedHeads(lengths.rounded_up(self.multiple))
+        target = gpu_target_of(function, context.test_target)
+        circumstances = self.circumstances(function, context.test_target)
+        if target is None or circumstances is None:
+            raise Refusal("there is no prediction for the GPU")
+        if not circumstances.ldmatrix:
+            raise Refusal("the copies of this GPU's lanes were not compared")
+        padded = padded_heads(operation, target.matrix_instructions, circumstances)
+        why_not = doubt(padded.time, padded.whole, circumstances.processor, target.arch)
+        if why_not and not self.unmeasured:
+            raise Refusal(f"{padded}; {why_not}, and --bankwise-retile=on does so anyway")
+        return padded
+
+    def _record(
+        self,
+        function: ir.Operation,
+        operation: ir.Operation,
+        padded: PaddedHeads,
+        context: PassContext,
+    ) -> None:
+        place = str(SourceLocation.of(operation.location) or "")
+        named = (self.name, symbol_of(function), operation.name, place)
+        detail = f"{padded.lengths.head} and {padded.lengths.columns} elements"
+        context.log.add(Decision(*named, Action.COPY_HEADS, str(padded), detail), self.layout_round)
+        context.sink.remark(operation.location, str(padded))
+
+
+def _pad(attention: ir.Operation, lengths: HeadLengths) -> None:
+    """Replaces an attention by one whose rows are longer."""
+    at = Builder.before(attention)
+    operands = rows_in_memory(attention)
+    copies: dict[ir.Value, ir.Value] = {}
+    for tensors, length in longer(operands, lengths):
+        copies |= zip(tensors, _with_rows(at, tensors, length), strict=True)
+    *inputs, _ = attention.operands
+    for number, operand in enumerate(operands):
+        if operand.tensor in copies:
+            inputs[number] = _as_operand(at, inputs[number], operand, copies[operand.tensor])
+    output = attention.results[0]
+    kind = ir.RankedTensorType(output.type)
+    *outer, columns = kind.shape
+    result = at.attention(
+        attention, inputs, at.tensor_type([*outer, lengths.columns], kind.element_type)
+    )
+    if columns != lengths.columns:
+        (result,) = _with_rows(at, [result], columns)
+    redirect(operands_with(output), result)
+    attention.erase()
+
+
+def _as_operand(at: Builder, old: ir.Value, rows: RowsInMemory, copy: ir.Value) -> ir.Value:
+    """Emits what makes an operand of an attention of its tensor in memory, which was copied."""
+    if rows.tensor == old:
+        return copy
+    kind = ir.RankedTensorType(old.type)
+    shape = [*kind.shape]
+    shape[rows.dims[-1]] = ir.ShapedType(copy.type).shape[-1]
+    empty = at.empty(at.tensor_type(shape, kind.element_type))
+    return at.parallel([copy], [rows.dims], empty, lambda _, each, before: each)
+
+
+def _with_rows(at: Builder, tensors: Sequence[ir.Value], length: int) -> list[ir.Value]:
+    """Emits copies of tensors of one type with rows of another length.
+
+    A row ends with zeros, or without its last elements.
+    """
+    kind = ir.RankedTensorType(tensors[0].type)
+    *outer, row = kind.shape
+    element, whole = kind.element_type, [[*range(kind.rank)]]
+    flat = at.tensor_type([prod(kind.shape)], element)
+    sources = [at.collapse_shape(each, flat, whole) for each in tensors]
+
+    def copy(at: Builder, index: ir.Value) -> list[ir.Value]:
+        of_row, column = at.divui(index, at.index(length)), at.remui(index, at.index(length))
+        first = at.muli(of_row, at.index(row))
+        if length <= row:
+            return [at.element(each, [at.addi(first, column)]) for each in sources]
+        place = at.addi(first, at.minui(column, at.index(row - 1)))
+        is_there, zero = at.cmpi("ult", column, at.index(row)), at.constant(element, 0.0)
+        return [at.select(is_there, at.element(each, [place]), zero) for each in sources]
+
+    longer_flat = at.tensor_type([prod(outer) * length], element)
+    made = at.computed([longer_flat] * len(tensors), copy)
+    result = at.tensor_type([*outer, length], element)
+    return [at.expand_shape(each, result, whole) for each in made]
