@@ -33,6 +33,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.shown_text import counted
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_cloner import IndexCloner, is_index_arithmetic
@@ -50,7 +51,8 @@ from ...dialect_utils.operations import (
 )
 from ..base import FunctionPass, PassContext
 
-_OF_COPIES = frozenset({COPY, IF, YIELD})
+_BRANCHES = frozenset({IF, YIELD})
+_OF_COPIES = frozenset({COPY, *_BRANCHES})
 _TOGETHER = 3
 """How many copies come together. ptxas puts three instructions that do nothing in front of
 `LDGSTS` that follow an `LDSM`, so that single copies cost more."""
@@ -77,8 +79,8 @@ class DelayCopies(FunctionPass):
                     reason = f"copies are issued at the beginning of a step: {refusal.reason}"
                     context.sink.remark(loop.location, reason)
                     continue
-                parts, products = issued.spread(), len(issued.products)
-                text = f"copies come in {parts} parts among {products} products"
+                products = counted(len(issued.products), "product")
+                text = f"copies come in {counted(issued.spread(), 'part')} among {products}"
                 context.sink.remark(loop.location, text)
 
 
@@ -123,7 +125,9 @@ class _Issued:
             raise Refusal("they are not issued in one branch and one group")
         (branch,), (group,) = issuing, groups
         between = body[body.index(branch) + 1 : body.index(group)]
-        if not body.index(branch) < body.index(group) or not all(map(leaves_memory_alone, between)):
+        if not body.index(branch) < body.index(group) or not all(
+            map(_may_come_before_copies, between)
+        ):
             raise Refusal("their group is not closed right behind them")
         products = _products_in(body[body.index(group) + 1 :])
         if not products:
@@ -177,7 +181,16 @@ def _copies_of(branch: ir.Operation) -> list[ir.Operation]:
 
 def _products_in(behind: Iterable[ir.Operation]) -> list[ir.Operation]:
     """Returns the products that come before exponentials, and before all that may touch memory."""
-    front = takewhile(
-        lambda each: each.name not in EXPONENTIALS and leaves_memory_alone(each), behind
-    )
+    front = takewhile(_may_come_before_copies, behind)
     return [each for each in front if each.name == MMA]
+
+
+def _may_come_before_copies(operation: ir.Operation) -> bool:
+    """Returns whether an operation, with all that is inside, is no exponential, and writes nothing.
+
+    Branches around copies leave some behind that compute an index alone.
+    """
+    return all(
+        each.name in _BRANCHES or (each.name not in EXPONENTIALS and leaves_memory_alone(each))
+        for each in operations_in(operation)
+    )

@@ -80,6 +80,11 @@ KEPT: Kept = {
         (_ALLOCATED, f"  %w = memref.alloc() : memref<4xindex>\n{_ALLOCATED}"),
         (_SCORES, f"{_STORED}\n    {_SCORES}"),
     ),
+    "store in a branch before products": (
+        "no products come before the exponentials",
+        (_ALLOCATED, f"  %w = memref.alloc() : memref<4xindex>\n{_ALLOCATED}"),
+        (_SCORES, f"scf.if %there {{\n      {_STORED}\n    }}\n    {_SCORES}"),
+    ),
     "something else in the branch": (
         "memref.store stands beside them",
         (_ALLOCATED, f"  %w = memref.alloc() : memref<4xindex>\n{_ALLOCATED}"),
@@ -100,3 +105,10 @@ def test_loops_without_exponentials_are_not_looked_at() -> None:
     before = str(parsed)
     assert not run(parsed, DelayCopies(), target="sm_80").said
     assert str(parsed) == before
+
+
+def test_what_a_branch_has_left_behind_is_in_nobodys_way() -> None:
+    left = "scf.if %there {\n      %b = arith.addi %i, %i : index\n    }"
+    parsed = parse(edited(_LOOP, (_SCORES, f"{left}\n    {_SCORES}")))
+    said = run(parsed, DelayCopies(), target="sm_80").messages
+    assert said == ["copies come in 1 part among 1 product"]
