@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a Bankwise pass is: a frozen dataclass whose fields are its textual options."""
+"""What a Bankwise pass is: a class whose fields are its textual options."""
 
 from __future__ import annotations
 
@@ -72,8 +72,9 @@ class PassContext:
 class FunctionPass(ABC):
     """A pass over one function-like op.
 
-    A subclass is a frozen dataclass. A field `padding_bits: int = 64` is the textual option
-    `padding-bits=64`; fields may be `bool`, `int`, `str` or an `Enum` with string values.
+    A subclass with options is a frozen dataclass; one without options inherits all that it needs.
+    A field `padding_bits: int = 64` is the textual option `padding-bits=64`; fields may be `bool`,
+    `int`, `str` or an `Enum` with string values.
     """
 
     name: ClassVar[str]

@@ -16,7 +16,6 @@ layout of ours moves them to such an address. Where the program itself has, a wa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -47,7 +46,6 @@ from ..base import FunctionPass, PassContext
 from ..swizzles.hint_ownership import are_hints_marked
 
 
-@dataclass(frozen=True)
 class AlignLdsAccesses(FunctionPass):
     """States the alignment of vector loads and stores in LDS allocations where it is known.
 

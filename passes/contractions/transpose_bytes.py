@@ -15,7 +15,6 @@ it makes one `v_perm_b32` for each word.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -28,7 +27,6 @@ from ..base import FunctionPass, PassContext
 from .byte_transposes import transpose_bytes
 
 
-@dataclass(frozen=True)
 class TransposeBytes(FunctionPass):
     """Transposes bytes with as few byte permutations as there can be."""
 

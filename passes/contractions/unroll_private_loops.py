@@ -19,7 +19,6 @@ Runs before that pass, in pipelines of TileAndFuse.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -37,7 +36,6 @@ _MARK = "unroll_loop"
 _MOST_ITERATIONS = 64
 
 
-@dataclass(frozen=True)
 class UnrollPrivateLoops(FunctionPass):
     """Marks loops over private memory to be unrolled."""
 

@@ -63,7 +63,6 @@ def _loads(registers: Registers) -> list[ir.Operation]:
     return [load for register in registers for load in register]
 
 
-@dataclass(frozen=True)
 class FormLdmatrix(FunctionPass):
     """Replaces groups of LDS loads that read 8x8 matrices by `nvgpu.ldmatrix`."""
 

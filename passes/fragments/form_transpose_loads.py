@@ -64,7 +64,6 @@ _ROWS, _COLUMNS = 4, 16
 _BYTES = 8
 
 
-@dataclass(frozen=True)
 class FormTransposeLoads(FunctionPass):
     """Replaces loads of single elements of a column by loads that transpose."""
 

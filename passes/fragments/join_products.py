@@ -16,7 +16,6 @@ without and with it: 16x4096x128 183.6 and 148.3, 64x2048x64 113.5 and 98.9.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -38,7 +37,6 @@ _SHAPES = {(16, 16, 16), (32, 32, 8)}
 """Rows, columns and summed elements of products of which two become one."""
 
 
-@dataclass(frozen=True)
 class JoinProducts(FunctionPass):
     """Joins products of four elements of a lane, on GPUs that multiply eight at once."""
 

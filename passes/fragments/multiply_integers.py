@@ -19,7 +19,6 @@ compiled without `bankwise-carry-integers`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -72,7 +71,6 @@ _ON_MEMORY = frozenset(
 """The operations that move elements from and to memory, or only look at it in another way."""
 
 
-@dataclass(frozen=True)
 class MultiplyIntegers(FunctionPass):
     """Replaces `nvgpu.mma.sync` by the instruction on i8 where integers travel as f8."""
 

@@ -28,7 +28,6 @@ Runs right behind `iree-codegen-gpu-pack-to-intrinsics`, where the tiles are mad
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -54,7 +53,6 @@ _LEFT, _SUMS = 0, 2
 """The operands of a contraction whose tiles have rows."""
 
 
-@dataclass(frozen=True)
 class OrderFragments(FunctionPass):
     """Puts the rows first in tiles of `mma.sync` that have rows."""
 

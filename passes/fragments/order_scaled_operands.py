@@ -26,7 +26,6 @@ a function is read otherwise, all stay as they are, and a warning says so.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
@@ -60,7 +59,6 @@ class _Operand(NamedTuple):
     rows: int
 
 
-@dataclass(frozen=True)
 class OrderScaledOperands(FunctionPass):
     """Reads 8-bit operands of scaled matmuls in the order that the instruction has."""
 

@@ -73,7 +73,6 @@ _GROWTH = 8.0
 _ASSEMBLY = "llvm.inline_asm"
 
 
-@dataclass(frozen=True)
 class KeepMaxima(FunctionPass):
     """Rescales the sums of an attention only where a maximum has grown much."""
 

@@ -41,7 +41,6 @@ in f32. On AMD GPUs IREE uses the hardware's instruction itself.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -64,7 +63,6 @@ _LOG2_E_REST = float(np.float32(math.log2(math.e) - _LOG2_E))
 _LEAST_FACTOR, _GREATEST_FACTOR = 0.5, 2.0
 
 
-@dataclass(frozen=True)
 class NativeExp2(FunctionPass):
     """Replaces exponentials of f32, and of vectors of f32, by `ex2.approx`."""
 

@@ -31,7 +31,6 @@ Exponentials of other numbers stay, and those of AMD's GPUs, which IREE gives th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -57,7 +56,6 @@ _M = 0x4B400000
 _ROUNDED_DOWN = "llvm.nvvm.fma.rm.f"
 
 
-@dataclass(frozen=True)
 class ShortenExponentials(FunctionPass):
     """Expands exponentials of f32 whose operands are known not to be positive."""
 

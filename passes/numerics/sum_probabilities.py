@@ -25,7 +25,6 @@ and with it: on gfx942 16x4096x128 256.6 and 247.5, 64x2048x64 150.5 and 143.5; 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -47,7 +46,6 @@ _TOWARDS_ZERO, _ADD_PAIR = "llvm.amdgcn.cvt.pkrtz", "llvm.amdgcn.fdot2"
 _PAIR = 2
 
 
-@dataclass(frozen=True)
 class SumProbabilities(FunctionPass):
     """Adds up rounded probabilities in pairs, on GPUs that have an instruction for it."""
 

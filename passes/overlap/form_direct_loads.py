@@ -18,7 +18,6 @@ bytes, where some lanes take no part, or where other tiles of the loop are copie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -45,7 +44,6 @@ _BYTES = 16
 """What a lane moves."""
 
 
-@dataclass(frozen=True)
 class FormDirectLoads(FunctionPass):
     """Replaces copies of tiles by loads straight to the LDS."""
 

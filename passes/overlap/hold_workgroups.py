@@ -22,7 +22,6 @@ before it stores any.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -57,7 +56,6 @@ WORKGROUPS = "nvvm.minctasm"
 """The attribute of a function that becomes `.minnctapersm` of PTX."""
 
 
-@dataclass(frozen=True)
 class HoldWorkgroups(FunctionPass):
     """Asks for as many workgroups on a multiprocessor as its LDS and registers can hold."""
 

@@ -30,7 +30,6 @@ lane's registers do not suffice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
@@ -66,7 +65,6 @@ block takes get different types where they become LLVM's."""
 _OF_COPIES = frozenset({COPY, COPIES_END, IF, YIELD})
 
 
-@dataclass(frozen=True)
 class LoadOperandsAhead(FunctionPass):
     """Reads the operands that an iteration multiplies first in the iteration before."""
 

@@ -30,7 +30,6 @@ A function stays as it is for which somebody has chosen attributes of LLVM's alr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -46,7 +45,6 @@ from ..base import FunctionPass, PassContext
 _STRATEGY = {"amdgpu-sched-strategy": "iterative-ilp"}
 
 
-@dataclass(frozen=True)
 class MixExponentials(FunctionPass):
     """Asks LLVM to mix products with exponentials, on GPUs for which that is predicted to gain."""
 

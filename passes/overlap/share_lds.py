@@ -21,7 +21,6 @@ once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
@@ -47,7 +46,6 @@ from ..decisions import Action
 _FORALL = "scf.forall"
 
 
-@dataclass(frozen=True)
 class ShareLds(FunctionPass):
     """Lets allocations that are used one behind the other share memory."""
 

@@ -7,7 +7,6 @@ access's lanes are known. Nothing is changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -24,7 +23,6 @@ from ..base import FunctionPass, PassContext
 from ..decisions import Action
 
 
-@dataclass(frozen=True)
 class WarnUnhintedAllocs(FunctionPass):
     """Warns of every allocation without a hint that has bank conflicts, or may have."""
 

@@ -9,7 +9,6 @@ of its LDS instructions on them once its tiles are read wide.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -19,7 +18,6 @@ from ..base import FunctionPass, PassContext
 from .running_sums import defer, running_sums
 
 
-@dataclass(frozen=True)
 class DeferLaneSums(FunctionPass):
     """Defers the exchange of sums among lanes until after the loop that carries them."""
 

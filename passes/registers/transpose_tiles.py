@@ -26,7 +26,6 @@ and 22.4, 16x2048x192 131.4 and 121.4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, NamedTuple
 
@@ -70,7 +69,6 @@ _WIDTHS = (8, 4, 2)
 """The columns of a block, the best first: with 2 a lane still stores 16 bytes at once."""
 
 
-@dataclass(frozen=True)
 class TransposeTiles(FunctionPass):
     """Transposes operands of 2-byte elements as they are copied to the LDS."""
 

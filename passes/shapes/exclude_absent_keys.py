@@ -18,7 +18,6 @@ the keys says where it begins.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -51,7 +50,6 @@ _HOISTED = frozenset(
 """Operations that can be carried out where the loop around them has no iteration."""
 
 
-@dataclass(frozen=True)
 class ExcludeAbsentKeys(FunctionPass):
     """Gives scores of absent keys no part in the softmax."""
 

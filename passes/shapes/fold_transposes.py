@@ -20,7 +20,6 @@ have the columns alone. No number is computed otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -32,7 +31,6 @@ from ..base import FunctionPass, PassContext
 _TRANSPOSE = "linalg.transpose"
 
 
-@dataclass(frozen=True)
 class FoldTransposes(FunctionPass):
     """Lets elementwise operations read what is transposed for them in its own order."""
 

@@ -22,7 +22,6 @@ Runs on tiles of lanes, before they become vectors.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -32,7 +31,6 @@ from ...dialect_utils.operations import operations_in
 from ..base import FunctionPass, PassContext
 
 
-@dataclass(frozen=True)
 class IndexUnitLoops(FunctionPass):
     """Drops the factors of loops that are run once from the maps of `linalg.generic`."""
 

@@ -21,7 +21,6 @@ Runs behind the passes that overlap and order what a step does, which see one lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -50,7 +49,6 @@ _END = 1
 """The operand of an `scf.for` that is its upper bound."""
 
 
-@dataclass(frozen=True)
 class PeelLastStep(FunctionPass):
     """Makes a loop of its own of the only iteration that meets absent keys."""
 

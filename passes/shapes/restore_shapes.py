@@ -66,7 +66,6 @@ _TRANSFER_READ, _TRANSFER_WRITE = "vector.transfer_read", "vector.transfer_write
 _HALF_WORD = 16
 
 
-@dataclass(frozen=True)
 class RestoreShapes(FunctionPass):
     """Restores the true shapes of buffers whose shapes were enlarged."""
 

@@ -25,7 +25,6 @@ Where the tile lies in the LDS is decided by later passes, as for IREE's own cop
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import gcd, prod
 from typing import ClassVar
 
@@ -55,7 +54,6 @@ _THROUGH = frozenset({"vector.transpose", "vector.shape_cast", "vector.broadcast
 _WIDEST_BITS = 128
 
 
-@dataclass(frozen=True)
 class StageOperands(FunctionPass):
     """Stages operands in the LDS whose copies IREE derives no layout for."""
 

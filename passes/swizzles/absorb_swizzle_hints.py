@@ -18,7 +18,6 @@ hints, or one goes beside them, the attribute would mean something else, and the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, NamedTuple
 
@@ -43,7 +42,6 @@ from ..base import PassContext
 from .hint_ownership import HintPass
 
 
-@dataclass(frozen=True)
 class AbsorbSwizzleHints(HintPass):
     """Stows each allocation's swizzle hints as its attribute `iree_codegen.swizzle`."""
 

@@ -10,7 +10,6 @@ chains of hints, several hints, and other users beside them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -25,7 +24,6 @@ from ..base import FunctionPass, PassContext
 from .hint_ownership import has_hints
 
 
-@dataclass(frozen=True)
 class FlattenSwizzleHints(FunctionPass):
     """Flattens every static row-major `memref.alloc` of rank > 1 that has swizzle hints.
 

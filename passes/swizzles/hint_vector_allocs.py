@@ -20,7 +20,6 @@ and everything that used %a uses %h. Otherwise the allocation stays, and a remar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -44,7 +43,6 @@ from .hint_emission import emit_hints
 from .swizzle_plan import SwizzlePlan, SwizzlingPass
 
 
-@dataclass(frozen=True)
 class HintVectorAllocs(SwizzlingPass):
     """Emits swizzle hints on the workgroup allocations of staged vectors."""
 

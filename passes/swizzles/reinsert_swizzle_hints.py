@@ -82,7 +82,6 @@ class _Stowed:
         return f"[{', '.join(map(str, self.chain))}]" if self.chain else "none"
 
 
-@dataclass(frozen=True)
 class ReinsertSwizzleHints(HintPass):
     """Turns each allocation's attribute `iree_codegen.swizzle` into hints on it."""
 

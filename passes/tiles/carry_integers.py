@@ -24,7 +24,6 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar, NamedTuple
 
@@ -62,7 +61,6 @@ _ANY_TILE = MatmulTile(64, 64, 64, 2, 2)
 """The tile of a matmul whose sizes none divides, until a better one is chosen."""
 
 
-@dataclass(frozen=True)
 class CarryIntegers(FunctionPass):
     """Configures contractions of i8 for matrix instructions."""
 

@@ -25,7 +25,6 @@ Runs on functions of the program, before dispatches are formed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
@@ -52,7 +51,6 @@ _MERGED = [[0, 1], [2]]
 """The dimensions of a tensor of the batch that become one."""
 
 
-@dataclass(frozen=True)
 class FoldBroadcasts(FunctionPass):
     """Lets batches of matmuls by copies of one matrix be a matmul by that matrix."""
 

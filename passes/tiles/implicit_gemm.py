@@ -83,7 +83,6 @@ Sums = tuple[LoopSum, ...]
 """What indexes the dimensions of a tensor."""
 
 
-@dataclass(frozen=True)
 class ImplicitGemm(FunctionPass):
     """Makes one loop each of the rows, the columns and the summed elements of a contraction."""
 

@@ -52,7 +52,6 @@ from .dynamic_matmuls import dynamic_matmul, matrix_instruction, scalar_matmul_r
 _FILL, _EMPTY = "linalg.fill", "tensor.empty"
 
 
-@dataclass(frozen=True)
 class MergeBlockedSizes(FunctionPass):
     """Merges the dimensions into which IREE has parted dynamic sizes of a scalar matmul."""
 

@@ -23,7 +23,6 @@ Runs on functions of the program, before dispatches are formed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, NamedTuple
 
@@ -44,7 +43,6 @@ Loops = tuple[tuple[LoopSum, ...], ...]
 """What indexes the dimensions of each operand."""
 
 
-@dataclass(frozen=True)
 class SliceStridedImages(FunctionPass):
     """Lets contractions that index an operand by multiples of loops read a slice of it."""
 

@@ -20,7 +20,6 @@ Row maxima and sums are then taken over other lanes first: outputs are right to 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -34,7 +33,6 @@ _ROW_MAJOR = re.compile(r"(#iree_gpu\.(?:virtual_)?mma_layout<V?MFMA_\w+)>")
 _CONTRACTIONS = 2
 
 
-@dataclass(frozen=True)
 class TransposeContractions(FunctionPass):
     """Sets `col_major` on both contractions of an attention that have row-major results."""
 

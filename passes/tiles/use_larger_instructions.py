@@ -20,7 +20,6 @@ are rounded in another order: outputs are right to rounding.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -38,7 +37,6 @@ from .attention_tiles import (
 )
 
 
-@dataclass(frozen=True)
 class UseLargerInstructions(FunctionPass):
     """Gives both contractions of an attention instructions of 32 rows, where warps have them."""
 

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
@@ -56,7 +55,6 @@ _LEAST_ROWS = 16
 """The rows of the least instruction by which IREE compiles an attention."""
 
 
-@dataclass(frozen=True)
 class UseMatrixInstructions(TilingPass):
     """Configures attentions for matrix instructions where IREE's configuration is a poor one."""
 

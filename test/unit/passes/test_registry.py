@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
 from bankwise.passes.base import FunctionPass, PassOptionError
@@ -27,6 +29,8 @@ def test_pass_has_defaults_a_summary_and_round_trips(kind: type[FunctionPass]) -
     assert kind.name.startswith("bankwise-")
     assert kind.summary
     assert "\n" not in kind.summary
+    annotated = {name for name, type_ in kind.__annotations__.items() if "ClassVar" not in type_}
+    assert annotated <= {each.name for each in fields(kind)}, "an option without @dataclass"
     text = str(default)
     name, _, options = text.removesuffix("}").partition("{")
     assert make_pass(name, options) == default
