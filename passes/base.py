@@ -13,7 +13,9 @@ from typing import Any, ClassVar, Self, TypeVar, get_type_hints
 
 from iree.compiler import ir
 
+from ..bank_model.targets import Target
 from ..dialect_utils.diagnostics import DiagnosticSink, Refusal, SourceLocation
+from ..dialect_utils.gpu_target import Launch, lds_model
 from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.operations import symbol_of
 from ..dialect_utils.tuned_operation import TunedOperation
@@ -66,6 +68,21 @@ class PassContext:
             self.sink.remark(location, f"{what_stays}: {refusal.reason}")
             return None
         return found
+
+    def lds_model(
+        self, function: ir.Operation, what_stays: str = ""
+    ) -> tuple[Target, Launch] | None:
+        """Returns the bank model of the function's GPU and the function's launch.
+
+        Where there is none the result is None, and a remark says what stays as it is, if a pass
+        names it.
+        """
+        try:
+            return lds_model(function, self.test_target)
+        except Refusal as refusal:
+            if what_stays:
+                self.sink.remark(function.location, f"{what_stays}: {refusal.reason}")
+            return None
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...dialect_utils.diagnostics import Refusal, location_at
-from ...dialect_utils.gpu_target import lds_model
+from ...dialect_utils.diagnostics import location_at
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.operations import has_operation
@@ -55,11 +54,10 @@ class RenameContractions(FunctionPass):
         function = function.operation
         if not has_operation(function, INNER_TILED) or not lds_allocations(function):
             return
-        try:
-            lds, launch = lds_model(function, context.test_target)
-        except Refusal as refusal:
-            context.sink.remark(function.location, f"no index renamed: {refusal}")
+        model = context.lds_model(function, "no index renamed")
+        if model is None:
             return
+        lds, launch = model
         evaluator = LaneEvaluator(launch)
         blocks, refusals = index_blocks(function, evaluator)
         for refusal in refusals:

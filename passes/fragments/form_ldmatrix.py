@@ -29,7 +29,6 @@ from typing import ClassVar, NamedTuple
 from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import lds_model
 from ...dialect_utils.index.index_builder import IndexBuilder
 from ...dialect_utils.index.index_cloner import THREAD_ID
 from ...dialect_utils.index.lane_values import LaneEvaluator
@@ -82,12 +81,10 @@ class FormLdmatrix(FunctionPass):
         if not contractions or not allocations:
             return
         with function.context:
-            try:
-                chip, launch = lds_model(function, context.test_target)
-            except Refusal as refusal:
-                remark = f"no operand is read by ldmatrix: {refusal.reason}"
-                context.sink.remark(function.location, remark)
+            model = context.lds_model(function, "no operand is read by ldmatrix")
+            if model is None:
                 return
+            chip, launch = model
             if not chip.has(INSTRUCTION):
                 return
             prover = FragmentProver(function, launch, LaneEvaluator(launch))

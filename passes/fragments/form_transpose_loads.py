@@ -30,7 +30,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import element_count, origin_of
-from ...dialect_utils.gpu_target import Launch, lds_model
+from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.index_builder import IndexBuilder
 from ...dialect_utils.index.index_cloner import THREAD_ID
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown, existing_lanes
@@ -77,10 +77,10 @@ class FormTransposeLoads(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the loads for which it is proven; never fails."""
         function = function.operation
-        try:
-            chip, launch = lds_model(function, context.test_target)
-        except Refusal:
+        model = context.lds_model(function)
+        if model is None:
             return
+        chip, launch = model
         if not chip.has(INSTRUCTION) or not loads_directly(function, context.test_target):
             return
         if launch.workgroup_size[0] % chip.wave_size or not existing_lanes(launch).all():

@@ -26,7 +26,7 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import Launch, lds_model
+from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.index_cloner import THREAD_ID
 from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown, existing_lanes
@@ -57,10 +57,10 @@ class FormDirectLoads(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the copies of loops for which it is proven; never fails."""
         function = function.operation
-        try:
-            _, launch = lds_model(function, context.test_target)
-        except Refusal:
+        model = context.lds_model(function)
+        if model is None:
             return
+        _, launch = model
         if not loads_directly(function, context.test_target):
             return
         allocations = lds_allocations(function)

@@ -42,7 +42,7 @@ from ...dialect_utils.copy_slots import has_noted_slots, loads_directly, take_no
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import element_count
-from ...dialect_utils.gpu_target import chip_of, launch_of, lds_limit, lds_model
+from ...dialect_utils.gpu_target import chip_of, launch_of, lds_limit
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.loops import FOR
@@ -100,10 +100,10 @@ class OverlapCopies(FunctionPass):
         if not loops or not allocations:
             return
         with function.context:
-            try:
-                chip, launch = lds_model(function, context.test_target)
-            except Refusal:
+            model = context.lds_model(function)
+            if model is None:
                 return
+            chip, launch = model
             bits = IndexBits(function, LaneEvaluator(launch))
             for loop in staging_loops(loops, allocations, bits):
                 if not _may_overlap(loop, chip):

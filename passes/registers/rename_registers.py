@@ -22,7 +22,6 @@ from ...bank_model.errors import InvalidParameterError
 from ...bank_model.register_renaming import composed
 from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import lds_model
 from ...dialect_utils.memory.copied_tiles import merge_copied_tiles
 from ...dialect_utils.memory.memref_types import shown_type
 from ...dialect_utils.memory.staged_tensors import is_workgroup_alloc
@@ -63,11 +62,10 @@ class RenameRegisters(FunctionPass):
         without_tiles = self.without_tiles and has_operation(function, _CONTRACTION)
         if not allocations and not without_tiles:
             return
-        try:
-            lds, launch = lds_model(function, context.test_target)
-        except Refusal as refusal:
-            context.sink.remark(function.location, f"no index renamed: {refusal}")
+        model = context.lds_model(function, "no index renamed")
+        if model is None:
             return
+        lds, launch = model
         search = RegisterSearch(
             LayoutPolicy(lds),
             launch,

@@ -43,7 +43,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import Launch, lds_model
+from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.index_cloner import is_index_arithmetic, is_uniform
 from ...dialect_utils.index.index_ops import constant_value
@@ -92,10 +92,10 @@ class ShareCopies(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the copies of all tiles that are understood; never fails."""
         function = function.operation
-        try:
-            _, launch = lds_model(function, context.test_target)
-        except Refusal:
+        model = context.lds_model(function)
+        if model is None:
             return
+        _, launch = model
         if prod(launch.workgroup_size) != launch.workgroup_size[0]:
             return
         described = has_described_tile(function)

@@ -38,7 +38,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import Launch, lds_model
+from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.memory.memref_types import WORKGROUP
 from ...dialect_utils.memory.staged_tensors import transfer_dims
@@ -68,11 +68,10 @@ class StageOperands(FunctionPass):
         ]
         if not marked:
             return
-        try:
-            target, launch = lds_model(function, context.test_target)
-        except Refusal as refusal:
-            context.sink.remark(function.location, f"operands are staged by IREE: {refusal.reason}")
+        model = context.lds_model(function, "operands are staged by IREE")
+        if model is None:
             return
+        target, launch = model
         staged, indices = set[ir.Operation](), IndexBits(function)
         for operand in marked:
             try:
