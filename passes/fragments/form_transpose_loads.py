@@ -55,7 +55,7 @@ from ...dialect_utils.operations import (
 )
 from ..base import FunctionPass, PassContext
 from .ldmatrix_emission import other_lane, thread_x
-from .matrix_fragments import lds_allocation_of
+from .matrix_fragments import lanes_are_behind, lds_allocation_of
 
 INSTRUCTION = "ds_read_b64_tr_b16"
 """Its name in the tables of the chips that have it."""
@@ -199,11 +199,9 @@ class _Columns:
         start = rows[0]
         steps = tuple(map(_even_step, zip(*rows, strict=True)))
         lanes = np.arange(self.launch.subgroup_size)
-        for dimension, index in enumerate(start):
-            behind = lanes % _COLUMNS * (dimension == len(start) - 1)
-            values = index.full(self.launch)
-            if (values != values[..., lanes - lanes % _COLUMNS] + behind).any():
-                raise Refusal("16 lanes do not read 16 neighbouring columns")
+        behind = lanes % _COLUMNS
+        if not lanes_are_behind(start, self.launch, lanes - behind, behind):
+            raise Refusal("16 lanes do not read 16 neighbouring columns")
         kind = type_of(loads[0].operands[0])
         if not has_identity_layout(kind) or not kind.has_static_shape or steps[-1]:
             raise Refusal("neighbouring columns are not neighbours in memory")

@@ -24,6 +24,7 @@ from operator import add, mul, sub
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from iree.compiler import ir
 
 from ...bank_model.swizzle_legality import contiguous_run
@@ -56,6 +57,9 @@ _UNEVEN = "their matrices are not evenly apart"
 
 _FAR = 1 << 62
 """Constants of indices are smaller, so that their differences are 64-bit integers."""
+
+LaneNumbers = npt.NDArray[np.int64]
+"""A number of each lane of a wave."""
 
 Steps = tuple[int, ...]
 """A distance in elements along each dimension of a memref."""
@@ -308,11 +312,8 @@ class FragmentProver:
             source, behind = lanes % 4, lanes // 4
         else:
             source, behind = lanes // 4 * 4, lanes % 4 * (memref.row_elements // 4)
-        indices = [value.full(self.launch) for value in self.indices(load)]
-        for dimension, values in enumerate(indices):
-            is_last = dimension == len(indices) - 1
-            if (values != values[..., source] + (behind if is_last else 0)).any():
-                raise Refusal("their lanes do not read the rows or columns of an 8x8 matrix")
+        if not lanes_are_behind(self.indices(load), self.launch, source, behind):
+            raise Refusal("their lanes do not read the rows or columns of an 8x8 matrix")
         self._matrices.add(like)
 
     def _check_rows(self, load: ir.Operation, transposed: bool, memref: _Memref) -> None:
@@ -393,6 +394,22 @@ def _evenly_apart(
             if is_combined and found.steps(8 * number + odd) != _between(each, origin):
                 raise Refusal(_UNEVEN)
     return found
+
+
+def lanes_are_behind(
+    indices: Sequence[LaneValues], launch: Launch, source: LaneNumbers, behind: LaneNumbers
+) -> bool:
+    """Returns whether each lane reads some elements behind another one, along the last dimension.
+
+    Args:
+        indices: where the lanes of a load read.
+        source: the other lane of each lane of a wave.
+        behind: how many elements lie between what they read.
+    """
+    *others, last = (index.full(launch) for index in indices)
+    return bool((last == last[..., source] + behind).all()) and all(
+        bool((index == index[..., source]).all()) for index in others
+    )
 
 
 def lds_allocation_of(buffer: ir.Value) -> ir.Operation | None:

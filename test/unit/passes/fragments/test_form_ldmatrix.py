@@ -431,6 +431,8 @@ KEPT: Kept = {
         ("(t mod 4 * 2)", "(t mod 4 * 4)"),
         ("(t mod 4 * 2 + 8)", "(t mod 4 * 4 + 8)"),
     ),
+    # Neighbouring columns are those of different rows.
+    "other rows": (_OTHER_LANES, ("(t floordiv 4)", "((t floordiv 4 + t mod 4) mod 8)")),
     # The second matrix is further away in odd rows.
     "uneven": (
         "they are not equally far apart in all lanes",
