@@ -13,7 +13,7 @@ f32 may make; both start from the description alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -715,6 +715,17 @@ def _operands(step: Step) -> list[int]:
     return [step.value, *([step.other] if isinstance(step, Combine | Product) else [])]
 
 
+def _distributable(step: Step, steps: Sequence[Step], before: int) -> Step:
+    """Returns a step that stock can distribute, behind steps that have `before` values before them.
+
+    It makes a `vector.contract` with a constant of a multiple that is added up, and fails on that.
+    """
+    if not isinstance(step, Reduce) or step.op != "add" or step.value < before:
+        return step
+    is_multiple = isinstance(steps[step.value - before], Scale)
+    return replace(step, op="maximumf") if is_multiple else step
+
+
 @dataclass
 class _Drawing:
     """Draws steps that fit the values there are."""
@@ -750,7 +761,7 @@ class _Drawing:
             makers.append(self._load)
         step = self.draw(st.sampled_from(makers))(known)
         if step is not None:
-            self.add(step, steps, known)
+            self.add(_distributable(step, steps, len(known) - len(steps)), steps, known)
 
     def _load(self, known: Sequence[Kind]) -> Step | None:
         return self.load()
