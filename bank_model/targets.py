@@ -187,11 +187,12 @@ class Target:
     there is `ex2.approx.f32`, `byte_permutes` whether there is `v_perm_b32`, `adds_pairs` whether
     `v_dot2_f32_f16` adds two products of f16 to f32, `rounds_pairs` whether `v_cvt_pk_f16_f32`
     rounds two f32 to the nearest f16, `multiplies_eight` whether matrix instructions multiply eight
-    2-byte floats of a lane, `direct_loads` whether 16 bytes of a lane go straight to the LDS, and
+    2-byte floats of a lane, `direct_loads` whether 16 bytes of a lane go straight to the LDS,
     `mixes_exponentials` whether kernels are predicted to gain where LLVM mixes products with
-    exponentials (`passes/overlap/mix_exponentials.py`). `processor` has the rates by which tiles
-    are compared, where they are known. `iree_knows` says whether IREE 3.13 knows the architecture;
-    the others are described to it (`iree_plugin/described_target.py`).
+    exponentials (`passes/overlap/mix_exponentials.py`), and `wave_priorities` whether they are
+    where some waves issue first (`passes/overlap/raise_priority.py`). `processor` has the rates by
+    which tiles are compared, where they are known. `iree_knows` says whether IREE 3.13 knows the
+    architecture; the others are described to it (`iree_plugin/described_target.py`).
     """
 
     family: Family
@@ -220,6 +221,7 @@ class Target:
     multiplies_eight: bool = False
     direct_loads: bool = False
     mixes_exponentials: bool = False
+    wave_priorities: bool = False
     processor: Processor | None = None
     iree_knows: bool = True
 
@@ -585,6 +587,7 @@ def _cdna(
         multiplies_eight=generation >= 4,
         direct_loads=generation >= 4,
         mixes_exponentials=generation >= 3,
+        wave_priorities=generation >= 3,
         processor=processor,
     )
 

@@ -28,6 +28,7 @@ from .operations import attributes_of, point_behind
 Branch = Callable[["Builder"], "Sequence[ir.Value] | None"]
 """Emits the body of a region by the builder that it gets, and returns what the region yields."""
 
+PRIORITY = "rocdl.s.setprio"
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 """Those of `arith.cmpi`, in the order of their numbers."""
 _ORDERED_LESS = 4
@@ -646,6 +647,10 @@ class Builder:
     def mix_exponentials(self) -> None:
         """Asks LLVM to alternate the products and the exponentials of a block of an AMD kernel."""
         self.create("rocdl.iglp.opt", [], [], {"variant": self._integer(32, 3)})
+
+    def set_priority(self, priority: int) -> None:
+        """Sets the priority, from 0 to 3, with which a wave of an AMD GPU issues from here on."""
+        self.create(PRIORITY, [], [], {"priority": self._integer(16, priority)})
 
     # llvm.
 

@@ -45,6 +45,7 @@ from ..passes.overlap.load_ahead import LoadAhead
 from ..passes.overlap.load_operands_ahead import LoadOperandsAhead
 from ..passes.overlap.mix_exponentials import MixExponentials
 from ..passes.overlap.overlap_copies import OverlapCopies
+from ..passes.overlap.raise_priority import RaisePriority
 from ..passes.overlap.share_lds import ShareLds
 from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
@@ -424,6 +425,7 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, DelayCopies, since="fast", by_mma_sync=True),
     Step(_RESOLVED, SumProbabilities, since="fast", by_mma_sync=False),
     Step(_RESOLVED, MixExponentials, since="fast", by_mma_sync=False),
+    Step(_RESOLVED, RaisePriority, since="fast", by_mma_sync=False),
     Step(_RESOLVED, ShortenExponentials, _unless_fast, since="exact"),
     Step(_RESOLVED, NativeExp2, since="fast"),
     Step(_RESOLVED, NativeBf16, _rounding, since="exact"),

@@ -35,6 +35,7 @@ from .overlap.load_ahead import LoadAhead
 from .overlap.load_operands_ahead import LoadOperandsAhead
 from .overlap.mix_exponentials import MixExponentials
 from .overlap.overlap_copies import OverlapCopies
+from .overlap.raise_priority import RaisePriority
 from .overlap.share_lds import ShareLds
 from .padding.pad_unhinted_allocs import PadUnhintedAllocs
 from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
@@ -123,6 +124,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     NativeBf16,
     AlignLdsAccesses,
     MixExponentials,
+    RaisePriority,
     OverlapCopies,
     DelayCopies,
     LoadAhead,
