@@ -304,6 +304,7 @@ def _swizzled(place: Place, options: Options = _padding, **when: Any) -> tuple[S
 
 _BY_LANES = {"by_lanes": True}
 _CHOSEN = {"chosen_only": True}
+_DIRECT = {"direct": True}
 _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
 _START = Place(_BEFORE, TILING)
 _DISTRIBUTED_START = Place(_BEFORE, TILING, _VECTOR_DISTRIBUTE)
@@ -367,6 +368,7 @@ STEPS: tuple[Step, ...] = (
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_DISTRIBUTION, FlattenSwizzleHints, by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
+    Step(_BEHIND_DISTRIBUTION, ShareCopies, _DIRECT, since="fast", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, RestoreShapes, since="fast"),
     # The layouts of what is allocated later, and of functions that come lowered.
     *_swizzled(_DISTRIBUTED, _unhinted, by_mma_sync=False, stock_pads=True),
@@ -381,7 +383,7 @@ STEPS: tuple[Step, ...] = (
     # What goes to the LDS without registers gets its layout in that form.
     Step(_FLAT_VECTORS, FormTransposeLoads, since="fast", by_mma_sync=False),
     Step(_FLAT_VECTORS, FormDirectLoads, since="fast", by_mma_sync=False),
-    Step(_FLAT_VECTORS, SwizzleLdsAllocs, {"direct": True}, since="fast", by_mma_sync=False),
+    Step(_FLAT_VECTORS, SwizzleLdsAllocs, _DIRECT, since="fast", by_mma_sync=False),
     Step(_FLAT_VECTORS, FlattenSwizzleHints, since="fast", by_mma_sync=False),
     # Operands of `mma.sync` are read by `ldmatrix`, which gives each lane what it needs.
     Step(_FLAT, FormLdmatrix, since="exact", by_mma_sync=True),

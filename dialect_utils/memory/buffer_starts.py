@@ -135,7 +135,7 @@ def _join(a: Congruence, b: Congruence) -> Congruence:
     return _reduced(gcd(a.modulus, b.modulus, a.residue - b.residue), a.residue)
 
 
-_BUFFER_CAST = "amdgpu.fat_raw_buffer_cast"
+BUFFER_CAST = "amdgpu.fat_raw_buffer_cast"
 
 
 def start_alignment(buffer: ir.Value) -> int:
@@ -145,6 +145,6 @@ def start_alignment(buffer: ir.Value) -> int:
         return 1
     if operation.name == ASSUME_ALIGNMENT:
         return ir.IntegerAttr(operation.attributes["alignment"]).value
-    if is_view_in_order(operation) or operation.name == _BUFFER_CAST:
+    if is_view_in_order(operation) or operation.name == BUFFER_CAST:
         return start_alignment(operation.operands[0])
     return 1

@@ -13,7 +13,8 @@ order instead (`passes/swizzles/gather_sources.py`). `bankwise-overlap-copies` l
 later iterations run while this one computes.
 
 A copy keeps its form where it is more than moving bytes, where a lane moves another number of
-bytes, where some lanes take no part, or where other tiles of the loop are copied otherwise.
+bytes, where some lanes of a wave take no part, or where other tiles of the loop are copied
+otherwise.
 """
 
 from __future__ import annotations
@@ -110,8 +111,12 @@ class _Former(NamedTuple):
         if copy.bytes != _BYTES or copy.alignment < _BYTES:
             raise Refusal(f"a lane copies {copy.bytes} bytes at multiples of {copy.alignment}")
         around = surroundings_of(copy.store, self.function, self.evaluator)
-        if any((mask.values == 0).any() for mask in around.masks):
-            raise Refusal("some lanes take no part in a copy")
+        takes_part = [mask.full(self.launch) != 0 for mask in around.masks if not mask.loops]
+        if len(takes_part) < len(around.masks):
+            raise Refusal("whether lanes take part in a copy differs between iterations")
+        waves = np.all([existing_lanes(self.launch), *takes_part], axis=0)
+        if (waves != waves[..., :1]).any():
+            raise Refusal("some lanes of a wave take no part in a copy")
         strides = row_major_strides(type_of(copy.store.operands[1]).shape)
         place = np.zeros((1, 1), np.int64)
         for index, stride in zip(list(copy.store.operands)[2:], strides, strict=True):
@@ -121,7 +126,7 @@ class _Former(NamedTuple):
             place = place + stride * value.full(self.launch)
         count = ir.VectorType(copy.load.results[0].type).shape[0]
         lanes = count * np.arange(self.launch.subgroup_size)
-        if (place != place[..., :1] + lanes).any():
+        if (waves & (place != place[..., :1] + lanes)).any():
             raise Refusal("lanes do not store one behind another")
 
     def carry_out(self) -> None:

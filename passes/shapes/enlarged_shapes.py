@@ -42,12 +42,13 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
+from ...dialect_utils.memory.buffer_starts import BUFFER_CAST
 from ...dialect_utils.memory.lds_ops import ASSUME_ALIGNMENT
 from ...dialect_utils.memory.memref_types import contiguous_type, is_contiguous
 from ...dialect_utils.operations import children, defining_operation, operations_in
 from .strided_buffers import StridedBuffer
 
-WHOLE_VIEWS = frozenset({ASSUME_ALIGNMENT, "amdgpu.fat_raw_buffer_cast", "memref.cast"})
+WHOLE_VIEWS = frozenset({ASSUME_ALIGNMENT, BUFFER_CAST, "memref.cast"})
 """Views of a whole buffer, with its shape."""
 SUBSPAN = "hal.interface.binding.subspan"
 LOAD, STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
@@ -307,6 +308,23 @@ def flat_binding(binding: ir.Operation) -> ir.Value:
     kind = ir.MemRefType(binding.results[0].type)
     kind = contiguous_type(kind, [prod(kind.shape)])
     return Builder.after(binding).like(binding, list(binding.operands), [kind]).results[0]
+
+
+def flat_buffer(buffer: ir.Value) -> ir.Value:
+    """Returns a static buffer that is a whole binding once more, with one dimension.
+
+    On AMD GPUs accesses go through a descriptor of the buffer, which is made once more, too.
+    """
+    binding, cast = binding_of(buffer), defining_operation(buffer)
+    assert binding is not None
+    flat = flat_binding(binding)
+    while cast is not None and cast.name in WHOLE_VIEWS - {BUFFER_CAST}:
+        cast = defining_operation(cast.operands[0])
+    if cast is None or cast.name != BUFFER_CAST:
+        return flat
+    kind = ir.MemRefType(cast.results[0].type)
+    kind = contiguous_type(kind, [prod(kind.shape)])
+    return Builder.behind(flat).like(cast, [flat], [kind]).results[0]
 
 
 def true_shape_of_buffer(buffer: ir.Value) -> Shape | None:

@@ -40,6 +40,7 @@ from iree.compiler import ir
 
 from ...bank_model.copy_layouts import CopyOrder
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
@@ -69,8 +70,7 @@ from ...dialect_utils.operations import (
 from ..base import FunctionPass, PassContext
 from ..overlap.staged_copies import check_read_only
 from .enlarged_shapes import (
-    binding_of,
-    flat_binding,
+    flat_buffer,
     remembers_shape,
     true_row_of_buffer,
     true_shape_of_buffer,
@@ -84,10 +84,16 @@ _BYTES = 16
 
 
 class ShareCopies(FunctionPass):
-    """Spreads copies of tiles over lanes in the order of memory."""
+    """Spreads copies of tiles over lanes in the order of memory.
+
+    Attributes:
+        direct: whether only copies that are to go to the LDS without registers are spread.
+    """
 
     name: ClassVar[str] = "bankwise-share-copies"
     summary: ClassVar[str] = "let neighbouring lanes copy neighbouring parts of a tile"
+
+    direct: bool = False
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the copies of all tiles that are understood; never fails."""
@@ -97,6 +103,8 @@ class ShareCopies(FunctionPass):
             return
         _, launch = model
         if prod(launch.workgroup_size) != launch.workgroup_size[0]:
+            return
+        if self.direct and not loads_directly(function, context.test_target):
             return
         described = has_described_tile(function)
         sharing = _Sharing(launch, LaneEvaluator(launch), IndexBits(function), described)
@@ -363,9 +371,7 @@ class _Sharing:
         It is a binding of its own: views are folded into the indices of accesses, by divisions.
         """
         if buffer not in self.flat:
-            binding = binding_of(buffer)
-            assert binding is not None
-            self.flat[buffer] = flat_binding(binding)
+            self.flat[buffer] = flat_buffer(buffer)
         return self.flat[buffer]
 
     def _read(

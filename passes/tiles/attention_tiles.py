@@ -568,9 +568,10 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         return share_evenly(copied, tile.warps * self.launch.warp_size)
 
     def is_copied_directly(self, tile: AttentionTile) -> bool:
-        """Returns whether each wave can copy whole rows of 16 bytes of a lane, one behind another.
+        """Returns whether waves can copy K and V by 16 bytes of a lane, one behind another.
 
-        K must lie along the head in memory, and V along the columns.
+        The copies of a step must be those of whole waves. K must lie along the head in memory, and
+        V along the columns.
         """
         maps = loops_of(self.operation)
         along = maps[K][-1] == self.loops.head[-1] and maps[V][-1] == self.loops.columns[-1]
@@ -579,10 +580,9 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         if self.keys == tile.keys:
             # Nothing computes while the only step copies.
             return False
-        threads = tile.warps * self.launch.warp_size
         for operand, width in ((K, self.extents[self.loops.head[-1]]), (V, tile.columns)):
             lanes, rest = divmod(width * _DIRECT_ELEMENT, _LOADED_BYTES)
-            if rest or width % _COLUMNS or threads % lanes or tile.keys % (threads // lanes):
+            if rest or width % _COLUMNS or tile.keys * lanes % self.launch.warp_size:
                 return False
             if not self.has_whole_rows(operand):
                 return False

@@ -107,9 +107,28 @@ def possible_tilings(
             if (each := attention.enlarged(tile)).staged_bytes(tile) <= limit
             and each.is_copied_evenly(tile)
         ]
+        if circumstances is not None and circumstances.direct_loads:
+            tiled += _copied_directly(attention, tiled)
         if tiled:
             return attention, tiled
     raise Refusal("no tile of matrix instructions fits in the LDS and is copied evenly")
+
+
+def _copied_directly(
+    attention: WarpTiledAttention, tiled: Sequence[WarpTiledAttention]
+) -> list[WarpTiledAttention]:
+    """Returns an attention with those of its tiles that can go to the LDS without registers.
+
+    What lies beyond the end of an enlarged size is chosen, not copied.
+    """
+    return [
+        replace(each, tile=replace(each.tile, stages=2, slots=2))
+        for each in tiled
+        if each.sizes == attention.sizes
+        and each.tile.staged_keys
+        and each.tile.staged_values
+        and each.is_copied_directly(each.tile)
+    ]
 
 
 def _tiles(

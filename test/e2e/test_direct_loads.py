@@ -57,6 +57,13 @@ def loads_directly(ran: EmulatedRun) -> bool:
         (Attention(1, 256, 128, "bf16"), forced(128, 256, 64, 8)),
         (Attention(1, 128, 256, "f16"), forced(256, 64, 32, 4)),
         (Attention(3, 384, 32, "f16"), forced(32, 64, 128, 4)),
+        # Half of the waves take part in the last copy of a tile.
+        (Attention(1, 512, 80, "f16"), forced(80, 64, 64, 4)),
+        (Attention(1, 512, 48, "f16"), forced(48, 64, 64, 4)),
+        (Attention(1, 512, 96, "bf16"), forced(96, 64, 64, 4)),
+        (Attention(1, 448, 112, "f16"), forced(112, 64, 32, 4)),
+        (Attention(1, 512, 160, "bf16"), forced(160, 128, 64, 8)),
+        (Attention(1, 512, 192, "f16"), forced(192, 128, 64, 8)),
     ],
     ids=lambda each: getattr(each, "name", ""),
 )
@@ -74,9 +81,11 @@ def test_bits_are_those_of_copies_through_registers(
     assert found.tobytes() == expected.tobytes()
 
 
-def test_every_wait_is_needed() -> None:
-    attention = Attention(1, 128, 64, "f16")
-    source, tile = attention.source(), forced(64, 64, 64, 4)
+@pytest.mark.sampled
+@pytest.mark.parametrize(("keys", "head"), [(128, 64), (512, 80)])
+def test_every_wait_is_needed(keys: int, head: int) -> None:
+    attention = Attention(1, keys, head, "f16")
+    source, tile = attention.source(), forced(head, 64, 64, 4)
     with compile_for_emulation(source, GFX950, "auto/fast", forced=tile) as module:
         ((name, kernel),) = module.kernels.items()
         ran = 0

@@ -86,7 +86,47 @@ func.func @some_lanes(%x: vector<8xf16>) -> vector<8xf16> attributes {translatio
   %a = memref.assume_alignment %g, 64 : memref<8x512xf16>
   %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
   %few = arith.cmpi ult, %t, %c32 : index
-  // expected-remark @+1 {{copies to the LDS go through registers: some lanes take no part in a copy}}
+  // expected-remark @+1 {{copies to the LDS go through registers: some lanes of a wave take no part in a copy}}
+  %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%y = %x) -> vector<8xf16> {
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %v = vector.load %a[%i, %at] : memref<8x512xf16>, vector<8xf16>
+    scf.if %few {
+      vector.store %v, %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    }
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %z = vector.load %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    scf.yield %z : vector<8xf16>
+  }
+  return %r : vector<8xf16>
+}
+
+// -----
+
+// One of two waves takes part in a copy: it takes part whole.
+
+// CHECK-LABEL: func.func @some_waves
+//       CHECK:   %[[T:.+]] = gpu.thread_id x
+//       CHECK:   %[[FEW:.+]] = arith.cmpi ult, %[[T]],
+//       CHECK:   scf.if %[[FEW]] {
+//       CHECK:     amdgpu.gather_to_lds async
+//       CHECK:   }
+//  CHECK-NEXT:   rocdl.asyncmark
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [128, 1, 1] subgroup_size = 64>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+func.func @some_waves(%x: vector<8xf16>) -> vector<8xf16> attributes {translation_info = #info, bankwise.slots = 2} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c63 = arith.constant 63 : index
+  %c64 = arith.constant 64 : index
+  %t = gpu.thread_id x upper_bound 128
+  // expected-remark @+1 {{memref<512xf16> is filled without registers}}
+  %m = memref.alloc() : memref<512xf16, #gpu.address_space<workgroup>>
+  %g = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<8x512xf16>
+  %a = memref.assume_alignment %g, 64 : memref<8x512xf16>
+  %here = arith.minui %t, %c63 : index
+  %at = affine.apply affine_map<(t) -> (t * 8)>(%here)
+  %few = arith.cmpi ult, %t, %c64 : index
   %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%y = %x) -> vector<8xf16> {
     gpu.barrier memfence [#gpu.address_space<workgroup>]
     %v = vector.load %a[%i, %at] : memref<8x512xf16>, vector<8xf16>
