@@ -26,12 +26,12 @@ is one block, in which the compiler spreads the copies among the contractions.
 Where the matrix units may still read slot t - 1 in iteration t (`fragments/groups_under_way.py`),
 copies are issued one iteration less ahead: those of t + N - 2 go into the slot of t - 2. All lanes
 have waited for the units to be done with that one when iteration t begins. So copies need not wait
-until the tiles of t have come. With a barrier more some are issued first, while the units have the
-products of t - 1 to do, and the rest while they have those of t:
+until the tiles of t have come. With a barrier more some or all are issued first, while the units
+have the products of t - 1 to do, and the rest while they have those of t:
 
     for t = 0, 1, ...:
       barrier                                           all have waited for what reads slot t - 2
-      issue half the copies of iteration t + N - 2 into slot (t - 2) mod N
+      issue copies of iteration t + N - 2 into slot (t - 2) mod N
       wait until only N - 3 groups are on their way     the tiles of iteration t have come
       barrier
       issue the other copies of iteration t + N - 2, which close the group
@@ -135,8 +135,8 @@ class AsyncCopies(NamedTuple):
         one_block: whether the loop has no branch around copies. It must not be repeated, since the
             zeros of the last iterations are on their way then.
         may_be_read: how many slots an iteration may read, or those before it still: 1 or 2.
-        before_wait: whether an iteration issues the first part of the copies before it waits for
-            its own.
+        before_wait: which part of the copies an iteration issues before it waits for its own; with
+            0 it waits first, and has one barrier.
     """
 
     loop: StagingLoop
@@ -144,7 +144,7 @@ class AsyncCopies(NamedTuple):
     early: bool = True
     one_block: bool = False
     may_be_read: int = 1
-    before_wait: bool = False
+    before_wait: float = 0.0
 
     @property
     def _ahead(self) -> int:
@@ -241,7 +241,7 @@ class AsyncCopies(NamedTuple):
         whole = [[*tile.copies] for tile in self.loop.tiles]
         if not self.before_wait:
             return [whole]
-        left = sum(map(len, whole)) // 2
+        left = int(sum(map(len, whole)) * (1 - self.before_wait))
         first: Part = []
         rest: Part = []
         for copies in reversed(whole):

@@ -197,6 +197,36 @@ def test_half_the_copies_are_issued_while_matrix_units_have_products_to_do(one_b
     assert [_by_iteration(each.operands[1])[0] for each in (first, rest)] == [0, 4]
 
 
+_TRANSPOSED = ("numTiles = 4 transpose = false", "numTiles = 4 transpose = true")
+_CHOSEN = (
+    "    vector.store %w, %m[%half]",
+    "    %zero = arith.constant dense<0.0> : vector<4xf16>\n"
+    "    %is = arith.cmpi slt, %i, %c0 : index\n"
+    "    %x0 = arith.select %is, %w, %zero : vector<4xf16>\n"
+    "    vector.store %x0, %m[%half]",
+)
+
+
+@pytest.mark.parametrize(
+    ("edit", "copies_before"),
+    [
+        # What units transpose is best copied early.
+        (_TRANSPOSED, 2),
+        # Copies that compute what they read would keep the next products waiting.
+        (_CHOSEN, 0),
+    ],
+)
+def test_other_parts_of_the_copies_before_the_wait(edit: Edit, copies_before: int) -> None:
+    edits = (_ARRANGED, _IN_HALVES, edit)
+    parsed, _ = _overlapped((0, 40, 1), 4, "sm_80", *edits, described=True)
+    (loop,) = parsed.operations("scf.for")
+    copy, wait = "nvgpu.device_async_copy", "nvgpu.device_async_wait"
+    inside = [each.name for each in operations_in(loop, copy, wait)]
+    assert inside == [copy] * copies_before + [wait] + [copy] * (2 - copies_before)
+    barriers = len(operations_in(loop, "gpu.barrier"))
+    assert barriers == 1 + (copies_before > 0)
+
+
 def test_a_sum_that_the_loop_reads_keeps_matrix_units_waiting() -> None:
     """No slot is left alone for them then."""
     read = "    %s = arith.addf %y, %y : vector<2x2xf32>\n    scf.yield %s"
