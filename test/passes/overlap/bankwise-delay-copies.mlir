@@ -3,8 +3,8 @@
 #info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
 !slot = memref<512xf16, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
 
-// Four copies, one of which some lanes alone make, come in two parts: before the first of the two products of
-// the scores, and before the second one. Each part computes its own addresses. The group is closed behind them.
+// The copies come behind the two products of the scores, with the addresses that they need, and before the
+// exponentials. Their group is closed behind them.
 
 // CHECK-LABEL: func.func @attention
 // CHECK:         scf.for
@@ -12,41 +12,30 @@
 // CHECK-NEXT:      gpu.barrier
 // CHECK-NEXT:      %[[THERE:.+]] = arith.cmpi
 // CHECK-NEXT:      nvgpu.ldmatrix
-// CHECK-NEXT:      scf.if %[[THERE]] {
-// CHECK-NEXT:        %[[A:.+]] = arith.addi %{{.+}}, %{{.+}}
-// CHECK-NEXT:        nvgpu.device_async_copy %{{.+}}[%[[A]]], %{{.+}}[%c0], 8
-// CHECK-NEXT:        %[[B:.+]] = arith.addi %[[A]], %{{.+}}
-// CHECK-NEXT:        nvgpu.device_async_copy %{{.+}}[%[[B]]], %{{.+}}[%c0], 8
-// CHECK-NEXT:        %[[C:.+]] = arith.addi %[[B]], %{{.+}}
-// CHECK-NEXT:        nvgpu.device_async_copy %{{.+}}[%[[C]]], %{{.+}}[%c0], 8
-// CHECK-NEXT:      }
+// CHECK-NEXT:      nvgpu.mma.sync
 // CHECK-NEXT:      nvgpu.mma.sync
 // CHECK-NEXT:      scf.if %[[THERE]] {
-// CHECK-NEXT:        %[[A2:.+]] = arith.addi %{{.+}}, %{{.+}}
+// CHECK-NEXT:        %[[A:.+]] = arith.addi
+// CHECK-NEXT:        nvgpu.device_async_copy %{{.+}}[%[[A]]], %{{.+}}[%c0], 8
 // CHECK-NEXT:        scf.if %{{.+}} {
-// CHECK-NEXT:          nvgpu.device_async_copy %{{.+}}[%[[A2]]], %{{.+}}[%c0], 8
+// CHECK-NEXT:          nvgpu.device_async_copy %{{.+}}[%[[A]]], %{{.+}}[%c0], 8
 // CHECK-NEXT:        }
 // CHECK-NEXT:      }
 // CHECK-NEXT:      nvgpu.device_async_create_group
-// CHECK-NEXT:      nvgpu.mma.sync
 // CHECK-NEXT:      math.exp2
 // CHECK-NOT:       nvgpu.device_async
 // CHECK:           scf.yield
 func.func @attention(%q: vector<4x2xf16>, %c: vector<2x2xf32>, %k: memref<4096xf16>, %s: !slot, %row: index, %n: index, %few: i1, %g: !nvgpu.device.async.token) -> vector<2x2xf32> attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
-  // expected-remark @+1 {{copies come in 2 parts among 2 products}}
+  // expected-remark @+1 {{copies are issued behind 2 products of a step}}
   %r = scf.for %i = %c0 to %n step %c8 iter_args(%x = %c) -> vector<2x2xf32> {
     nvgpu.device_async_wait %g numGroups = 0
     gpu.barrier memfence [#gpu.address_space<workgroup>]
     %there = arith.cmpi slt, %i, %row : index
     scf.if %there {
       %a = arith.addi %i, %c8 : index
-      %b = arith.addi %a, %c8 : index
-      %d = arith.addi %b, %c8 : index
       %e = nvgpu.device_async_copy %k[%a], %s[%c0], 8 bypassL1 : memref<4096xf16> to !slot
-      %f = nvgpu.device_async_copy %k[%b], %s[%c0], 8 bypassL1 : memref<4096xf16> to !slot
-      %h = nvgpu.device_async_copy %k[%d], %s[%c0], 8 bypassL1 : memref<4096xf16> to !slot
       scf.if %few {
         %j = nvgpu.device_async_copy %k[%a], %s[%c0], 8 bypassL1 : memref<4096xf16> to !slot
       }

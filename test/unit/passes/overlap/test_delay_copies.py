@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`bankwise-delay-copies` leaves a loop alone whose copies may not come among its products."""
+"""`bankwise-delay-copies` leaves a loop alone whose copies may not come behind its products."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ KEPT: Kept = {
         "they are not issued in one branch and one group",
         (_GROUP, f"{_GROUP}\n    %o2 = nvgpu.device_async_create_group %g"),
     ),
-    "another side": ("the branch around them has another side", (_BRANCH, _ELSE)),
+    "another side": ("gpu.barrier stands beside them", (_BRANCH, _ELSE)),
     # Whoever waits for the group does not wait for these copies.
     "group before copies": (
         "their group is not closed right behind them",
@@ -111,4 +111,4 @@ def test_what_a_branch_has_left_behind_is_in_nobodys_way() -> None:
     left = "scf.if %there {\n      %b = arith.addi %i, %i : index\n    }"
     parsed = parse(edited(_LOOP, (_SCORES, f"{left}\n    {_SCORES}")))
     said = run(parsed, DelayCopies(), target="sm_80").messages
-    assert said == ["copies come in 1 part among 1 product"]
+    assert said == ["copies are issued behind 1 product of a step"]
