@@ -51,6 +51,7 @@ from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from ..passes.registers.defer_lane_sums import DeferLaneSums
 from ..passes.registers.rename_registers import RenameRegisters
+from ..passes.registers.reorder_keys import ReorderKeys
 from ..passes.registers.transpose_tiles import TransposeTiles
 from ..passes.shapes.exclude_absent_keys import ExcludeAbsentKeys
 from ..passes.shapes.fold_transposes import FoldTransposes
@@ -355,6 +356,7 @@ STEPS: tuple[Step, ...] = (
     Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),
     # Register layouts, and the memory layouts of what a pipeline allocates before it prefetches.
     Step(_VECTOR_ALLOCS, RenameRegisters, _renaming, since="exact", by_mma_sync=False),
+    Step(_VECTOR_ALLOCS, ReorderKeys, since="fast", by_mma_sync=True),
     Step(_VECTOR_ALLOCS, DeferLaneSums, since="fast"),
     Step(_VECTOR_ALLOCS, TransposeTiles, since="fast", by_mma_sync=False),
     Step(_VECTOR_ALLOCS, HintVectorAllocs, _padding, by_mma_sync=False),

@@ -41,6 +41,7 @@ from .padding.pad_unhinted_allocs import PadUnhintedAllocs
 from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from .registers.defer_lane_sums import DeferLaneSums
 from .registers.rename_registers import RenameRegisters
+from .registers.reorder_keys import ReorderKeys
 from .registers.transpose_tiles import TransposeTiles
 from .shapes.exclude_absent_keys import ExcludeAbsentKeys
 from .shapes.fold_transposes import FoldTransposes
@@ -98,6 +99,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ShareCopies,
     RestoreShapes,
     RenameRegisters,
+    ReorderKeys,
     DeferLaneSums,
     TransposeTiles,
     HintVectorAllocs,
