@@ -20,6 +20,7 @@ they are split into single words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
@@ -95,7 +96,9 @@ class LinearCases:
             yield from self.possible(Division(widest), max_phases)
         if vectors or not self.classes.irregular:
             yield from self.possible(Division(lowest, vectors), max_phases)
-        divisions = [d for bit in self.group_bits[1:] for d in split_divisions(self.classes, bit)]
+        every = (d for bit in self.group_bits[1:] for d in split_divisions(self.classes, bit))
+        # Of many classes of accesses there are too many divisions to list.
+        divisions = [*islice(every, _MAX_DIVISIONS + 1)]
         self.cut_off = len(divisions) > _MAX_DIVISIONS
         splitting = [
             case for d in divisions[:_MAX_DIVISIONS] for case in self.possible(d, max_phases)

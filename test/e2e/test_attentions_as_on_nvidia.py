@@ -11,6 +11,7 @@ from bankwise.bench.program_families.attention import Attention
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.numerics.native_exp2 import NativeExp2
+from bankwise.passes.registers.transpose_tiles import TransposeTiles
 from bankwise.passes.shapes.peel_last_step import PeelLastStep
 from bankwise.passes.shapes.restore_shapes import RestoreShapes
 from bankwise.passes.shapes.share_copies import ShareCopies
@@ -21,8 +22,8 @@ from bankwise.sweep.cases import target_flags
 from .program_runs import run_again
 from .test_odd_attentions import source
 
-# As there, tiles are no memory with hints yet when copies are shared.
-PLAIN = PipelineEdit.replace(HintVectorAllocs.name)
+# As there, tiles are no memory with hints yet when copies are shared, and lanes copy rows of V.
+PLAIN = (PipelineEdit.replace(HintVectorAllocs.name), PipelineEdit.replace(TransposeTiles.name))
 SHARED = PipelineEdit.before(RestoreShapes.name, ShareCopies())
 PEELED = PipelineEdit.before(NativeExp2.name, PeelLastStep())
 
@@ -54,7 +55,7 @@ def test_shared_copies_and_peeled_steps_keep_every_bit(
     text, flags = source(*sizes, dtype, mask, batch=1), target_flags("gfx942")
     before, shared, peeled = (
         run_emulated(text, flags, "auto/fast/off", inputs, edits=edits)
-        for edits in ((PLAIN,), (PLAIN, SHARED), (PLAIN, PEELED))
+        for edits in (PLAIN, (*PLAIN, SHARED), (*PLAIN, PEELED))
     )
     for other in (shared, peeled):
         assert other.outputs[0].tobytes() == before.outputs[0].tobytes()
@@ -72,7 +73,7 @@ def test_peeled_steps_of_a_dynamic_number_of_keys_keep_every_bit(keys: int) -> N
     inputs = [random.standard_normal((1, each, 64)).astype(np.float16) for each in (20, keys, keys)]
     before, peeled = (
         run_again(program, mode="auto/fast/off", inputs=inputs, edits=edits)
-        for edits in ((PLAIN,), (PLAIN, PEELED))
+        for edits in (PLAIN, (*PLAIN, PEELED))
     )
     assert peeled.bits == before.bits
     if keys == 256:

@@ -22,6 +22,7 @@ from bankwise.bank_model.layouts import (
     access_costs,
     layout_conflicts,
 )
+from bankwise.bank_model.linear_cases import LinearCases
 from bankwise.bank_model.proof import Optimality, check
 from bankwise.bank_model.solver import (
     LayoutDecision,
@@ -510,3 +511,13 @@ def test_whole_rows_are_rotated_together():
     assert isinstance(decision.layout, SwizzledLayout)
     (rotation,) = decision.layout.swizzles
     assert rotation.row_width == 96
+
+
+def test_many_kinds_of_vectors_are_not_divided_in_all_ways():
+    """Of 40 kinds of accesses there are 2^40 divisions into those that are split and others."""
+    tile, steps = LdsTile((64, 64), 32), range(1, 41)
+    accesses = [LdsAccess(READ, (LANES % 2 * 2 * each).reshape(1, 64), 2) for each in steps]
+    cases = LinearCases(GFX942, tile, accesses, [4, 2, 1])
+    assert len(cases.classes.vectors) == len(steps)
+    assert all(case.phases for case in cases.cases(max_phases=1 << 20))
+    assert cases.cut_off and not cases.cover_everything()
