@@ -188,6 +188,7 @@ class Target:
     `v_dot2_f32_f16` adds two products of f16 to f32, `rounds_pairs` whether `v_cvt_pk_f16_f32`
     rounds two f32 to the nearest f16, `multiplies_eight` whether matrix instructions multiply eight
     2-byte floats of a lane, `direct_loads` whether 16 bytes of a lane go straight to the LDS,
+    `unaligned_loads` whether a lane loads 16 bytes of global memory from any address,
     `mixes_exponentials` whether kernels are predicted to gain where LLVM mixes products with
     exponentials (`passes/overlap/mix_exponentials.py`), and `wave_priorities` whether they are
     where some waves issue first (`passes/overlap/raise_priority.py`). `processor` has the rates by
@@ -220,6 +221,7 @@ class Target:
     rounds_pairs: bool = False
     multiplies_eight: bool = False
     direct_loads: bool = False
+    unaligned_loads: bool = False
     mixes_exponentials: bool = False
     wave_priorities: bool = False
     processor: Processor | None = None
@@ -586,6 +588,8 @@ def _cdna(
         rounds_pairs=generation >= 4,
         multiplies_eight=generation >= 4,
         direct_loads=generation >= 4,
+        # LLVM's feature `unaligned-access-mode`, which its amdhsa targets have.
+        unaligned_loads=True,
         mixes_exponentials=generation >= 3,
         wave_priorities=generation >= 3,
         processor=processor,

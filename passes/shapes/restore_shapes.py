@@ -16,8 +16,9 @@ becomes
 
 and a write stands in an `scf.if %there`. Only what may leave the true shape is guarded. An access
 that may reach over an end is parted into pieces that lie inside or outside as a whole: 8 elements
-at a multiple of 8 in rows of 100 elements are parted into two times 4. Of copies to the LDS whose
-pieces would be single elements, whole words are read (`shifted_rows.py`).
+at a multiple of 8 in rows of 100 elements are parted into two times 4. AMD's lanes read all 8 at
+once (`unaligned_rows.py`). Of other copies to the LDS whose pieces would be single elements, whole
+words are read (`shifted_rows.py`).
 
 Runs behind `iree-llvmgpu-vector-distribute`, where an access is that of one lane.
 """
@@ -25,7 +26,7 @@ Runs behind `iree-llvmgpu-vector-distribute`, where an access is that of one lan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import product
 from math import gcd, prod
@@ -37,6 +38,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.gpu_target import chip_of
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.memory.buffer_starts import start_alignment
 from ...dialect_utils.memory.lds_ops import (
@@ -61,6 +63,7 @@ from .enlarged_shapes import (
 )
 from .shifted_rows import ShiftedRows, word_elements
 from .strided_buffers import StridedBuffer
+from .unaligned_rows import UnalignedRows, is_read_unaligned
 
 _TRANSFER_READ, _TRANSFER_WRITE = "vector.transfer_read", "vector.transfer_write"
 _HALF_WORD = 16
@@ -82,10 +85,13 @@ class RestoreShapes(FunctionPass):
         if not has_enlarged_bindings(function):
             return
         bits = IndexBits(function)
+        chip = chip_of(function, context.test_target)
+        unaligned = chip is not None and chip.unaligned_loads
         try:
             for binding, shape, strided in restored_bindings(function):
                 enlarged = tuple(type_of(binding).shape)
-                _Restoration(bits, shape, enlarged, strided=strided).carry_out(binding)
+                restored = _Restoration(bits, shape, enlarged, unaligned, strided=strided)
+                restored.carry_out(binding)
         except Refusal as refusal:
             message = f"an access to an enlarged buffer stays unguarded: {refusal.reason}"
             raise PassFailure(function.location, message) from refusal
@@ -159,6 +165,11 @@ class _Access(NamedTuple):
     indices: tuple[ir.Value, ...]
     moved: ir.Value | None
 
+    @property
+    def is_of_rows(self) -> bool:
+        """Returns whether the last dimension of what is moved lies along rows of the view."""
+        return bool(self.dims) and self.dims[-1] == len(self.indices) - 1
+
 
 def _access_of(operation: ir.Operation, number: int) -> _Access:
     """Returns the access that an operation makes to its operand of this number.
@@ -199,6 +210,7 @@ class _Restoration:
 
     Attributes:
         shape, enlarged: the true shape and the one that the buffer has had.
+        unaligned: whether lanes load vectors from any address.
         computed: the sizes that the program computes and that were rounded up, by their dimension.
         strided: how the elements are found; None where the buffer has the true shape.
         flat: the whole buffer with one dimension, if something reads it so.
@@ -207,6 +219,7 @@ class _Restoration:
     bits: IndexBits
     shape: Shape
     enlarged: Shape
+    unaligned: bool = False
     computed: dict[int, ir.Value] = field(default_factory=dict)
     strided: StridedBuffer | None = None
     flat: ir.Value | None = None
@@ -267,14 +280,18 @@ class _Restoration:
         uses = operands_with(result)
         at = Builder.before(access.operation)
         scalar = result.type.element_type if access.vector else result.type
-        shifted = self._shifted(at, view, access)
+        rows = self._unaligned(at, view, access)
+        shifted = None if rows is not None else self._shifted(at, view, access)
         if shifted is not None:
             redirect(uses, at.shaped(shifted, access.vector))
             access.operation.erase()
             return
         parts: list[ir.Value] = []
-        for piece in self._pieces(at, view, access):
-            part = self._load(at, view.buffer, piece, scalar)
+        for piece in self._pieces(at, view, access, whole=rows is not None):
+            if rows is None:
+                part = self._load(at, view.buffer, piece, scalar)
+            else:
+                part = self._load_unaligned(at, rows, piece)
             if piece.there is not None:
                 part = at.select(piece.there, part, at.constant(part.type, 0))
             parts.append(part)
@@ -310,6 +327,27 @@ class _Restoration:
             return read
         return at.select(piece.there, read, at.constant(read.type, 0))
 
+    def _unaligned(self, at: Builder, view: _View, access: _Access) -> UnalignedRows | None:
+        """Returns what reads each row of a vector at once, where its pieces would be narrower.
+
+        None stands for a read of pieces.
+        """
+        binding = binding_of(view.buffer)
+        if not self.unaligned or binding is None or self.strided is not None:
+            return None
+        if not access.is_of_rows or not self._is_enlarged(len(self.shape) - 1):
+            return None
+        count, row = access.vector[-1], self.shape[-1]
+        if not is_read_unaligned(row, count, type_of(view.buffer).element_type):
+            return None
+        column = view.indices(at, access.indices)[-1]
+        whole = self.bits.multiple([column], [1]) % count == 0
+        return UnalignedRows(binding.results[0]) if whole else None
+
+    def _load_unaligned(self, at: Builder, rows: UnalignedRows, piece: _Piece) -> ir.Value:
+        may_end = self.bits.of(piece.indices[-1]).upper > self.shape[-1] - piece.elements
+        return rows.read(at, piece.indices, piece.elements, may_end=may_end)
+
     def _load(self, at: Builder, buffer: ir.Value, piece: _Piece, scalar: ir.Type) -> ir.Value:
         if piece.elements == 0:
             return at.load_element(buffer, piece.indices)
@@ -332,15 +370,20 @@ class _Restoration:
                 at.if_(piece.there, store)
         access.operation.erase()
 
-    def _pieces(self, at: Builder, view: _View, access: _Access) -> Iterator[_Piece]:
-        """Emits the indices of the pieces of an access, in the order of the vector's elements."""
+    def _pieces(
+        self, at: Builder, view: _View, access: _Access, *, whole: bool = False
+    ) -> Iterator[_Piece]:
+        """Emits the indices of the pieces of an access, in the order of the vector's elements.
+
+        Args:
+            whole: whether a piece is a row of the vector, of which the first element is inside.
+        """
         width = access.vector[-1] if access.vector else 1
-        is_row = bool(access.dims) and access.dims[-1] == len(access.indices) - 1
         begin = view.indices(at, access.indices)
         run = self._divisors()[-1] if self.strided is None else self.strided.run
-        if not is_row:
+        if not access.is_of_rows:
             width = 1
-        elif run != self.shape[-1] or self._is_enlarged(len(self.shape) - 1):
+        elif not whole and (run != self.shape[-1] or self._is_enlarged(len(self.shape) - 1)):
             multiple = self.bits.multiple(begin[-1:], [1])
             width = gcd(width, run, multiple)
         outer = [range(size) for size in access.vector[:-1]]
@@ -351,7 +394,9 @@ class _Restoration:
             for dim, by in moved.items():
                 indices[dim] = at.addi(indices[dim], at.index(by)) if by else indices[dim]
             root = view.indices(at, indices) if any(moved.values()) else begin
-            yield self._guarded(at, view.buffer, root, width if access.vector else 0)
+            reach = 1 if whole else width
+            piece = self._guarded(at, view.buffer, root, reach if access.vector else 0)
+            yield replace(piece, elements=width) if whole else piece
 
     def _is_enlarged(self, dim: int) -> bool:
         return dim in self.computed or self.shape[dim] != self.enlarged[dim]

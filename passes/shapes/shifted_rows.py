@@ -30,7 +30,7 @@ from ...dialect_utils.element_types import element_bits
 _BITS, _PAIR_BITS = 16, 32
 _WORD_BITS = 64
 """Those of a word. Longer ones have to be shifted further, and shorter ones are more loads."""
-_FUNNEL_SHIFT = "llvm.fshr.i32"
+FUNNEL_SHIFT = "llvm.fshr.i32"
 """The lower half of two words that are shifted to the right together: one instruction."""
 
 
@@ -87,7 +87,7 @@ class ShiftedRows(NamedTuple):
         odd = at.andi(further, at.constant(further.type, 1))
         by = at.muli(odd, at.constant(odd.type, _BITS))
         ends = islice(pairwise(pairs), count // 2)
-        shifted = [at.intrinsic(_FUNNEL_SHIFT, [high, low, by], low.type) for low, high in ends]
+        shifted = [at.intrinsic(FUNNEL_SHIFT, [high, low, by], low.type) for low, high in ends]
         if may_end:
             shifted = self._within(at, shifted, column, count)
         whole = at.from_elements(shifted, [count // 2])

@@ -46,6 +46,7 @@ from ...dialect_utils.memory.vector_layouts import is_elementwise
 from ...dialect_utils.operations import defining_operation, operations_in, segments_of
 from ..base import FunctionPass, PassContext
 from .enlarged_shapes import true_row
+from .unaligned_rows import widest_part
 
 _TO_LAYOUT = "iree_vector_ext.to_layout"
 _STAGED = "shared_memory_conversion"
@@ -161,7 +162,10 @@ def _copy_layout(
         raise Refusal("the read goes across the rows of memory")
     part = TilePart(LdsTile(tuple(shape), bits), dims)
     begin = indices.multiple([read.operands[len(shape)]], [1])
-    run = gcd(true_row(read.operands[0]) or shape[-1], shape[-1], begin)
+    row = true_row(read.operands[0]) or shape[-1]
+    run = gcd(row, shape[-1], begin)
+    if target.unaligned_loads:
+        run = widest_part(row, shape[-1], begin, source.element_type)
     layout = best_copy_layout(target, part, vector.shape, launch.threads, run)
     if layout is None:
         raise Refusal(f"{launch.threads} threads cannot share {vector} evenly")

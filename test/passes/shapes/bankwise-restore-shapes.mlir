@@ -1,4 +1,5 @@
 // RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-restore-shapes,canonicalize,cse))' --verify-diagnostics | FileCheck %s
+// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-restore-shapes,canonicalize,cse))' --verify-diagnostics | FileCheck %s --check-prefix=AMD
 
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
 
@@ -22,6 +23,27 @@
 // CHECK:         arith.minui %[[SECOND]], %c96
 // CHECK-COUNT-1: vector.load
 // CHECK-NOT:     vector.load
+
+// A lane of an AMD GPU reads 8 elements from any address, and the last ones of a row from element 92 on, of which it has
+// 4 already.
+
+// AMD-LABEL: func.func @read(
+// AMD-SAME:    %[[ROW:.+]]: index, %[[PART:.+]]: index
+// AMD:         %[[BINDING:.+]] = hal.interface.binding.subspan {{.*}} : memref<90x100xf16>
+// AMD:         %[[COLUMN:.+]] = arith.muli %[[PART]], %c8
+// AMD:         %[[IN_ROWS:.+]] = arith.minui %[[ROW]], %c89
+// AMD:         %[[IN_ROW:.+]] = arith.cmpi ule, %[[COLUMN]], %c99
+// AMD:         %[[PLACE:.+]] = arith.minui %{{.+}}, %c92
+// AMD:         %[[LOADED:.+]] = vector.load %[[BINDING]][%[[IN_ROWS]], %[[PLACE]]] alignment = 2 : memref<90x100xf16>, vector<8xf16>
+// AMD:         %[[WORDS:.+]] = vector.bitcast %[[LOADED]] : vector<8xf16> to vector<4xi32>
+// AMD:         %[[FIRST:.+]] = vector.extract %[[WORDS]][0]
+// AMD:         %[[THIRD:.+]] = vector.extract %[[WORDS]][2]
+// AMD:         %[[LAST:.+]] = arith.cmpi eq, %{{.+}}, %c96
+// AMD:         arith.select %[[LAST]], %[[THIRD]], %[[FIRST]] : i32
+// AMD-NOT:     vector.load
+// AMD:         arith.select %{{.+}}, %{{.+}}, %{{.+}} : vector<8xf16>
+// AMD-NOT:     vector.load
+// AMD:         return
 func.func @read(%row: index, %run: index) -> vector<8xf16> attributes {bankwise.enlarged_bindings = ["0 : index memref<96x112xf16>"]} {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
@@ -219,6 +241,14 @@ func.func @another_size(%columns: index) -> vector<4xf16> attributes {bankwise.e
 // CHECK:         %[[READ:.+]] = vector.bitcast %{{.+}} : vector<4xi32> to vector<8xf16>
 // CHECK:         %[[WRITTEN:.+]] = arith.select %[[IN_ROW]], %[[READ]], %{{.+}} : vector<8xf16>
 // CHECK:         vector.transfer_write %[[WRITTEN]]
+
+// A lane of an AMD GPU reads the last three elements of a row from element 67 on, and shifts them by five.
+
+// AMD-LABEL: func.func @shifted(
+// AMD:         vector.load %{{.+}} alignment = 2 : memref<96x75xf16>, vector<8xf16>
+// AMD-COUNT-2: llvm.call_intrinsic "llvm.fshr.i32"
+// AMD-NOT:     vector.load
+// AMD:         vector.transfer_write %{{.+}} : vector<8xf16>
 func.func @shifted(%row: index, %run: index, %tile: memref<8xf16, #gpu.address_space<workgroup>>) attributes {bankwise.enlarged_bindings = ["0 : index memref<96x80xf16>"]} {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index

@@ -1,4 +1,5 @@
 // RUN: bankwise-opt %s --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-stage-operands))' --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-stage-operands))' --mlir-print-local-scope | FileCheck %s --check-prefix=AMD
 
 #fragment = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 6], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
 
@@ -69,4 +70,22 @@ func.func @beyond_the_end(%t: tensor<60x96xf16>) -> vector<64x96xf16> attributes
   // expected-remark @+1 {{the operand is left to IREE to stage: the read may be out of bounds}}
   %l = iree_vector_ext.to_layout %r to layout(#fragment) <{shared_memory_conversion}> : vector<64x96xf16>
   return %l : vector<64x96xf16>
+}
+
+#binding = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+#odd = #iree_vector_ext.nested_layout<subgroup_tile = [4, 1], batch_tile = [1, 5], outer_tile = [2, 2], thread_tile = [8, 4], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [4, 1]>
+
+// Rows of 75 elements begin at odd ones. Lanes of AMD's load 8 elements from there.
+
+// AMD-LABEL:   func.func @rows_of_75
+// AMD:         to layout(#iree_vector_ext.nested_layout<{{.*}} batch_tile = [1, 5], outer_tile = [1, 1], thread_tile = [64, 2], element_tile = [1, 8],
+// expected-remark @+1 {{operands are staged by IREE: waves of 64 lanes}}
+func.func @rows_of_75() -> vector<64x80xf16> attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 64>} {
+  %c0 = arith.constant 0 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#binding) binding(0) alignment(64) offset(%c0) flags(ReadOnly) {bankwise.shape = array<i64: 64, 75>} : memref<64x80xf16>
+  %t = iree_codegen.load_from_buffer %b : memref<64x80xf16> -> tensor<64x80xf16>
+  %r = vector.transfer_read %t[%c0, %c0], %p {in_bounds = [true, true]} : tensor<64x80xf16>, vector<64x80xf16>
+  %l = iree_vector_ext.to_layout %r to layout(#odd) <{shared_memory_conversion}> : vector<64x80xf16>
+  return %l : vector<64x80xf16>
 }
