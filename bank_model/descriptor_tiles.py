@@ -30,7 +30,6 @@ of `mma.sync`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -53,8 +52,7 @@ _FIELD = 1 << 14
 """Descriptors have 14 bits for a distance, and for the start, in units of 16 bytes."""
 
 
-@dataclass(frozen=True)
-class DescriptorMode:
+class DescriptorMode(NamedTuple):
     """One of the swizzles that descriptors know.
 
     Attributes:

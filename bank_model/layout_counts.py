@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .layouts import AccessCost, Layout, PaddedLayout, PlainLayout, access_costs, machine_batches
@@ -24,8 +24,7 @@ def stock_padding(tile: LdsTile) -> Layout:
     return PaddedLayout(elements) if elements else PlainLayout()
 
 
-@dataclass(frozen=True)
-class LayoutCount:
+class LayoutCount(NamedTuple):
     """One layout of a tile and the exact cost of every access under it."""
 
     layout: Layout

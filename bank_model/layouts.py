@@ -435,8 +435,7 @@ def _rejoined(pieces: list[Piece], count: int) -> list[Piece]:
     return [(base[whole], count, members[whole]), *rest]
 
 
-@dataclass(frozen=True)
-class AccessCost:
+class AccessCost(NamedTuple):
     """What one access costs under a layout, all issues together, without its weight."""
 
     conflict_cycles: int

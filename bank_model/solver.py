@@ -26,7 +26,6 @@ verifies independently.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -81,8 +80,7 @@ class SolverOptions(NamedTuple):
     rules: HintRules | None = None
 
 
-@dataclass(frozen=True)
-class LayoutDecision:
+class LayoutDecision(NamedTuple):
     """The chosen layout of an allocation, what it costs, and the proof."""
 
     layout: Layout
@@ -508,7 +506,7 @@ class _Solver:
             plain_lds_bytes=self.plain_bytes,
             address_patterns=self.patterns.count(best.layout),
             optimality=optimality,
-            vectorization=replace(vectorization(self.tile, self.accesses), split_accesses=split),
+            vectorization=vectorization(self.tile, self.accesses)._replace(split_accesses=split),
             costs=best.cost.accesses,
             proof=proof,
         )

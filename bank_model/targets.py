@@ -17,10 +17,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from .errors import InvalidParameterError, require_positive, require_power_of_two
 
@@ -53,8 +53,7 @@ class UnknownInstructionError(InvalidParameterError):
     """The architecture has no LDS instruction of this kind and width."""
 
 
-@dataclass(frozen=True)
-class LdsInstruction:
+class LdsInstruction(NamedTuple):
     """One LDS instruction of a chip, as the bank model sees it.
 
     `width_bytes` are moved per lane. `phases` lists the lanes serviced together, in no
@@ -70,8 +69,7 @@ class LdsInstruction:
     status: Status
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(NamedTuple):
     """The GPUs of one vendor, as IREE calls them.
 
     Attributes:
@@ -100,8 +98,7 @@ DEFAULT_TARGET = AMD.usual
 """The architecture of tools that are told none."""
 
 
-@dataclass(frozen=True)
-class Processor:
+class Processor(NamedTuple):
     """What the model of `bank_model/tile_cost.py` knows of a GPU.
 
     Attributes:
@@ -168,8 +165,7 @@ class Processor:
     matrix_bytes: int = 0
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """One GPU architecture: its LDS, and which instructions beside it passes may use.
 
     `lds_bytes` is the most that one workgroup may use. `instructions` holds one plain
@@ -674,7 +670,7 @@ def _all_targets() -> Mapping[str, Target]:
         _nvidia(87, 163),
         _nvidia(89, 99, _nvidia_processor(142, 100, 48, 864)),
         _nvidia(90, 227, h200, iree_knows=False),
-        _nvidia(90, 227, replace(h200, described_cycles=1.0), variant="a", iree_knows=False),
+        _nvidia(90, 227, h200._replace(described_cycles=1.0), variant="a", iree_knows=False),
         *(_nvidia(capability, 99) for capability in (120, 121)),
     )
     return MappingProxyType({t.arch: t for t in targets})

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from .accesses import LdsAccess, LdsTile
 from .targets import AccessKind
 
 
-@dataclass(frozen=True)
-class Vectorization:
+class Vectorization(NamedTuple):
     """How the vector widths of writers and readers fit together.
 
     `shared_register_bits` is a basis of the element offsets that are register (in-lane) offsets

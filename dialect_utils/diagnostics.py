@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -30,8 +31,7 @@ class Severity(Enum):
 _FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
 
 
-@dataclass(frozen=True)
-class SourceLocation:
+class SourceLocation(NamedTuple):
     """A position in a source file; line and column count from 1."""
 
     file: str
@@ -68,8 +68,7 @@ def _unescape(text: str) -> str:
     return plain.decode(errors="replace")
 
 
-@dataclass(frozen=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One message of a pass or of the compiler."""
 
     severity: Severity

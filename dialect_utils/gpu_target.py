@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
@@ -64,8 +63,7 @@ class GpuTargetInfo(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(NamedTuple):
     """How a function is launched; lanes are numbered x first, as the hardware fills waves."""
 
     workgroup_size: tuple[int, ...]

@@ -8,7 +8,7 @@ configuration (`iree_plugin/tuning_spec.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
@@ -22,8 +22,7 @@ _UNKNOWN = "<<UNKNOWN SSA VALUE>>"
 """What MLIR prints for a value that is defined outside of what it prints."""
 
 
-@dataclass(frozen=True)
-class TunedOperation:
+class TunedOperation(NamedTuple):
     """An operation and its configuration, all of it MLIR's text.
 
     Attributes:

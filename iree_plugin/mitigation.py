@@ -106,8 +106,7 @@ _AUTO, _SWIZZLE, _PAD, _NONE = (frozenset({name}) for name in ("auto", "swizzle"
 _SWIZZLING = frozenset(LEVELLED)
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where passes go in the pipelines of some kinds."""
 
     position: Position

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler.api import Session
@@ -46,8 +47,7 @@ class RecoverableFailure(Exception):
         self.failure = failure
 
 
-@dataclass(frozen=True)
-class IrPrinting:
+class IrPrinting(NamedTuple):
     """Which of our passes' IR to print, as the `--mlir-print-ir-*` flags ask for."""
 
     before: frozenset[str] = frozenset()

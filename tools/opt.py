@@ -280,7 +280,7 @@ def _number(word: str, text: str) -> int:
 
 
 def _set_printing(line: _CommandLine, **changes: bool | frozenset[str]) -> None:
-    printing: IrPrinting = replace(line.settings.printing, **changes)
+    printing: IrPrinting = line.settings.printing._replace(**changes)
     line.settings = replace(line.settings, printing=printing)
 
 

@@ -19,9 +19,9 @@ Worked example: `nvgpu.ldmatrix` wants rows of 16 bytes that begin at multiples 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from math import gcd, prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -69,8 +69,7 @@ class Offset(Enum):
     """The hardware chooses where lanes store: their sources are swizzled instead."""
 
 
-@dataclass(frozen=True)
-class Footprint:
+class Footprint(NamedTuple):
     """The elements that one operation touches, before its lanes are known.
 
     `extents[d]` consecutive indices of memref dimension d from `indices[d]` on.
@@ -90,8 +89,7 @@ class Footprint:
     """If not 0, only the first so many lanes of a wave take part."""
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(NamedTuple):
     """A row of an operation that touches elements of a buffer."""
 
     buffer: int | Callable[[ir.Operation], int] | None = None
@@ -121,8 +119,7 @@ class Access:
         return self.buffer(operation) if callable(self.buffer) else self.buffer
 
 
-@dataclass(frozen=True)
-class View:
+class View(NamedTuple):
     """A row of an operation whose result is the memory of its operand 0."""
 
     in_order: bool = False
@@ -334,7 +331,7 @@ def _masked_store(operation: ir.Operation) -> Footprint:
 
 def _masked(operation: ir.Operation, vector: ir.Value, indices: list[ir.Value]) -> Footprint:
     assumption = f"every element of a {operation.name} is accessed"
-    return replace(_minor(operation, vector, indices), assumption=assumption)
+    return _minor(operation, vector, indices)._replace(assumption=assumption)
 
 
 def _load(operation: ir.Operation) -> Footprint:
@@ -556,10 +553,10 @@ TABLE: dict[str, Row] = {
     "iree_gpu.coalesced_gather_dma": _LATER,
     # Views.
     ASSUME_ALIGNMENT: _IN_ORDER,
-    "memref.cast": replace(_IN_ORDER, retyped=cast_type),
-    COLLAPSE_SHAPE: replace(_IN_ORDER, retyped=collapse_type),
-    EXPAND_SHAPE: replace(_IN_ORDER, retyped=expand_type),
-    "memref.memory_space_cast": replace(_IN_ORDER, keeps_space=False),
+    "memref.cast": _IN_ORDER._replace(retyped=cast_type),
+    COLLAPSE_SHAPE: _IN_ORDER._replace(retyped=collapse_type),
+    EXPAND_SHAPE: _IN_ORDER._replace(retyped=expand_type),
+    "memref.memory_space_cast": _IN_ORDER._replace(keeps_space=False),
     HINT_NAME: View(),
     "memref.transpose": View(),
     SUBVIEW: View(same_start=False, folds=True, retyped=subview_type),

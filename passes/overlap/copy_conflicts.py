@@ -87,7 +87,7 @@ class ConflictCounter:
         conditions = [] if copy.choice is None else [copy.choice.operands[0]]
         read = self._addresses.of_load(copy.load, conditions)
         name = copy_instruction(copy.bytes, bypasses_l1(copy))
-        footprint = replace(footprint_of(copy.store, 1), instruction=name)
+        footprint = footprint_of(copy.store, 1)._replace(instruction=name)
         around = surroundings_of(copy.store, self._function, self._evaluator)
         view = TracedView.of(staged.allocation)
         lanes = LaneAccesses(

@@ -170,7 +170,7 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         processor = circumstances.processor
         work = matmul_work(shape, tile, processor, *of_elements, stages=stages)
         if work.described and not (self._sums_are_f32 and (work.rows_described or self._is_whole)):
-            processor = replace(processor, described_cycles=0.0)
+            processor = processor._replace(described_cycles=0.0)
             work = matmul_work(shape, tile, processor, *of_elements, stages=stages)
         if work.described and not self._is_whole:
             instructions = work.instructions + _BOUND_INSTRUCTIONS * work.copies

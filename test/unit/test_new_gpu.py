@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ LDS = "#gpu.address_space<workgroup>"
 @pytest.fixture(params=["gfx950", "sm_80"])
 def like(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Adds a row for a chip that is like another one."""
-    row = replace(target(request.param), arch=NAME)
+    row = target(request.param)._replace(arch=NAME)
     monkeypatch.setattr(targets, "_TARGETS", {**targets._TARGETS, NAME: row})
     return request.param
 

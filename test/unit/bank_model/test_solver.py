@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The solver: known patterns, order of preference, brute force, and its proofs."""
 
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 
 import numpy as np
@@ -411,7 +411,7 @@ def changed_proofs(draw, proof):
         bits = draw(st.sampled_from([8, 16, 32]))
         changed = LdsTile(draw(st.sampled_from([value.shape, (32, 32), (64, 32)])), bits)
     elif field == "costs":
-        costs = [astuple(cost) for cost in value]
+        costs = [tuple(cost) for cost in value]
         access, part = draw(st.integers(0, len(costs) - 1)), draw(st.integers(0, 2))
         changed_cost = list(costs[access])
         changed_cost[part] += draw(st.integers(-3, 3))

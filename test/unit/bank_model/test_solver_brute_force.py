@@ -324,9 +324,9 @@ def test_claims_hold_for_any_accesses(seed):
     # Sub-word instructions with phases of their own.
     phases = random_phases(rng, chip.wave_size, int(rng.integers(1, 4)))
     instructions = tuple(
-        replace(i, phases=phases) if i.width_bytes < 4 else i for i in chip.instructions
+        i._replace(phases=phases) if i.width_bytes < 4 else i for i in chip.instructions
     )
-    chip = replace(chip, instructions=instructions)
+    chip = chip._replace(instructions=instructions)
     tile = LdsTile((16,), int(rng.choice([8, 16, 32])))
     accesses = []
     for _ in range(int(rng.integers(1, 4))):

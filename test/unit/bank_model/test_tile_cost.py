@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -484,7 +483,7 @@ def test_workgroups_on_amd_begin_where_others_end() -> None:
     cut = AttentionTile(64, 64, 64, 4, staged_queries=False)
     work = attention_work(shape, cut, CDNA3, (16, 16, 16))
     held = concurrent_workgroups(work, CDNA3)
-    still = replace(CDNA3, clock_per_matrix=0.0, launch_cycles=0.0)
+    still = CDNA3._replace(clock_per_matrix=0.0, launch_cycles=0.0)
     times = [
         predicted_microseconds(work._replace(workgroups=304 * n), still) for n in (held, held + 1)
     ]
@@ -495,7 +494,7 @@ def test_idle_multiprocessors_take_no_power() -> None:
     shape = AttentionShape(1, 64 * 304, 2048, 64, 64, depth=32)
     cut = AttentionTile(64, 64, 64, 4, staged_queries=False)
     work = attention_work(shape, cut, CDNA3, (16, 16, 16))
-    still = replace(CDNA3, clock_per_matrix=0.0)
+    still = CDNA3._replace(clock_per_matrix=0.0)
     slower = [
         predicted_microseconds(of_grid, CDNA3) / predicted_microseconds(of_grid, still)
         for of_grid in (work, work._replace(workgroups=152))
@@ -566,7 +565,7 @@ def test_chips() -> None:
     assert target("gfx90a").processor is None
     assert processor_of("sm_90") == SM80 and SM80.measured
     # Only code for sm_90a can have `wgmma`.
-    assert replace(SM80, described_cycles=1.0) == SM90A
+    assert SM80._replace(described_cycles=1.0) == SM90A
     for arch in ("sm_86", "sm_89", "gfx942", "gfx950"):
         assert not processor_of(arch).measured
 

@@ -59,7 +59,7 @@ def test_nothing_is_said_without_a_check(report: FunctionReport) -> None:
 def test_a_wrong_count_is_found(report: FunctionReport) -> None:
     (allocation,) = report.allocations
     assert allocation.proposal is not None
-    wrong = replace(allocation.proposal, conflict_cycles=1)
+    wrong = allocation.proposal._replace(conflict_cycles=1)
     found = changed(report, proposal=wrong)
     assert found.proof is not None
     assert not found.proof.holds

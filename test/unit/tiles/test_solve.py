@@ -47,7 +47,7 @@ def test_a_solution_has_all_layouts() -> None:
 def test_the_proof_is_checked() -> None:
     found = bankwise.solve("sm_80", "32x32xf32", write="rows", read="columns")
     claims = replace(found.decision.proof, plain_conflict_cycles=1)
-    wrong = replace(found, decision=replace(found.decision, proof=claims))
+    wrong = replace(found, decision=found.decision._replace(proof=claims))
     with pytest.raises(ProofError, match="plain_conflict_cycles: claimed 1, counted 992"):
         _ = wrong.proof
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from iree.compiler import ir
 
@@ -78,12 +76,12 @@ def test_a_row_is_all_that_an_access_needs(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_its_columns_say_what_may_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(lds_ops.TABLE, "fake.read_pair", replace(READ_PAIR, takes_strides=False))
+    monkeypatch.setitem(lds_ops.TABLE, "fake.read_pair", READ_PAIR._replace(takes_strides=False))
     assert "cannot take padded rows" in decided(reads(), PadUnhintedAllocs())
-    fixed = replace(READ_PAIR, offset=Offset.FIXED, why_fixed="wants plain rows")
+    fixed = READ_PAIR._replace(offset=Offset.FIXED, why_fixed="wants plain rows")
     monkeypatch.setitem(lds_ops.TABLE, "fake.read_pair", fixed)
     assert decided(reads(), SwizzleLdsAllocs()) == "keep: fake.read_pair wants plain rows"
-    aligned = replace(READ_PAIR, alignment=lambda _: 16)
+    aligned = READ_PAIR._replace(alignment=lambda _: 16)
     monkeypatch.setitem(lds_ops.TABLE, "fake.read_pair", aligned)
     parsed = reads()
     decided(parsed, PadUnhintedAllocs(padding_bits="64"))
