@@ -73,6 +73,24 @@ class CopySources:
         """Returns the sources of some of the issues."""
         return replace(self, addresses=self.addresses[issues], reading=self.reading[issues])
 
+    def read_conflicts(self, width_bytes: int) -> npt.NDArray[np.int64]:
+        """Returns how often lanes of each issue are in each other's way where they read.
+
+        Of the lanes that copy 128 bytes together, that with the most others in its way counts.
+
+        Args:
+            width_bytes: what each lane copies.
+        """
+        issues, lanes = self.addresses.shape
+        nowhere = -1 - np.arange(lanes)
+        places = np.where(self.reading, self.addresses % LINE_BYTES, nowhere)
+        phases = places.reshape(issues, -1, min(lanes, LINE_BYTES // width_bytes))
+        found = np.zeros(issues, np.int64)
+        for phase in phases.swapaxes(0, 1):
+            alike = (phase[:, :, None] == phase[:, None, :]).sum(axis=2)
+            found += alike.max(axis=1) - 1
+        return found
+
     def from_lines(self) -> CopySources:
         """Returns the same with the addresses of each issue counted from its first line."""
         first = np.where(self.reading, self.addresses, np.iinfo(np.int64).max).min(axis=1)

@@ -9,8 +9,8 @@ number that each lane has, and one that all lanes of a warp share, of which a mu
     lanes 0, 0, ..., 1, 1, ..., and a multiple of 64 rows, which are whole lines
 
 Where the rows of some workgroups are others, as at the end of a matmul whose sizes its tile does
-not divide, that says nothing. If asked to, it is looked what the lanes read in every workgroup.
-Of workgroups that read from the same places of lines, one stands for all.
+not divide, that says nothing. It is looked what the lanes read in every workgroup then. Of
+workgroups that read from the same places of lines, one stands for all.
 
 Buffers are taken to begin at a line, as those of IREE's CUDA driver do; the IR promises 64 bytes.
 """
@@ -68,6 +68,10 @@ _MOST_WORKGROUPS = 1 << 16
 """The most workgroups that are looked at one by one."""
 _NUMBERS_AT_ONCE = 1 << 19
 """How many numbers the workgroups may have together that are looked at at once."""
+WORST_WORKGROUP = (
+    "where some workgroups read other rows by cp.async than others, that with most bank conflicts "
+    "counts"
+)
 _ZERO = Congruence(0, 0)
 _READS = LaneValues(np.ones((1, 1), dtype=np.int64))
 
@@ -224,14 +228,12 @@ class CopiedLanes(NamedTuple):
 class CopiedAddresses:
     """The global addresses of one function under one launch, remembering what it has computed.
 
-    Attributes:
-        in_all_workgroups: whether workgroups are told apart where they have to be. What is read
-            has an axis for those that differ then, of which each is there once.
+    Where workgroups have to be told apart, what is read has an axis for those that differ, of which
+    each is there once.
     """
 
     function: ir.Operation
     evaluator: LaneEvaluator
-    in_all_workgroups: bool = False
     _known: dict[ir.Value, _Offset] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -268,7 +270,7 @@ class CopiedAddresses:
             return self._lanes_of_one(memory, indices, counts)
         except Refusal:
             numbers = workgroup_numbers([memory, *indices, *counts])
-            if not self.in_all_workgroups or not 0 < workgroups(numbers) <= _MOST_WORKGROUPS:
+            if not numbers or not 0 < workgroups(numbers) <= _MOST_WORKGROUPS:
                 raise
 
         def lanes_of(part: Mapping[ir.Value, LaneValues]) -> CopiedLanes:
@@ -386,7 +388,8 @@ def _joined(parts: Sequence[CopiedLanes], launch: Launch) -> CopiedLanes:
     axis = (Loop(WORKGROUP_DEPTH, len(found)), *around.pop())
     offset, reads = (LaneValues(np.stack(each), axis) for each in zip(*found.values(), strict=True))
     shared = reduce(_either, (part.offset.shared for part in parts))
-    assumptions = tuple(dict.fromkeys(each for part in parts for each in part.assumptions))
+    assumed = [each for part in parts for each in part.assumptions]
+    assumptions = tuple(dict.fromkeys((*assumed, *([WORST_WORKGROUP] if len(found) > 1 else []))))
     return CopiedLanes(SharedOffset(offset, shared), reads, parts[0].may_read_nothing, assumptions)
 
 

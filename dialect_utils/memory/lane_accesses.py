@@ -31,6 +31,7 @@ from ..index.lane_values import (
     combine,
     constant,
 )
+from ..index.workgroups import WORKGROUP_DEPTH
 from .copied_addresses import CopiedLanes
 from .lds_ops import Footprint, access_row, in_elements, required_alignment
 from .surroundings import Surroundings
@@ -95,6 +96,20 @@ class _Issues(NamedTuple):
         chosen = np.arange(len(self.starts)).reshape(shape)[:, iteration].reshape(-1)
         return self.of(chosen)._replace(loops=self.loops[:-1])
 
+    def of_worst_workgroup(self, width_bytes: int) -> _Issues:
+        """Returns the issues of the workgroup whose lanes are most in each other's way.
+
+        That is where they read, and if this one reads without conflicts, so do all others.
+
+        Args:
+            width_bytes: what a lane copies.
+        """
+        assert self.copied is not None
+        number = self.loops[0].iterations
+        conflicts = self.copied.read_conflicts(width_bytes).reshape(number, -1).sum(axis=1)
+        chosen = np.arange(len(self.starts)).reshape(number, -1)[conflicts.argmax()]
+        return replace(self.of(chosen), loops=self.loops[1:])
+
     def of(self, issues: np.ndarray) -> _Issues:
         """Returns some of the issues."""
         copied = None if self.copied is None else self.copied.of_issues(issues)
@@ -115,6 +130,9 @@ class LaneAccesses:
     moved: MovedVector | None = None
     copied: CopiedLanes | None = None
     """Where in global memory a `cp.async` reads, if that is known."""
+    in_all_workgroups: bool = False
+    """Whether a `cp.async` is issued in all workgroups that `copied` tells apart, so that weights
+    are not those of one workgroup. Else it is that which reads with most conflicts."""
 
     def traced(self, unroll: int) -> tuple[list[TracedAccess], int | None]:
         """Returns the accesses of an ordinary operation: one per contiguous run of its elements.
@@ -232,7 +250,11 @@ class LaneAccesses:
             return None
         sources = lanes[len(indices) :]
         found = None if self.copied is None else self.copied.sources(active, *sources)
-        return _Issues(starts, active, loops, weight, found)
+        issues = _Issues(starts, active, loops, weight, found)
+        if self.in_all_workgroups or not loops or loops[0].depth != WORKGROUP_DEPTH:
+            return issues
+        elements = prod(footprint.extents)
+        return issues.of_worst_workgroup(elements * self.tile.element_bits // 8)
 
     def _runs(self, issues: _Issues) -> Iterator[LdsAccess]:
         """Yields one access per run of consecutive elements; none where no lane takes part."""

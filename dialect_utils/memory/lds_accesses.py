@@ -123,8 +123,7 @@ def trace_allocation(
 
     Args:
         moved: where else operations could have their vectors; accesses to these are traced too.
-        in_all_workgroups: whether accesses differ between workgroups where `CopiedAddresses` has to
-            tell these apart. Their weights are no longer those of one workgroup then.
+        in_all_workgroups: as `LaneAccesses` has it.
 
     Raises:
         Refusal: the allocation is no tile at all.
@@ -209,7 +208,9 @@ class _Trace:
             around = self._surroundings(use.user)
             copied = self._copied(use.user)
             lanes = LaneAccesses(
-                self.tile, view, around, self.evaluator, use.user, footprint, copied=copied
+                *(self.tile, view, around, self.evaluator, use.user, footprint),
+                copied=copied,
+                in_all_workgroups=self.in_all_workgroups,
             )
             if footprint.wave_elements:
                 stored = lanes.stored_directly()
@@ -235,7 +236,7 @@ class _Trace:
 
     @cached_property
     def _copied_addresses(self) -> CopiedAddresses:
-        return CopiedAddresses(self.function, self.evaluator, self.in_all_workgroups)
+        return CopiedAddresses(self.function, self.evaluator)
 
     def _copied(self, operation: ir.Operation) -> CopiedLanes | None:
         """Returns where a `cp.async` reads; None, and a reason in `uncounted`, if not known."""

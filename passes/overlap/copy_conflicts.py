@@ -16,7 +16,7 @@ from ...bank_model.targets import Target, copy_instruction
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.lane_values import LaneEvaluator
-from ...dialect_utils.memory.copied_addresses import CopiedAddresses
+from ...dialect_utils.memory.copied_addresses import WORST_WORKGROUP, CopiedAddresses, CopiedLanes
 from ...dialect_utils.memory.lane_accesses import LaneAccesses
 from ...dialect_utils.memory.lds_ops import footprint_of
 from ...dialect_utils.memory.memref_types import tile_of, type_of
@@ -44,7 +44,7 @@ class CopyConflicts(NamedTuple):
     def __str__(self) -> str:
         if self.by_copies is None:
             return f"the bank conflicts of its cp.async are not counted: {self.reason}"
-        most = "" if self.exact else "up to "
+        most = "" if self.exact or not self.by_copies else "up to "
         cycles = counted(self.by_copies, "conflict cycle", separator=",")
         return f"its cp.async have {most}{cycles}"
 
@@ -69,9 +69,15 @@ class ConflictCounter:
             return CopyConflicts(reason=str(error))
 
     def _counted(self, staged: StagedTile) -> CopyConflicts:
-        plain, copied, exact = PlainLayout(), 0, True
+        plain, copied = PlainLayout(), 0
         tile = tile_of(type_of(staged.allocation))
-        accesses = [each for copy in staged.copies for each in self._accesses(staged, tile, copy)]
+        reads = [self._read(copy) for copy in staged.copies]
+        exact = not any(WORST_WORKGROUP in each.assumptions for each in reads)
+        accesses = [
+            each
+            for copy, read in zip(staged.copies, reads, strict=True)
+            for each in self._accesses(staged, tile, copy, read)
+        ]
         for access in accesses:
             cost = access_copy(self._chip, tile, plain, access)
             if cost is None:
@@ -82,10 +88,14 @@ class ConflictCounter:
         stored = layout_conflicts(self._chip, tile, plain, stores)
         return CopyConflicts(stored, copied, exact)
 
-    def _accesses(self, staged: StagedTile, tile: LdsTile, copy: StagedCopy) -> list[LdsAccess]:
-        """Returns what a store writes, as the `cp.async` that it becomes."""
+    def _read(self, copy: StagedCopy) -> CopiedLanes:
         conditions = [] if copy.choice is None else [copy.choice.operands[0]]
-        read = self._addresses.of_load(copy.load, conditions)
+        return self._addresses.of_load(copy.load, conditions)
+
+    def _accesses(
+        self, staged: StagedTile, tile: LdsTile, copy: StagedCopy, read: CopiedLanes
+    ) -> list[LdsAccess]:
+        """Returns what a store writes, as the `cp.async` that it becomes."""
         name = copy_instruction(copy.bytes, bypasses_l1(copy))
         footprint = footprint_of(copy.store, 1)._replace(instruction=name)
         around = surroundings_of(copy.store, self._function, self._evaluator)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...bank_model.shown_text import shown_text
+from ...dialect_utils.memory.copied_addresses import WORST_WORKGROUP
 from ..conflict_report import FunctionReport
 from .dispatches import Dispatch, MeasuredFileError, whole_number
 from .predictions import PREDICTIONS, UNPREDICTED
@@ -137,6 +138,8 @@ def _kernels(
 ) -> Iterator[MeasuredKernel]:
     """Yields the dispatches of a function, those with the same grid together."""
     least = any(each.unknown for each in report.allocations)
+    if any(WORST_WORKGROUP in each.assumptions for each in report.allocations):
+        notes.append(f"@{report.name}: {WORST_WORKGROUP}")
     for workgroups in dict.fromkeys(each.workgroups for each in its):
         alike = [each for each in its if each.workgroups == workgroups]
         values, broken = _values(alike)

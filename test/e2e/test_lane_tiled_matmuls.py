@@ -57,7 +57,7 @@ def test_sizes_that_no_tile_divides_are_tiled_on_nvidia_gpus(
     source = Matmul(*sizes, "f32", transposed).source()
     code = compile(source, target_flags("sm_80"), "auto/fast", decisions=log).decode("latin-1")
     assert retiled(log) == [PASS]
-    # Where rows are odd, it is not known from which half of a line the lanes of a copy read.
+    # Rows of an odd length are copied with conflicts, whatever the layout.
     known = [each for each in log if log.stands(each) and each.action is not Action.OVERLAP]
     assert {each.conflict_cycles_after for each in known} == {0}
     assert "cp.async" in code

@@ -8,6 +8,7 @@ import pytest
 
 from bankwise.bank_model.accesses import CopySources
 from bankwise.dialect_utils.gpu_target import Launch
+from bankwise.dialect_utils.memory.copied_addresses import WORST_WORKGROUP
 from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses
 
 from ...functions import parse, traced
@@ -156,10 +157,25 @@ def issues_of(copied: CopySources | None) -> set[bytes]:
 
 
 def test_workgroups_at_an_edge_are_told_apart() -> None:
-    assert copied_in("%i", "%j") is None
     alone = (copied_in(f"%w{i}", f"%w{j}") for i in range(4) for j in range(2))
     found = copied_in("%i", "%j", in_all_workgroups=True)
     assert issues_of(found) == set().union(*map(issues_of, alone))
+
+
+def test_the_workgroup_with_most_conflicts_stands_for_all() -> None:
+    """Eight lanes read two rows, which are one row behind the end of the last workgroup's."""
+    body = f"""%c18 = arith.constant 18 : index
+      %g = gpu.block_id x upper_bound 3
+      %i = affine.apply affine_map<(g, x) -> (g * 8 + x floordiv 4)>(%g, %x)
+      %r = arith.minui %i, %c18 : index
+      %c = affine.apply affine_map<(x) -> (x mod 4 * 8)>(%x)
+      {copy("%r, %c")}"""
+    (found,) = traced(parse(SOURCE.replace("BODY", body)), LAUNCH)
+    (access,) = found.accesses
+    assert WORST_WORKGROUP in found.assumptions and access.copied is not None
+    rows = np.minimum(LANES // 4, 2)
+    assert (access.copied.addresses == rows * 192 + LANES % 4 * 16).all()
+    assert access.copied.read_conflicts(16).tolist() == [3]
 
 
 def test_workgroups_that_read_alike_are_one() -> None:
