@@ -763,15 +763,20 @@ class Builder:
         return self.generic(inputs, output, attributes, body).results[0]
 
     def computed(
-        self, kinds: Sequence[ir.RankedTensorType], body: Callable[..., Sequence[ir.Value]]
+        self,
+        kinds: Sequence[ir.RankedTensorType],
+        body: Callable[..., Sequence[ir.Value]],
+        more: dict[str, ir.Attribute],
     ) -> list[ir.Value]:
         """Returns tensors of one shape whose elements `body` computes from their indices.
 
         Args:
             body: gets a builder and the indices, and returns an element of each tensor.
+            more: further attributes of the `linalg.generic`.
         """
         rank = kinds[0].rank
         attributes = {
+            **more,
             **self._parallel(rank, [range(rank)] * len(kinds)),
             "operandSegmentSizes": self._segments(0, len(kinds)),
         }
@@ -833,15 +838,21 @@ class Builder:
         )
 
     def attention(
-        self, attention: ir.Operation, inputs: Sequence[ir.Value], kind: ir.RankedTensorType
+        self,
+        attention: ir.Operation,
+        inputs: Sequence[ir.Value],
+        kind: ir.RankedTensorType,
+        maps: ir.Attribute,
     ) -> ir.Value:
         """Creates an `iree_linalg_ext.attention` like another one, whose scores it takes over.
 
         Args:
             inputs: Q, K, V, the scale of the scores, and a mask if there is one.
             kind: the type of the output.
+            maps: the `indexing_maps`.
         """
         made = self.like(attention, [*inputs, self.empty(kind)], [kind], regions=1)
+        made.attributes["indexing_maps"] = maps
         attention.regions[0].blocks[0].append_to(made.regions[0])
         return made.results[0]
 

@@ -32,6 +32,7 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal, SourceLocation
 from ...dialect_utils.gpu_target import gpu_target_of
+from ...dialect_utils.indexing_maps import loops_of, maps_of
 from ...dialect_utils.operations import (
     has_operation,
     operands_with,
@@ -43,9 +44,7 @@ from ...dialect_utils.operations import (
 from ..base import PassContext
 from ..decisions import Action, Decision, LayoutRound
 from .padded_heads import (
-    HeadLengths,
     PaddedHeads,
-    RowsInMemory,
     lengths_of,
     longer,
     padded_heads,
@@ -54,6 +53,16 @@ from .padded_heads import (
 from .program_attention import ATTENTION
 from .tiled_operation import doubt
 from .tiling_pass import TilingPass
+
+_WARPS, _NEIGHBOURS = 8, 2
+"""The warps of a workgroup that copies rows, and how many elements a lane has of them."""
+_MOST_THREADS, _ROWS = 512, (32, 16, 8, 4, 2, 1)
+_CONFIGURATION = (
+    "#iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<"
+    "{{thread = {thread}, workgroup = {tile}}}>, "
+    "translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> "
+    "workgroup_size = [{threads}, 1, 1] subgroup_size = {lanes}>>"
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +98,7 @@ class PadHeads(TilingPass):
             padded = context.planned(operation.location, "heads are not copied", plan)
             if padded is not None:
                 self._record(function, operation, padded, context)
-                _pad(operation, padded.lengths)
+                _pad(operation, padded)
 
     def _padded(
         self, function: ir.Operation, operation: ir.Operation, context: PassContext
@@ -130,61 +139,103 @@ class PadHeads(TilingPass):
         context.sink.remark(operation.location, str(padded))
 
 
-def _pad(attention: ir.Operation, lengths: HeadLengths) -> None:
+def _pad(attention: ir.Operation, padded: PaddedHeads) -> None:
     """Replaces an attention by one whose rows are longer."""
-    at = Builder.before(attention)
+    at, lengths, lanes = Builder.before(attention), padded.lengths, padded.lanes
     operands = rows_in_memory(attention)
     copies: dict[ir.Value, ir.Value] = {}
     for tensors, length in longer(operands, lengths):
-        copies |= zip(tensors, _with_rows(at, tensors, length), strict=True)
+        copies |= zip(tensors, _lengthened(at, tensors, length, lanes), strict=True)
     *inputs, _ = attention.operands
+    maps = [*loops_of(attention)]
     for number, operand in enumerate(operands):
         if operand.tensor in copies:
-            inputs[number] = _as_operand(at, inputs[number], operand, copies[operand.tensor])
+            inputs[number] = copies[operand.tensor]
+            maps[number] = tuple(maps[number][dim] for dim in operand.dims)
     output = attention.results[0]
     kind = ir.RankedTensorType(output.type)
     *outer, columns = kind.shape
-    result = at.attention(
-        attention, inputs, at.tensor_type([*outer, lengths.columns], kind.element_type)
-    )
+    longest = at.tensor_type([*outer, lengths.columns], kind.element_type)
+    loops = at.indexing_maps(maps_of(attention)[0].n_dims, maps)
+    result = at.attention(attention, inputs, longest, loops)
     if columns != lengths.columns:
-        (result,) = _with_rows(at, [result], columns)
+        result = _shortened(at, result, columns, lanes)
     redirect(operands_with(output), result)
     attention.erase()
 
 
-def _as_operand(at: Builder, old: ir.Value, rows: RowsInMemory, copy: ir.Value) -> ir.Value:
-    """Emits what makes an operand of an attention of its tensor in memory, which was copied."""
-    if rows.tensor == old:
-        return copy
-    kind = ir.RankedTensorType(old.type)
-    shape = [*kind.shape]
-    shape[rows.dims[-1]] = ir.ShapedType(copy.type).shape[-1]
-    empty = at.empty(at.tensor_type(shape, kind.element_type))
-    return at.parallel([copy], [rows.dims], empty, lambda _, each, before: each)
+def _lengthened(
+    at: Builder, tensors: Sequence[ir.Value], length: int, lanes: int
+) -> list[ir.Value]:
+    """Emits copies of tensors of one type whose rows end with zeros.
 
-
-def _with_rows(at: Builder, tensors: Sequence[ir.Value], length: int) -> list[ir.Value]:
-    """Emits copies of tensors of one type with rows of another length.
-
-    A row ends with zeros, or without its last elements.
+    Args:
+        lanes: how many a warp has; 0 leaves it to IREE how the copies are made.
     """
     kind = ir.RankedTensorType(tensors[0].type)
     *outer, row = kind.shape
-    element, whole = kind.element_type, [[*range(kind.rank)]]
-    flat = at.tensor_type([prod(kind.shape)], element)
-    sources = [at.collapse_shape(each, flat, whole) for each in tensors]
+    sources = [_flat(at, each) for each in tensors]
+
+    def copy(at: Builder, *indices: ir.Value) -> list[ir.Value]:
+        *before, column = indices
+        first = at.muli(at.linearize(before, outer), at.index(row))
+        place = at.addi(first, at.minui(column, at.index(row - 1)))
+        is_there = at.cmpi("ult", column, at.index(row))
+        zero = at.constant(kind.element_type, 0.0)
+        return [at.select(is_there, at.element(each, [place]), zero) for each in sources]
+
+    result = at.tensor_type([*outer, length], kind.element_type)
+    most = _MOST_THREADS * _NEIGHBOURS
+    rows = next(
+        each for each in _ROWS if outer[-1] % each == 0 and (each * length <= most or each == 1)
+    )
+    tile = [*[1] * (len(outer) - 1), rows, length]
+    return at.computed([result] * len(tensors), copy, _configured(at, result.shape, tile, lanes))
+
+
+def _shortened(at: Builder, tensor: ir.Value, length: int, lanes: int) -> ir.Value:
+    """Emits a copy of a tensor whose rows are without their last elements.
+
+    Lanes have neighbours of one row of all elements: odd rows are not divided among them.
+    """
+    kind = ir.RankedTensorType(tensor.type)
+    *outer, row = kind.shape
+    source = _flat(at, tensor)
 
     def copy(at: Builder, index: ir.Value) -> list[ir.Value]:
         of_row, column = at.divui(index, at.index(length)), at.remui(index, at.index(length))
-        first = at.muli(of_row, at.index(row))
-        if length <= row:
-            return [at.element(each, [at.addi(first, column)]) for each in sources]
-        place = at.addi(first, at.minui(column, at.index(row - 1)))
-        is_there, zero = at.cmpi("ult", column, at.index(row)), at.constant(element, 0.0)
-        return [at.select(is_there, at.element(each, [place]), zero) for each in sources]
+        return [at.element(source, [at.addi(at.muli(of_row, at.index(row)), column)])]
 
-    longer_flat = at.tensor_type([prod(outer) * length], element)
-    made = at.computed([longer_flat] * len(tensors), copy)
-    result = at.tensor_type([*outer, length], element)
-    return [at.expand_shape(each, result, whole) for each in made]
+    flat = at.tensor_type([prod(outer) * length], kind.element_type)
+    tile = [_WARPS * lanes * _NEIGHBOURS]
+    (made,) = at.computed([flat], copy, _configured(at, flat.shape, tile, lanes))
+    result = at.tensor_type([*outer, length], kind.element_type)
+    return at.expand_shape(made, result, [[*range(kind.rank)]])
+
+
+def _flat(at: Builder, tensor: ir.Value) -> ir.Value:
+    """Returns a tensor with one dimension."""
+    kind = ir.RankedTensorType(tensor.type)
+    flat = at.tensor_type([prod(kind.shape)], kind.element_type)
+    return at.collapse_shape(tensor, flat, [[*range(kind.rank)]])
+
+
+def _configured(
+    at: Builder, shape: Sequence[int], tile: Sequence[int], lanes: int
+) -> dict[str, ir.Attribute]:
+    """Returns the attributes by which workgroups copy tiles, of which a lane has some neighbours.
+
+    IREE takes one warp a workgroup, of which a multiprocessor holds too few. It is left to IREE
+    where tiles do not divide the tensors, or warps the tiles.
+    """
+    threads, odd = divmod(prod(tile), _NEIGHBOURS)
+    divides = all(size and extent % size == 0 for extent, size in zip(shape, tile, strict=True))
+    if not lanes or odd or not divides or threads % lanes or threads > _MOST_THREADS:
+        return {}
+    text = _CONFIGURATION.format(
+        thread=[*[1] * (len(tile) - 1), _NEIGHBOURS],
+        tile=[*tile],
+        threads=threads,
+        lanes=lanes,
+    )
+    return {"compilation_info": ir.Attribute.parse(text, at.context)}

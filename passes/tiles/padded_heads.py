@@ -66,11 +66,13 @@ class PaddedHeads:
         lengths: the elements that rows get.
         time: the microseconds of the attention and of the copies; 0 where nothing was predicted.
         whole: those of the attention with its own rows.
+        lanes: how many a warp has; 0 where the GPU was not asked for.
     """
 
     lengths: HeadLengths
     time: float = 0.0
     whole: float = 0.0
+    lanes: int = 0
 
     def __str__(self) -> str:
         rows = f"rows of {self.lengths.head} and {self.lengths.columns} elements"
@@ -108,7 +110,7 @@ def padded_heads(
         padded = lengths.rounded_up(unit * COPIED_BYTES // element_bytes)
         time = _best_time([_with_lengths(each, padded) for each in found], circumstances)
         time += _copied_time(operation, operands, padded, circumstances)
-        possible.append(PaddedHeads(padded, time, whole))
+        possible.append(PaddedHeads(padded, time, whole, circumstances.processor.lanes))
     best = min(possible, key=lambda each: each.time)
     if best.time > whole * (1 - _LEAST_GAIN):
         raise Refusal(str(best))
