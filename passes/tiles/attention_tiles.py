@@ -246,21 +246,33 @@ def _divisors(number: int) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
+class MemoryRows:
+    """A tensor in memory, and how many elements its rows have.
+
+    Attributes:
+        shape: that of the whole tensor.
+        row: the elements from one row to the next, which go along the head or the columns.
+    """
+
+    shape: tuple[int, ...]
+    row: int
+
+
+@dataclass(frozen=True)
 class WarpTiledAttention(TiledOperation[AttentionTile]):
     """An attention, its tile, and the instructions that multiply.
 
     Attributes:
         scores, outputs: rows, columns and summed elements of the instruction of each contraction.
         kinds: the instructions, where the operation has no configuration with them yet.
-        copied_rows: how many elements rows of K and V have in memory, where they are to be copied
-            to others than the operands; none where they are not.
+        memory: K and V as lanes copy them, where these are not the operands; empty where they are.
     """
 
     loops: AttentionLoops
     scores: tuple[int, int, int]
     outputs: tuple[int, int, int]
     kinds: ContractionKinds | None = None
-    copied_rows: tuple[int, ...] = ()
+    memory: tuple[MemoryRows, ...] = ()
 
     multiplied: ClassVar[tuple[int, ...]] = (Q, K, V)
     sizes_differ: ClassVar[str] = "the elements of Q, K and V differ in size"
@@ -299,7 +311,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     @cached_property
     def row_alignment(self) -> int:
         """Returns the bytes at multiples of which rows of K and V begin, up to a sector's."""
-        rows = self.copied_rows or [row for _, row in self._rows_in_memory]
+        rows = [each.row for each in self._rows_in_memory]
         return gcd(SECTOR_BYTES // self.element_bytes, *rows) * self.element_bytes
 
     @cached_property
@@ -308,30 +320,32 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
         Both are taken for whole buffers, or parts of buffers whose sizes are known.
         """
-        if self.copied_rows:
-            return 0
         words = [
             word_elements(
-                true_shape(operand) or ir.ShapedType(operand.type).shape,
-                row,
-                ir.ShapedType(operand.type).element_type,
-                SECTOR_BYTES,
+                each.shape, each.row, ir.ShapedType(operand.type).element_type, SECTOR_BYTES
             )
-            for operand, row in self._rows_in_memory
+            for operand, each in zip(
+                (self.operation.operands[K], self.operation.operands[V]),
+                self._rows_in_memory,
+                strict=True,
+            )
         ]
         return min(words) * self.element_bytes
 
     @property
-    def _rows_in_memory(self) -> list[tuple[ir.Value, int]]:
-        """Returns K and V, and how many elements their rows in memory have.
+    def _rows_in_memory(self) -> Sequence[MemoryRows]:
+        """Returns K and V as lanes copy them.
 
-        These go along the head and the columns, in whatever order the operands have them.
+        Rows go along the head and the columns, in whatever order the operands have them.
         """
+        if self.memory:
+            return self.memory
         maps, found = loops_of(self.operation), []
         for number, loop in ((K, self.loops.head[-1]), (V, self.loops.columns[-1])):
             operand = self.operation.operands[number]
             size = ir.ShapedType(operand.type).shape[maps[number].index(loop)]
-            found.append((operand, true_row(operand) or size))
+            shape = true_shape(operand) or ir.ShapedType(operand.type).shape
+            found.append(MemoryRows(tuple(shape), true_row(operand) or size))
         return found
 
     @property

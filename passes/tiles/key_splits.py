@@ -174,4 +174,10 @@ def planned_attentions(
     launch = WarpLaunch.of_one_warp(lanes, operation.context)
     loops = AttentionLoops.of(attention.maps, len(attention.order))
     sized = loops, tuple(attention.sizes(attention.order)), frozenset[int]()
-    return matrix_attentions(operation, sized, listed, launch)
+    parts = attention.parts
+    memory = (
+        attention.inputs[K].rows_along(parts.head[-1]),
+        attention.inputs[V].rows_along(parts.columns[-1]),
+    )
+    planned = matrix_attentions(operation, sized, listed, launch)
+    return [replace(each, memory=memory) for each in planned]

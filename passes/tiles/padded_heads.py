@@ -25,7 +25,7 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.indexing_maps import copied_loops, loops_of
 from ...dialect_utils.lowering_config import WarpLaunch
 from ...dialect_utils.operations import defining_operation
-from .attention_tiles import K, Q, V, WarpTiledAttention, attention_loops
+from .attention_tiles import K, MemoryRows, Q, V, WarpTiledAttention, attention_loops
 from .key_splits import key_splits
 from .matrix_tilings import matrix_attentions, ranked_tilings
 from .program_attention import ProgramAttention
@@ -108,7 +108,7 @@ def padded_heads(
     possible: list[PaddedHeads] = []
     for unit in _UNITS:
         padded = lengths.rounded_up(unit * COPIED_BYTES // element_bytes)
-        time = _best_time([_with_lengths(each, padded) for each in found], circumstances)
+        time = _best_time([_with_lengths(each, operands, padded) for each in found], circumstances)
         time += _copied_time(operation, operands, padded, circumstances)
         possible.append(PaddedHeads(padded, time, whole, circumstances.processor.lanes))
     best = min(possible, key=lambda each: each.time)
@@ -154,6 +154,11 @@ class RowsInMemory:
     def row(self) -> int:
         """Returns how many elements a row has."""
         return ir.ShapedType(self.tensor.type).shape[-1]
+
+    def memory(self, row: int) -> MemoryRows:
+        """Returns the tensor with rows of so many elements."""
+        *outer, _ = ir.ShapedType(self.tensor.type).shape
+        return MemoryRows((*outer, row), row)
 
 
 def rows_in_memory(operation: ir.Operation) -> list[RowsInMemory]:
@@ -202,13 +207,15 @@ def _check_not_split(
     raise Refusal(str(splits))
 
 
-def _with_lengths(attention: WarpTiledAttention, lengths: HeadLengths) -> WarpTiledAttention:
+def _with_lengths(
+    attention: WarpTiledAttention, operands: Sequence[RowsInMemory], lengths: HeadLengths
+) -> WarpTiledAttention:
     """Returns an attention whose rows are so long in memory."""
     extents = [*attention.extents]
     extents[attention.loops.head[0]] = lengths.head
     extents[attention.loops.columns[0]] = lengths.columns
-    rows = (lengths.head, lengths.columns)
-    return replace(attention, extents=tuple(extents), copied_rows=rows)
+    memory = (operands[K].memory(lengths.head), operands[V].memory(lengths.columns))
+    return replace(attention, extents=tuple(extents), memory=memory)
 
 
 def _best_time(found: list[WarpTiledAttention], circumstances: Circumstances) -> float:

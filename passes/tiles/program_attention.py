@@ -30,7 +30,7 @@ from ...dialect_utils.operations import (
     has_operation,
     operands_with,
 )
-from .attention_tiles import AttentionLoops, K, Q, V
+from .attention_tiles import AttentionLoops, K, MemoryRows, Q, V
 from .tiled_operation import Maps, loop_extents
 
 ATTENTION = "iree_linalg_ext.attention"
@@ -55,6 +55,13 @@ class Operand:
     def dims(self) -> tuple[int, ...]:
         """Returns the loops that index it, one after the other."""
         return tuple(loop for group in self.loops for loop in group)
+
+    def rows_along(self, loop: int) -> MemoryRows:
+        """Returns the tensor in memory with rows along a loop."""
+        shape = tuple(ir.ShapedType(self.value.type).shape)
+        return MemoryRows(
+            shape, next(s for s, e in zip(shape, self.loops, strict=True) if loop in e)
+        )
 
     def with_loop_split(self, loop: int, parts: Sequence[int]) -> Operand:
         """Returns the operand with other loops in the place of one."""

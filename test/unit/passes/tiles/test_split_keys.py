@@ -158,3 +158,42 @@ def test_rows_behind_repeated_keys_are_those_of_a_group() -> None:
     assert found.sizes(found.parts.rows) == [4, 1]
     assert found.sizes(found.parts.batch) == [2]
     assert found.sizes(found.inputs[1].dims) == [2, 128, 64]
+
+
+_REPEATED = """
+func.func @attention(%q: tensor<32x1x128xf16>, %k: tensor<8x4096x128xf16>) -> tensor<32x1x128xf16> {
+  %e = tensor.empty() : tensor<8x4x4096x128xf16>
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(a, b, c, d) -> (a, c, d)>,
+                       affine_map<(a, b, c, d) -> (a, b, c, d)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%k : tensor<8x4096x128xf16>) outs(%e : tensor<8x4x4096x128xf16>) {
+  ^bb0(%x: f16, %y: f16):
+    linalg.yield %x : f16
+  } -> tensor<8x4x4096x128xf16>
+  %c = tensor.collapse_shape %r [[0, 1], [2], [3]]
+      : tensor<8x4x4096x128xf16> into tensor<32x4096x128xf16>
+  %scale = arith.constant 1.0 : f16
+  %o = tensor.empty() : tensor<32x1x128xf16>
+  %a = iree_linalg_ext.attention <{indexing_maps = [
+      affine_map<(b, m, k1, k2, n) -> (b, m, k1)>, affine_map<(b, m, k1, k2, n) -> (b, k2, k1)>,
+      affine_map<(b, m, k1, k2, n) -> (b, k2, n)>, affine_map<(b, m, k1, k2, n) -> ()>,
+      affine_map<(b, m, k1, k2, n) -> (b, m, n)>]}>
+      ins(%q, %c, %c, %scale
+          : tensor<32x1x128xf16>, tensor<32x4096x128xf16>, tensor<32x4096x128xf16>, f16)
+      outs(%o : tensor<32x1x128xf16>) {
+  ^bb0(%s: f32):
+    iree_linalg_ext.yield %s : f32
+  } -> tensor<32x1x128xf16>
+  return %a : tensor<32x1x128xf16>
+}
+"""
+
+
+def test_heads_that_are_repeated_have_the_rows_of_what_they_are_made_from() -> None:
+    device = f"util.global private @__device_0 = {_device('sm_80')}"
+    parsed = parse(f"module {{\n{device}\n{_REPEATED}\n}}")
+    assert split(parsed).decision.detail == "32 parts"
+    (attention,) = parsed.operations("iree_linalg_ext.online_attention")
+    assert "ins(%" in str(attention)
+    assert "tensor<8x32x128x128xf16>" in str(attention)
