@@ -83,6 +83,7 @@ _BYTES = 16
 """What a lane copies at once at most."""
 
 
+@dataclass(frozen=True)
 class ShareCopies(FunctionPass):
     """Spreads copies of tiles over lanes in the order of memory.
 
