@@ -108,7 +108,7 @@ class _Issues(NamedTuple):
         number = self.loops[0].iterations
         conflicts = self.copied.read_conflicts(width_bytes).reshape(number, -1).sum(axis=1)
         chosen = np.arange(len(self.starts)).reshape(number, -1)[conflicts.argmax()]
-        return replace(self.of(chosen), loops=self.loops[1:])
+        return self.of(chosen)._replace(loops=self.loops[1:])
 
     def of(self, issues: np.ndarray) -> _Issues:
         """Returns some of the issues."""

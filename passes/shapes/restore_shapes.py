@@ -26,7 +26,7 @@ Runs behind `iree-llvmgpu-vector-distribute`, where an access is that of one lan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
 from math import gcd, prod
@@ -396,7 +396,7 @@ class _Restoration:
             root = view.indices(at, indices) if any(moved.values()) else begin
             reach = 1 if whole else width
             piece = self._guarded(at, view.buffer, root, reach if access.vector else 0)
-            yield replace(piece, elements=width) if whole else piece
+            yield piece._replace(elements=width) if whole else piece
 
     def _is_enlarged(self, dim: int) -> bool:
         return dim in self.computed or self.shape[dim] != self.enlarged[dim]

@@ -122,7 +122,7 @@ def _copied_directly(
     What lies beyond the end of an enlarged size is chosen, not copied.
     """
     return [
-        replace(each, tile=replace(each.tile, stages=2, slots=2))
+        replace(each, tile=each.tile._replace(stages=2, slots=2))
         for each in tiled
         if each.sizes == attention.sizes
         and each.tile.staged_keys
