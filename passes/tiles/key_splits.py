@@ -51,6 +51,11 @@ class KeySplits:
     time: float = 0.0
     whole: float = 0.0
 
+    @property
+    def gains(self) -> bool:
+        """Returns whether enough of the time is saved."""
+        return self.time <= self.whole * (1 - _LEAST_GAIN)
+
     def __str__(self) -> str:
         if not self.time:
             return f"keys are in {self.count} parts"
@@ -72,19 +77,41 @@ def key_splits(
         Refusal: one part is the best number, or there is no matrix instruction.
     """
     keys = attention.extents[attention.parts.keys]
-    counts = [
-        count
-        for count in range(2, MOST_SPLITS + 1)
-        if keys % count == 0 and keys // count >= _LEAST_KEYS
-    ]
+    counts = _counts(keys)
     if not counts:
         raise Refusal(f"its {keys} keys are no 2 to {MOST_SPLITS} equal parts of {_LEAST_KEYS}")
     whole, *times = split_microseconds(attention, [1, *counts], listed, circumstances)
     time, best = min(zip(times, counts, strict=True))
     found = KeySplits(best, time, whole)
-    if time > whole * (1 - _LEAST_GAIN):
+    if not found.gains:
         raise Refusal(str(found))
     return found
+
+
+def least_microseconds(
+    attention: ProgramAttention, listed: tuple[str, ...], circumstances: Circumstances
+) -> float:
+    """Returns the predicted time with the keys in as many parts as they are split into.
+
+    Args:
+        listed: as for `key_splits`.
+
+    Raises:
+        Refusal: there is no matrix instruction, or no tile fits the LDS.
+    """
+    counts = [1, *_counts(attention.extents[attention.parts.keys])]
+    whole, *times = split_microseconds(attention, counts, listed, circumstances)
+    splits = KeySplits(0, min(times, default=whole), whole)
+    return splits.time if splits.gains else whole
+
+
+def _counts(keys: int) -> list[int]:
+    """Returns the numbers of parts that so many keys may be split into."""
+    return [
+        count
+        for count in range(2, MOST_SPLITS + 1)
+        if keys % count == 0 and keys // count >= _LEAST_KEYS
+    ]
 
 
 def split_microseconds(
@@ -176,8 +203,8 @@ def planned_attentions(
     sized = loops, tuple(attention.sizes(attention.order)), frozenset[int]()
     parts = attention.parts
     memory = (
-        attention.inputs[K].rows_along(parts.head[-1]),
-        attention.inputs[V].rows_along(parts.columns[-1]),
+        attention.memory_rows(K, parts.head[-1]),
+        attention.memory_rows(V, parts.columns[-1]),
     )
     planned = matrix_attentions(operation, sized, listed, launch)
     return [replace(each, memory=memory) for each in planned]

@@ -8,13 +8,14 @@ many workgroups read the same K and V as there are tiles of rows, while a kernel
 them once, to rows of 80 elements, of which the last five are zeros.
 
 That kernel and the one that takes the columns of the output that there were are certain, and so are
-their bytes. The attention is predicted with both lengths of rows, each with its best tile.
+their bytes. The attention is predicted with both lengths of rows, each with its best tile, and with
+its keys split where they will be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from iree.compiler import ir
@@ -23,11 +24,9 @@ from ...bank_model.split_cost import copy_microseconds
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.indexing_maps import copied_loops, loops_of
-from ...dialect_utils.lowering_config import WarpLaunch
 from ...dialect_utils.operations import defining_operation
-from .attention_tiles import K, MemoryRows, Q, V, WarpTiledAttention, attention_loops
-from .key_splits import key_splits
-from .matrix_tilings import matrix_attentions, ranked_tilings
+from .attention_tiles import K, Q, V, attention_loops
+from .key_splits import least_microseconds, planned_attentions
 from .program_attention import ProgramAttention
 from .tiled_operation import Circumstances
 
@@ -95,20 +94,18 @@ def padded_heads(
     Raises:
         Refusal: they are best left as they are, or the attention is of another form.
     """
-    loops, extents, _ = attention_loops(operation)
     operands = rows_in_memory(operation)
     lengths = lengths_of(operands)
-    _check_not_split(ProgramAttention.of(operation), listed, circumstances)
-    launch = WarpLaunch.of_one_warp(circumstances.processor.lanes, operation.context)
-    found = matrix_attentions(operation, (loops, extents, frozenset()), listed, launch)
-    element_bytes = found[0].element_bytes
-    if found[0].row_alignment % COPIED_BYTES == 0:
+    attention = ProgramAttention.of(operation)
+    asked = listed, circumstances
+    planned = planned_attentions(attention, *asked)[0]
+    if planned.row_alignment % COPIED_BYTES == 0:
         raise Refusal(f"lanes can copy {COPIED_BYTES} bytes of its rows at once")
-    whole = _best_time(found, circumstances)
+    whole = least_microseconds(attention, *asked)
     possible: list[PaddedHeads] = []
     for unit in _UNITS:
-        padded = lengths.rounded_up(unit * COPIED_BYTES // element_bytes)
-        time = _best_time([_with_lengths(each, operands, padded) for each in found], circumstances)
+        padded = lengths.rounded_up(unit * COPIED_BYTES // planned.element_bytes)
+        time = least_microseconds(attention.with_rows_of(padded.head, padded.columns), *asked)
         time += _copied_time(operation, operands, padded, circumstances)
         possible.append(PaddedHeads(padded, time, whole, circumstances.processor.lanes))
     best = min(possible, key=lambda each: each.time)
@@ -155,11 +152,6 @@ class RowsInMemory:
         """Returns how many elements a row has."""
         return ir.ShapedType(self.tensor.type).shape[-1]
 
-    def memory(self, row: int) -> MemoryRows:
-        """Returns the tensor with rows of so many elements."""
-        *outer, _ = ir.ShapedType(self.tensor.type).shape
-        return MemoryRows((*outer, row), row)
-
 
 def rows_in_memory(operation: ir.Operation) -> list[RowsInMemory]:
     """Returns Q, K and V of an attention of a program as they lie in memory.
@@ -190,42 +182,6 @@ def rows_in_memory(operation: ir.Operation) -> list[RowsInMemory]:
 def lengths_of(operands: Sequence[RowsInMemory]) -> HeadLengths:
     """Returns how long the rows of Q, K and V are."""
     return HeadLengths(operands[K].row, operands[V].row)
-
-
-def _check_not_split(
-    attention: ProgramAttention, listed: tuple[str, ...], circumstances: Circumstances
-) -> None:
-    """Makes sure that keys are not split, which is done where memory takes the most of the time.
-
-    Raises:
-        Refusal: they are.
-    """
-    try:
-        splits = key_splits(attention, listed, circumstances)
-    except Refusal:
-        return
-    raise Refusal(str(splits))
-
-
-def _with_lengths(
-    attention: WarpTiledAttention, operands: Sequence[RowsInMemory], lengths: HeadLengths
-) -> WarpTiledAttention:
-    """Returns an attention whose rows are so long in memory."""
-    extents = [*attention.extents]
-    extents[attention.loops.head[0]] = lengths.head
-    extents[attention.loops.columns[0]] = lengths.columns
-    memory = (operands[K].memory(lengths.head), operands[V].memory(lengths.columns))
-    return replace(attention, extents=tuple(extents), memory=memory)
-
-
-def _best_time(found: list[WarpTiledAttention], circumstances: Circumstances) -> float:
-    """Returns the predicted microseconds of an attention by its best tile.
-
-    Raises:
-        Refusal: no tile fits the LDS.
-    """
-    _, (best, *_) = ranked_tilings(found, circumstances, circumstances.lds_bytes)
-    return circumstances.time(circumstances.work(best, best.tile))
 
 
 def _copied_time(

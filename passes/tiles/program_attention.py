@@ -56,13 +56,6 @@ class Operand:
         """Returns the loops that index it, one after the other."""
         return tuple(loop for group in self.loops for loop in group)
 
-    def rows_along(self, loop: int) -> MemoryRows:
-        """Returns the tensor in memory with rows along a loop."""
-        shape = tuple(ir.ShapedType(self.value.type).shape)
-        return MemoryRows(
-            shape, next(s for s, e in zip(shape, self.loops, strict=True) if loop in e)
-        )
-
     def with_loop_split(self, loop: int, parts: Sequence[int]) -> Operand:
         """Returns the operand with other loops in the place of one."""
         changed = (
@@ -160,6 +153,26 @@ class ProgramAttention(NamedTuple):
             for name in ("batch", "rows", "head", "columns")
         }
         return AttentionLoops(**named, keys=self.order[found.keys])
+
+    def memory_rows(self, number: int, along: int) -> MemoryRows:
+        """Returns an operand as it lies in memory.
+
+        Args:
+            along: a loop of the dimension along which rows lie.
+        """
+        groups = self.inputs[number].loops
+        shape = tuple(prod(self.sizes(group)) for group in groups)
+        row = next(size for size, group in zip(shape, groups, strict=True) if along in group)
+        return MemoryRows(shape, row)
+
+    def with_rows_of(self, head: int, columns: int) -> ProgramAttention:
+        """Returns the attention with a head, and with columns of the output, that are so long.
+
+        Each of them is a single loop. Its operation and operands stay as they are.
+        """
+        parts = self.parts
+        extents = {**self.extents, parts.head[-1]: head, parts.columns[-1]: columns}
+        return replace(self, extents=extents)
 
     def sizes(self, loops: Sequence[int]) -> list[int]:
         """Returns how long some loops are."""

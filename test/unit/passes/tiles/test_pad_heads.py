@@ -9,6 +9,7 @@ from bankwise.passes.base import PassOptionError
 from bankwise.passes.decisions import Action
 from bankwise.passes.tiles.pad_heads import PadHeads
 from bankwise.passes.tiles.program_attention import ATTENTION
+from bankwise.passes.tiles.split_keys import SplitKeys
 
 from ...functions import run
 from .test_split_keys import program
@@ -31,7 +32,7 @@ def test_heads_that_many_workgroups_copy_are_copied_before() -> None:
         ((24, 2048, 64), 2048, "lanes can copy 16 bytes of its rows at once"),
         ((32, 1, 75), 4096, "it has a single row"),
         # What memory alone takes would be doubled.
-        ((8, 16, 75), 8192, "keys in 32 parts are predicted to take"),
+        ((8, 16, 75), 8192, "heads copied to rows of 80 and 80 elements are predicted to take"),
     ],
 )
 def test_whatever_gains_nothing_keeps_its_rows(
@@ -44,6 +45,14 @@ def test_whatever_gains_nothing_keeps_its_rows(
     (message,) = found.messages
     assert message.startswith(f"heads are not copied: {reason}")
     assert str(parsed.module) == before
+
+
+def test_heads_are_copied_for_parts_of_keys_too() -> None:
+    parsed = program("sm_80", 2, 4096, 75, keys=4096)
+    found = run(parsed, PadHeads(), SplitKeys())
+    assert [each.action for each in found.decisions] == [Action.COPY_HEADS, Action.SPLIT]
+    (attention,) = parsed.operations("iree_linalg_ext.online_attention")
+    assert "x80xf16>" in str(attention)
 
 
 def test_a_gpu_that_was_compared_with_nothing_is_asked_for() -> None:
