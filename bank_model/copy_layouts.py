@@ -14,6 +14,7 @@ elements of 32 rows at once, and 3 x 2 such batches are the tile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -28,6 +29,9 @@ from .targets import AccessKind, Target
 _WIDTHS_BITS = (128, 64, 32, 16, 8)
 LEAST_ASYNC_BYTES = 4
 """The fewest bytes that `cp.async` copies."""
+BLOCK_ROWS, _BLOCK_COLUMNS = 4, (8, 4, 2)
+"""The rows of a block that a thread transposes, four of which are 8 bytes of 2-byte elements, and
+its columns, the best first: with 2 a thread still has 16 bytes of neighbours."""
 
 
 def copy_layouts(
@@ -46,6 +50,53 @@ def copy_layouts(
             runs = (*shape[:-1], shape[-1] // elements)
             for tile in _thread_tiles(runs, threads):
                 yield _layout(runs, tile, elements)
+
+
+@cache
+def widest_share(rows: int, columns: int, element_bytes: int, threads: int) -> int:
+    """Returns the bytes that a thread copies at once where all share a tile evenly.
+
+    It is 0 for a tile that they cannot share evenly.
+    """
+    layout = next(copy_layouts((rows, columns), 8 * element_bytes, threads, columns), None)
+    return 0 if layout is None else layout.element_tile[-1] * element_bytes
+
+
+def block_layout(shape: Sequence[int], threads: int) -> NestedLayout | None:
+    """Returns a layout in which threads copy blocks of `BLOCK_ROWS` rows and some columns.
+
+    Blocks are as wide as can be, and as many of them as can stand side by side. 128 threads copy
+    64 x 80 elements in blocks of 4 x 2: 16 x 8 of them stand on 16 x 40 blocks, five times.
+
+    None stands for a tile that the threads cannot share so.
+    """
+    *outer, rows, columns = shape
+    if prod(outer) != 1 or rows % BLOCK_ROWS:
+        return None
+    ones, zeros, blocks = (1,) * len(outer), (0,) * len(outer), rows // BLOCK_ROWS
+    for width in _BLOCK_COLUMNS:
+        runs = columns // width if columns % width == 0 else 0
+        ways = (each for each in range(runs, 0, -1) if runs % each == 0 and threads % each == 0)
+        across = next((each for each in ways if blocks % (threads // each) == 0), None)
+        if across is None:
+            continue
+        down = threads // across
+        return NestedLayout(
+            (*ones, 1, 1),
+            (*ones, blocks // down, runs // across),
+            (*ones, 1, 1),
+            (*ones, down, across),
+            (*ones, BLOCK_ROWS, width),
+            (*zeros, 0, 0),
+            (*zeros, across, 1),
+        )
+    return None
+
+
+@cache
+def shares_blocks(rows: int, columns: int, threads: int) -> bool:
+    """Returns whether threads can share a tile as `block_layout` says."""
+    return block_layout((rows, columns), threads) is not None
 
 
 def share_evenly(shapes: Iterable[Sequence[int]], threads: int) -> bool:

@@ -78,7 +78,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .copy_layouts import LEAST_ASYNC_BYTES
+from .copy_layouts import LEAST_ASYNC_BYTES, shares_blocks, widest_share
 from .descriptor_tiles import GROUP_WARPS, STEP_BYTES, TILE_ALIGNMENT
 from .targets import Processor
 
@@ -589,8 +589,8 @@ _STEP_INSTRUCTIONS, _WAITS_A_LOAD = 20.0, 0.6
 """What a loop has of counters, branches, barriers and waits, and the waits for each load of LDS."""
 _TRANSPOSED_BYTES = 8
 """What a lane gets by a load that transposes."""
-_BLOCK = 16
-"""The elements of V that a lane transposes at once (`passes/registers/transpose_tiles.py`)."""
+_BLOCK_BYTES = 8
+"""What a lane stores at once of the V that it has transposed."""
 _VECTOR_REGISTERS, _MOVES_BEYOND = 256, 0.5
 """The registers of a lane that vector instructions reach, of twice as many, and the moves of a step
 for each of the others that a tile needs: `v_accvgpr_read` and `v_accvgpr_write`. f16 16x2048x256 on
@@ -723,9 +723,49 @@ def _products(
 
 
 def _transposes_copies(shape: AttentionShape, tile: AttentionTile, processor: Processor) -> bool:
-    """Returns whether lanes transpose the V that they copy, for which they need whole blocks."""
-    copied = tile.keys * tile.columns / (processor.lanes * tile.warps)
-    return shape.is_short and tile.staged_values and copied >= _BLOCK
+    """Returns whether lanes transpose the V that they copy, of which they share blocks evenly.
+
+    They do so for each other (`passes/registers/transpose_tiles.py`).
+    """
+    if not shape.is_short or not tile.staged_values or tile.warps == 1 or tile.is_direct:
+        return False
+    return shares_blocks(tile.keys, tile.columns, processor.lanes * tile.warps)
+
+
+@dataclass(frozen=True)
+class _LaneCopies:
+    """What a lane does in a step to copy K and V by way of its registers.
+
+    Attributes:
+        loads, stores: its accesses of global memory and of the LDS.
+        lds_cycles: those that the stores of a workgroup take beyond what their bytes do.
+    """
+
+    loads: float
+    stores: float
+    lds_cycles: float
+
+    @staticmethod
+    def of(shape: AttentionShape, tile: AttentionTile, processor: Processor) -> _LaneCopies:
+        """Returns the copies of lanes that share tiles evenly, by the widest accesses that do.
+
+        Loads of blocks that are transposed count as those of rows: more of them, which are narrower
+        and lie side by side, hide behind others.
+        """
+        threads, size = processor.lanes * tile.warps, shape.element_bytes
+        in_blocks = _transposes_copies(shape, tile, processor)
+        loads = stores = cycles = 0.0
+        for columns, staged, transposed in (
+            (shape.head, tile.staged_keys, False),
+            (tile.columns, tile.staged_values, in_blocks),
+        ):
+            copied = staged * tile.keys * columns * size
+            width = widest_share(tile.keys, columns, size, threads) or size
+            stored = _BLOCK_BYTES if transposed else width
+            loads += copied / (threads * width)
+            stores += copied / (threads * stored)
+            cycles += copied * max(0, _LEAST_BYTES / stored - 1) / CYCLE_BYTES
+        return _LaneCopies(loads, stores, cycles)
 
 
 def _by_lanes(
@@ -743,11 +783,9 @@ def _by_lanes(
     # registers transpose what copies bring to the LDS without them.
     moved = not tile.is_direct
     transposed = moved * tile.keys * tile.columns / lanes if size < _REGISTER_BYTES else 0.0
-    stores = moved * work.copies
+    copied = _LaneCopies.of(shape, tile, processor) if moved else _LaneCopies(work.copies, 0.0, 0.0)
     if moved and _transposes_copies(shape, tile, processor):
         transposed /= tile.warps
-        # These elements are stored by 8 bytes at a time.
-        stores += transposed * size / _VECTOR_BYTES
     groups = rows / _SMALL_ROWS
     if shape.is_short:
         arithmetic = _SHORT_SCORE * scores + _SHORT_ROWS * groups
@@ -756,7 +794,7 @@ def _by_lanes(
         arithmetic = score * scores + outputs / 2 + _LONG_ROWS * groups
     exponentials = _EXPONENTIAL_LENGTH * shape.exponential * scores
     vector = arithmetic + exponentials + transposed / 2
-    others = (1 + _WAITS_A_LOAD) * loads + work.copies + stores + _STEP_INSTRUCTIONS
+    others = (1 + _WAITS_A_LOAD) * loads + copied.loads + copied.stores + _STEP_INSTRUCTIONS
     registers = (
         outputs
         + rows * shape.head * size / (_REGISTER_BYTES * lanes)
@@ -764,7 +802,13 @@ def _by_lanes(
         + _loaded_ahead(tile.stages, _queries_and_copies(shape, tile)[1], lanes * tile.warps)
     )
     vector += _MOVES_BEYOND * max(0.0, registers - _VECTOR_REGISTERS)
-    return work._replace(vector=vector, instructions=vector + others, registers=registers)
+    return work._replace(
+        vector=vector,
+        instructions=vector + others,
+        registers=registers,
+        copies=copied.loads,
+        lds_cycles=work.lds_cycles + copied.lds_cycles,
+    )
 
 
 def _step_registers(

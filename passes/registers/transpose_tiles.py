@@ -31,6 +31,7 @@ from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.copy_layouts import BLOCK_ROWS, block_layout
 from ...bank_model.layout_digits import simt_shape
 from ...bank_model.nested_layout import NestedLayout
 from ...dialect_utils.builders import Builder
@@ -62,11 +63,7 @@ _REORDERING = frozenset(
         "vector.transpose",
     }
 )
-_BLOCK = 4
-"""The neighbours that a lane transposes into 8 bytes."""
 _BITS = 16
-_WIDTHS = (8, 4, 2)
-"""The columns of a block, the best first: with 2 a lane still stores 16 bytes at once."""
 
 
 class TransposeTiles(FunctionPass):
@@ -140,7 +137,7 @@ class _Copied(NamedTuple):
         reading = _layout_read_across(read)
         given = _layout(copy)
         threads = prod(given.thread_tile) * prod(given.subgroup_tile)
-        copying = _block_layout(given.shape, threads)
+        copying = block_layout(given.shape, threads)
         if reading is None or copying is None:
             return None
         return _Copied(copy.operands[0], write, barrier, read, copying, reading, threads)
@@ -215,39 +212,8 @@ def _layout_read_across(read: ir.Operation) -> NestedLayout | None:
     ]
     if not wanted:
         return None
-    across = wanted[-1].element_tile[-2] % _BLOCK == 0 and wanted[-1].element_tile[-1] == 1
-    return wanted[0] if across and wanted[0].element_tile[-2] % _BLOCK == 0 else None
-
-
-def _block_layout(shape: Sequence[int], threads: int) -> NestedLayout | None:
-    """Returns a layout in which threads copy blocks of rows and columns, the widest that fits.
-
-    As many of them as can stand side by side. 128 threads copy 64 x 80 elements in blocks of 4 x 2:
-    16 x 8 of them stand on 16 x 40 blocks, five times.
-    """
-    *outer, rows, columns = shape
-    if prod(outer) != 1:
-        return None
-    ones, zeros = (1,) * len(outer), (0,) * len(outer)
-    for width in _WIDTHS:
-        if rows % _BLOCK or columns % width:
-            continue
-        blocks, runs = rows // _BLOCK, columns // width
-        ways = (each for each in range(runs, 0, -1) if runs % each == 0 and threads % each == 0)
-        across = next((each for each in ways if blocks % (threads // each) == 0), None)
-        if across is None:
-            continue
-        down = threads // across
-        return NestedLayout(
-            (*ones, 1, 1),
-            (*ones, blocks // down, runs // across),
-            (*ones, 1, 1),
-            (*ones, down, across),
-            (*ones, _BLOCK, width),
-            (*zeros, 0, 0),
-            (*zeros, across, 1),
-        )
-    return None
+    across = wanted[-1].element_tile[-2] % BLOCK_ROWS == 0 and wanted[-1].element_tile[-1] == 1
+    return wanted[0] if across and wanted[0].element_tile[-2] % BLOCK_ROWS == 0 else None
 
 
 def _blocked(layout: NestedLayout) -> NestedLayout:
@@ -262,7 +228,7 @@ def _blocked(layout: NestedLayout) -> NestedLayout:
         with_block(layout.batch_tile, 1),
         with_block(layout.outer_tile, 1),
         with_block(layout.thread_tile, 1),
-        (*outer, rows // _BLOCK, columns, _BLOCK),
+        (*outer, rows // BLOCK_ROWS, columns, BLOCK_ROWS),
         with_block(layout.subgroup_strides, 0),
         with_block(layout.thread_strides, 0),
     )
@@ -272,7 +238,7 @@ def _in_blocks(at: Builder, vector: ir.Value, layout: NestedLayout) -> ir.Value:
     """Returns a vector in terms of blocks, of which each lane keeps its elements."""
     target = _blocked(layout)
     rest, rows, columns = _registers(layout)
-    value = at.shape_cast(at.to_simt(vector, simt_shape(layout)), (rest, rows, _BLOCK, columns))
+    value = at.shape_cast(at.to_simt(vector, simt_shape(layout)), (rest, rows, BLOCK_ROWS, columns))
     value = at.shape_cast(at.transpose(value, (0, 1, 3, 2)), simt_shape(target))
     return at.to_layout(at.to_simd(value, target.shape), target)
 
@@ -281,11 +247,11 @@ def _from_blocks(at: Builder, blocks: ir.Value, layout: NestedLayout) -> ir.Valu
     """Returns the vector of which `_in_blocks` makes blocks."""
     rest, rows, columns = _registers(layout)
     registers = at.to_simt(blocks, simt_shape(_blocked(layout)))
-    value = at.transpose(at.shape_cast(registers, (rest, rows, columns, _BLOCK)), (0, 1, 3, 2))
+    value = at.transpose(at.shape_cast(registers, (rest, rows, columns, BLOCK_ROWS)), (0, 1, 3, 2))
     return at.to_layout(at.to_simd(at.shape_cast(value, simt_shape(layout)), layout.shape), layout)
 
 
 def _registers(layout: NestedLayout) -> tuple[int, int, int]:
     """Returns how many elements of a lane are not in its smallest tile, and the blocks of that."""
     rows, columns = layout.element_tile[-2:]
-    return prod(layout.batch_tile) * prod(layout.outer_tile), rows // _BLOCK, columns
+    return prod(layout.batch_tile) * prod(layout.outer_tile), rows // BLOCK_ROWS, columns

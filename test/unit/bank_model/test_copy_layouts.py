@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.copy_layouts import (
+    BLOCK_ROWS,
     CopyOrder,
     best_copy_layout,
+    block_layout,
     copy_layouts,
+    shares_blocks,
     transactions,
+    widest_share,
 )
 from bankwise.bank_model.descriptor_tiles import ArrangedTile
 from bankwise.bank_model.layout_counts import count_layout
@@ -69,6 +73,38 @@ def test_accesses_are_no_wider_than_what_rows_are_aligned_to() -> None:
 def test_threads_that_cannot_share_a_tile_evenly_have_no_layout() -> None:
     part = TilePart(LdsTile((3, 8), 16))
     assert best_copy_layout(target("sm_80"), part, (3, 8), 128, 8) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "threads", "width"),
+    [
+        (64, 128, 256, 8),
+        (64, 192, 256, 4),
+        (64, 80, 128, 2),
+        (128, 80, 256, 2),
+        (112, 112, 448, 0),
+        (112, 112, 256, 0),
+        (6, 128, 64, 0),
+    ],
+)
+def test_blocks_are_as_wide_as_threads_share_evenly(
+    rows: int, columns: int, threads: int, width: int
+) -> None:
+    layout = block_layout((1, rows, columns), threads)
+    assert shares_blocks(rows, columns, threads) == (layout is not None) == (width > 0)
+    if layout is not None:
+        assert layout.element_tile == (1, BLOCK_ROWS, width)
+        assert layout.shape == (1, rows, columns) and prod(layout.thread_tile) == threads
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "threads", "width"),
+    [(64, 128, 256, 16), (96, 112, 256, 4), (112, 112, 256, 2), (64, 80, 192, 0)],
+)
+def test_the_widest_accesses_that_threads_share_evenly(
+    rows: int, columns: int, threads: int, width: int
+) -> None:
+    assert widest_share(rows, columns, 2, threads) == width
 
 
 @pytest.mark.parametrize("width", [8, 4, 2])

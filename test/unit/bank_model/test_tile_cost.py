@@ -434,16 +434,33 @@ def test_lanes_of_amd_load_columns_of_instructions_that_pair_up(
     assert work(columns).lds_cycles - work(columns, depth=0).lds_cycles == longer
 
 
+def test_copies_on_amd_are_as_wide_as_lanes_share_evenly() -> None:
+    """256 lanes copy 112 x 112 elements one by one, and 128 x 112 by 16 bytes."""
+    few, many = (
+        attention_work(
+            AttentionShape(16, 336, 336, 112, 112, depth=16, short_steps=True),
+            AttentionTile(64, 112, keys, 4, staged_queries=False),
+            CDNA3,
+            (16, 16, 16),
+        )
+        for keys in (112, 128)
+    )
+    assert few.copies == 2 * 112 * 112 / 256
+    assert many.copies == 2 * 128 * 112 / (256 * 8)
+    # V is read by 2 bytes where it is not transposed, and what is stored so takes as long as 4.
+    assert few.lds_cycles / 112 > 1.3 * many.lds_cycles / 128
+
+
 @pytest.mark.parametrize(
     ("chip", "head", "tile", "counted"),
     [
         # Rows, keys and warps of tiles whose Q does not lie in the LDS; counted in the code.
         ("gfx942", 128, (128, 64, 8), (64, 108, 189, 2304)),
         ("gfx942", 128, (64, 64, 4), (64, 117, 204, 1280)),
-        ("gfx942", 64, (64, 32, 4), (16, 71, 99, 320)),
+        ("gfx942", 64, (64, 32, 4), (16, 59, 96, 320)),
         ("gfx942", 256, (64, 16, 4), (32, 41, 95, 640)),
         ("gfx950", 128, (64, 64, 4), (32, 117, 206, 768)),
-        ("gfx950", 64, (128, 64, 8), (16, 137, 178, 640)),
+        ("gfx950", 64, (64, 64, 4), (16, 110, 166, 384)),
         ("gfx950", 256, (64, 16, 4), (24, 41, 96, 384)),
     ],
 )
