@@ -732,8 +732,7 @@ def _transposes_copies(shape: AttentionShape, tile: AttentionTile, processor: Pr
     return shares_blocks(tile.keys, tile.columns, processor.lanes * tile.warps)
 
 
-@dataclass(frozen=True)
-class _LaneCopies:
+class _LaneCopies(NamedTuple):
     """What a lane does in a step to copy K and V by way of its registers.
 
     Attributes:

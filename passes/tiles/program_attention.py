@@ -172,7 +172,7 @@ class ProgramAttention(NamedTuple):
         """
         parts = self.parts
         extents = {**self.extents, parts.head[-1]: head, parts.columns[-1]: columns}
-        return replace(self, extents=extents)
+        return self._replace(extents=extents)
 
     def sizes(self, loops: Sequence[int]) -> list[int]:
         """Returns how long some loops are."""
