@@ -70,6 +70,10 @@ from .kept_maxima import (
 
 _GROWTH = 8.0
 """How much larger than a maximum scores may be; 2^8 is far from what overflows in f16."""
+_LOWERED = 2.0**-14
+"""How much less than the largest score a maximum is, where probabilities are rounded towards zero:
+that of a score equal to it is then 1, whichever way the sum of its products was rounded, and not
+the next smaller number."""
 _ASSEMBLY = "llvm.inline_asm"
 
 
@@ -216,8 +220,11 @@ class _Rewriting:
         if self.chains:
             # The compiler shall read factors again, and not hold them in registers until here.
             at.assembly("")
+        rows = dict(zip(self.kept.maxima, self.kept.rows, strict=True)) if self.chains else {}
         for each in self.again:
             operands = [now.get(operand, operand) for operand in each.operands]
+            if each in rows:
+                operands[[*each.operands].index(rows[each])] = _lowered(at, now[rows[each]])
             now.update(zip(each.results, at.clone(each, operands).results, strict=True))
         maxima = [now[each.results[0]] for each in self.kept.maxima]
         places = {self.starts[each.products[0]]: each.position for each in self.chains}
@@ -240,6 +247,11 @@ class _Rewriting:
                 operands = [now.get(operand, operand) for operand in each.operands]
                 now.update(zip(each.results, at.clone(each, operands).results, strict=True))
         return [*(now[each.results[0]] for each in made), *(each.argument for each in negated)]
+
+
+def _lowered(at: Builder, row: ir.Value) -> ir.Value:
+    """Returns a little less than the largest score of a row."""
+    return at.subf(row, at.constant(row.type, _LOWERED))
 
 
 def _negated(

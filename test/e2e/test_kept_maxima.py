@@ -40,6 +40,13 @@ def jumping() -> list[Array]:
     return [q, k, v]
 
 
+def equal() -> list[Array]:
+    """Returns operands with equal scores in each row, so that stock's probabilities are 1."""
+    q, k, v = drawn()
+    k[:] = k[:, :1]
+    return [q, k, v]
+
+
 def masked(first: int, row: float = 0) -> list[Array]:
     """Returns operands with a mask that hides the first keys, and adds a number to the last row."""
     mask = np.zeros((1, 64, KEYS), np.float16)
@@ -52,8 +59,16 @@ def masked(first: int, row: float = 0) -> list[Array]:
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize(
     "inputs",
-    [growing(), jumping(), masked(0), masked(STEP), masked(STEP + 1, -100), masked(1, -np.inf)],
-    ids=["growing", "jumping", "shown", "first step hidden", "low row", "row hidden"],
+    [
+        growing(),
+        jumping(),
+        equal(),
+        masked(0),
+        masked(STEP),
+        masked(STEP + 1, -100),
+        masked(1, -np.inf),
+    ],
+    ids=["growing", "jumping", "equal", "shown", "first step hidden", "low row", "row hidden"],
 )
 def test_errors_are_those_of_stock(arch: str, inputs: list[Array]) -> None:
     sizes = {"b": 1, "m": 64, "n": 64, "k1": 64, "k2": KEYS}

@@ -6,6 +6,7 @@
 // CHECK-SAME:    %[[Q:.+]]: vector<4xf16>, %[[K:[^:]+]]: memref
 // CHECK-DAG:     %[[ZERO:.+]] = arith.constant dense<0.000000e+00> : vector<4xf32>
 // CHECK-DAG:     %[[GROWTH:.+]] = arith.constant dense<8.000000e+00> : vector<1xf32>
+// CHECK-DAG:     %[[LITTLE:.+]] = arith.constant dense<6.10351563E-5> : vector<1xf32>
 // CHECK-DAG:     %[[LEAST:.+]] = arith.constant dense<3.40282347E+38> : vector<4xf32>
 // CHECK:         scf.for {{.*}} iter_args(%[[X:.+]] = %{{.+}}, %[[M:.+]] = %{{.+}}, %[[START:.+]] = %[[LEAST]])
 // CHECK:           %[[FACTOR:.+]] = vector.load %[[K]]
@@ -21,7 +22,8 @@
 // CHECK:             amdgpu.mfma 16x16x16 %[[AGAIN]] * %[[Q]] + %[[ZERO]]
 // CHECK:             gpu.shuffle
 // CHECK:             arith.maximumf
-// CHECK:             %[[NEW:.+]] = arith.maximumf {{.*}} : vector<1xf32>
+// CHECK:             %[[LOWER:.+]] = arith.subf %{{.+}}, %[[LITTLE]] : vector<1xf32>
+// CHECK:             %[[NEW:.+]] = arith.maximumf {{.*}}%[[LOWER]]{{.*}} : vector<1xf32>
 // CHECK:             %[[SHIFTED:.+]] = arith.subf {{.*}} : vector<4xf32>
 // CHECK:             %[[SCALED:.+]] = arith.mulf
 // CHECK:             %[[NEGATED:.+]] = arith.negf
