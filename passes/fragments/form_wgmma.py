@@ -24,6 +24,8 @@ as it has them, and computes those of the next keys, and the sums of all, before
 
 f16 16x4096x128 at `fast` takes 310 us on an H200 so, and 330 us where one follows the other.
 
+A mask is loaded while the scores are multiplied (`timed_loads.py`).
+
 Copies of later iterations that stand before the segment are issued behind the first group, and
 before it is waited for: what loads A would stand behind them in the queue of the LDS otherwise.
 
@@ -46,6 +48,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.descriptor_tiles import GROUP_WARPS
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.described_tiles import forget_described_tile, has_described_tile
 from ...dialect_utils.diagnostics import Refusal
@@ -65,7 +68,7 @@ from ..decisions import Action
 from .contraction_order import ContractionOrder
 from .groups_under_way import may_be_under_way, sums_under_way
 from .ldmatrix_emission import thread_x
-from .timed_loads import timed_loads
+from .timed_loads import loads_behind, timed_loads
 from .wgmma_emission import WgmmaEmitter
 from .wgmma_groups import GroupPlanner, WgmmaGroup, may_form_groups
 
@@ -161,7 +164,7 @@ class _Forming:
         parts_of = {stage: _in_parts(groups, stage) for stage, groups in stages.items()}
         order.move(_in_stages(order, parts_of))
         for stage, parts in parts_of.items():
-            meanwhile = _independent(parts) if stage else []
+            meanwhile = self._meanwhile(stage, parts)
             under_way = self._under_way(stages[stage])
             try:
                 self.emitter.multiply(parts, [*copies, *meanwhile], under_way)
@@ -170,6 +173,20 @@ class _Forming:
                 self.planner.keep(_contractions(stages[stage]), refusal)
             else:
                 self._count(stages[stage])
+
+    def _meanwhile(self, stage: int, parts: Sequence[Sequence[WgmmaGroup]]) -> list[ir.Operation]:
+        """Returns what is done while the groups of a stage run, of what stands behind them.
+
+        Where a workgroup has eight warps, two of them share the registers of a multiprocessor, and
+        a mask of i1 would be spilled: 60 bytes a lane of 16x2048x64, and 204 of 24x2048x128.
+        """
+        if stage:
+            return _independent(parts)
+        launch = self.planner.prover.launch
+        if launch.threads > GROUP_WARPS * launch.subgroup_size:
+            return []
+        contractions = {each for part in parts for each in _contractions(part)}
+        return loads_behind(contractions, self.planner.prover.bits)
 
     def _under_way(self, groups: Sequence[WgmmaGroup]) -> list[Carried]:
         """Returns the sums of groups that may run on into the next iteration; none otherwise."""

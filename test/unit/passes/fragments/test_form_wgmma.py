@@ -388,6 +388,55 @@ def test_lanes_compute_while_products_of_what_they_have_run() -> None:
     ]
 
 
+def masked(place: str) -> list[Edit]:
+    """Returns edits that add a mask's elements to a product, from `place` on in memory."""
+    mask = f"""
+  %as = memref.assume_alignment %from, 64 : memref<4096xf16>
+  %at = affine.apply affine_map<(g) -> ({place})>(%g)
+  %mask = vector.load %as[%at] : memref<4096xf16>, vector<2xf16>
+  %wide = arith.extf %mask : vector<2xf16> to vector<2xf32>
+  %both = vector.broadcast %wide : vector<2xf32> to vector<2x2xf32>
+  %z = arith.addf %x, %both : vector<2x2xf32>
+  return %z, %y"""
+    return [
+        ("%v: vector<8xf16>)", "%v: vector<8xf16>, %from: memref<4096xf16>)"),
+        ("return %x, %y", mask),
+    ]
+
+
+def test_a_mask_is_loaded_while_the_products_run() -> None:
+    parsed = parse(edited(KERNEL, *masked("g * 2")))
+    run(parsed, FormWgmma(), target=TARGET)
+    text = str(parsed)
+    order = ("commit_group", "ld.global.b32", "bar.warp.sync", "wait_group", "arith.extf")
+    places = [text.index(each) for each in order]
+    assert places == sorted(places)
+    assert "vector.load %assume_align" not in text
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        pytest.param(("(g * 2)", "(g * 2 + 1)"), id="no register begins there"),
+        pytest.param(("assume_alignment %from, 64", "assume_alignment %from, 2"), id="nor there"),
+        pytest.param(
+            (
+                "  %mask =",
+                "  vector.store %v, %as[%g] : memref<4096xf16>, vector<8xf16>\n  %mask =",
+            ),
+            id="it may have been written",
+        ),
+        pytest.param(("[128, 1, 1]", "[256, 1, 1]"), id="two warpgroups share the registers"),
+    ],
+)
+def test_other_masks_are_loaded_behind_the_wait(edit: Edit) -> None:
+    parsed = parse(edited(edited(KERNEL, *masked("g * 2")), edit))
+    run(parsed, FormWgmma(), target=TARGET)
+    text = str(parsed)
+    assert "ld.global" not in text
+    assert text.index("wait_group") < text.index("vector.load %assume_align")
+
+
 SECOND = mma("y", "a", "b1", "d")
 COPIES = f"""
   %on = arith.cmpi ult, %t, %first : index
