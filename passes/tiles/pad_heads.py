@@ -54,8 +54,10 @@ from .program_attention import ATTENTION
 from .tiled_operation import doubt
 from .tiling_pass import TilingPass
 
-_WARPS, _NEIGHBOURS = 8, 2
-"""The warps of a workgroup that copies rows, and how many elements a lane has of them."""
+_WARPS, _NEIGHBOURS = 8, 4
+"""The warps of a workgroup that copies rows, and how many elements a lane has of them. With
+two, the output of f16 24x2048x75 takes 8.3 us on an H100, with four 6.9 us and with eight 6.7 us;
+Q, K and V take 14.9, 14.7 and 14.6 us."""
 _MOST_THREADS, _ROWS = 512, (32, 16, 8, 4, 2, 1)
 _CONFIGURATION = (
     "#iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<"

@@ -56,7 +56,7 @@ def test_heads_are_copied_for_parts_of_keys_too() -> None:
 
 
 def test_a_gpu_that_was_compared_with_nothing_is_asked_for() -> None:
-    parsed = program("sm_89", 8, 8192, 75, keys=8192)
+    parsed = program("sm_89", 8, 8192, 33, keys=8192)
     (message,) = run(parsed, PadHeads()).messages
     assert "; no time was measured on sm_89, and --bankwise-retile=on does so anyway" in message
     assert run(parsed, PadHeads(unmeasured=True)).decision.action is Action.COPY_HEADS
