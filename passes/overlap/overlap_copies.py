@@ -37,10 +37,17 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...bank_model.targets import Target
-from ...bank_model.tile_cost import MULTIPLY_ADDS, SCHEDULERS, SLOTS_TO_SPARE, rotating_slots
+from ...bank_model.tile_cost import (
+    MULTIPLY_ADDS,
+    SCHEDULERS,
+    SECTOR_BYTES,
+    SLOTS_TO_SPARE,
+    rotating_slots,
+)
 from ...dialect_utils.copy_slots import has_noted_slots, loads_directly, take_noted_slots
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.gpu_target import chip_of, launch_of, lds_limit
 from ...dialect_utils.index.index_bits import IndexBits
@@ -48,7 +55,12 @@ from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.loops import FOR
 from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations
 from ...dialect_utils.memory.lds_ops import ALLOC, COPY, LDMATRIX
-from ...dialect_utils.memory.memref_types import lds_bytes, shown_type, type_of
+from ...dialect_utils.memory.memref_types import (
+    lds_bytes,
+    shown_type,
+    type_of,
+    whole_element_bits,
+)
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.multiplications import EXPONENTIALS, MFMA, MULTIPLY_ADD
 from ...dialect_utils.operations import has_operation, operations_in
@@ -58,7 +70,7 @@ from ..decisions import Action
 from ..fragments.carried_sums import carried_sums
 from .async_copies import AsyncCopies, check_copies, slots_bytes
 from .copy_conflicts import ConflictCounter, CopyConflicts
-from .staged_copies import StagedTile, StagingLoop, staging_loops
+from .staged_copies import StagedCopy, StagedTile, StagingLoop, staging_loops
 
 _UNROLLED = 16
 """The most iterations of a loop with `wgmma` that ptxas is known to unroll whole."""
@@ -251,25 +263,42 @@ def _is_read_behind(loop: StagingLoop) -> bool:
 def _part_before_wait(loop: StagingLoop) -> float:
     """Returns which part of its copies an iteration issues before it waits for its own.
 
-    Copies that compute how many bytes they read take long to issue, and the next products begin
-    late if that is done before. Copies of tiles whose rows the units multiply as they lie are best
-    spread, and those of tiles that they transpose are best issued early. f16 on an H100 at ncu's
-    base clocks, in us, with none of the copies before the wait, half of them, and all:
+    Where the units read all tiles as they lie, copies are best spread. Where they transpose one,
+    all are best issued early, unless its rows begin within sectors of global memory, of which more
+    have to come. f16 on an H100 at ncu's base clocks, in us, with none of the copies before the
+    wait, half of them, and all:
 
                                           none    half     all
         3000x3000x3000                   156.0   166.3   167.7
+        2500x5000x4100                   321.1   369.5   331.1
+        5000x5000x4992                   641.6   638.2   646.9
         4096x4096x4096                   253.1   248.4   244.0
         4096x11008x4096                  697.9   686.0   655.9
+        4096x4096x4100                   310.0   316.6   301.4
         4096x4096x4096, B transposed     271.3   235.3   251.4
         2048x2048x2048, B transposed      40.4    35.8    37.9
         8192x1024x4096, B transposed     140.1   120.5   130.4
         4096x11008x4096, B transposed    721.1   646.9   678.5
+        3000x3000x3000, B transposed     215.4   212.3   213.9
     """
-    if any(copy.choice is not None for tile in loop.tiles for copy in tile.copies):
-        return 0.0
-    reads = [read for tile in loop.tiles for read in tile.reads if read.name == LDMATRIX]
-    transposes = any(ir.BoolAttr(read.attributes["transpose"]).value for read in reads)
-    return 1.0 if transposes else 0.5
+    transposed = [tile for tile in loop.tiles if any(map(_is_transposing, tile.reads))]
+    if not transposed:
+        return 0.5
+    copies = (copy for tile in transposed for copy in tile.copies)
+    return 0.0 if any(map(_begins_within_sectors, copies)) else 1.0
+
+
+def _is_transposing(read: ir.Operation) -> bool:
+    """Returns whether a read of a tile gives matrices that are transposed."""
+    return read.name == LDMATRIX and ir.BoolAttr(read.attributes["transpose"]).value
+
+
+def _begins_within_sectors(copy: StagedCopy) -> bool:
+    """Returns whether rows of what is copied may begin within a sector of global memory."""
+    kind = type_of(copy.source[0])
+    bits = whole_element_bits(kind.element_type) or 1
+    row = kind.shape[-1] if kind.rank else 1
+    return row == DYNAMIC or row * bits % (8 * SECTOR_BYTES) != 0
 
 
 def _contractions(loop: ir.Operation) -> int:

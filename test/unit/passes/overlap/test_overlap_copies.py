@@ -198,27 +198,24 @@ def test_half_the_copies_are_issued_while_matrix_units_have_products_to_do(one_b
 
 
 _TRANSPOSED = ("numTiles = 4 transpose = false", "numTiles = 4 transpose = true")
-_CHOSEN = (
-    "    vector.store %w, %m[%half]",
-    "    %zero = arith.constant dense<0.0> : vector<4xf16>\n"
-    "    %is = arith.cmpi slt, %i, %c0 : index\n"
-    "    %x0 = arith.select %is, %w, %zero : vector<4xf16>\n"
-    "    vector.store %x0, %m[%half]",
-)
 
 
 @pytest.mark.parametrize(
-    ("edit", "copies_before"),
+    ("row", "edits", "copies_before"),
     [
-        # What units transpose is best copied early.
-        (_TRANSPOSED, 2),
-        # Copies that compute what they read would keep the next products waiting.
-        (_CHOSEN, 0),
+        # What units transpose is best copied early, unless rows begin within sectors.
+        (256, [_TRANSPOSED], 2),
+        (264, [_TRANSPOSED], 0),
+        (264, [], 1),
     ],
 )
-def test_other_parts_of_the_copies_before_the_wait(edit: Edit, copies_before: int) -> None:
-    edits = (_ARRANGED, _IN_HALVES, edit)
-    parsed, _ = _overlapped((0, 40, 1), 4, "sm_80", *edits, described=True)
+def test_what_is_read_decides_how_many_copies_come_before_the_wait(
+    row: int, edits: list[Edit], copies_before: int
+) -> None:
+    source = edited(_loop((0, 40, 1)), _ARRANGED, _IN_HALVES, *edits)
+    parsed = parse(source.replace("memref<4096x256xf16>", f"memref<4096x{row}xf16>"))
+    note_described_tile(parsed.function)
+    run(parsed, OverlapCopies(slots=4), target="sm_80")
     (loop,) = parsed.operations("scf.for")
     copy, wait = "nvgpu.device_async_copy", "nvgpu.device_async_wait"
     inside = [each.name for each in operations_in(loop, copy, wait)]
