@@ -60,8 +60,11 @@ def _compared_with_stock(settings: CompileSettings) -> str:
     ]
     from ..iree_plugin.embedding import compiler_tool
 
-    code, where = _second_compile([str(compiler_tool("iree-compile")), *again])
+    stock = [str(compiler_tool("iree-compile")), *again]
+    code, where = _second_compile(stock)
     if code < 0:
+        # Without `llvm-symbolizer` in PATH, the stack trace has no names.
+        where = where or _second_compile([*stock, *_NAMING_PASSES])[1]
         ended = signal.Signals(-code).name
         return (
             f"{where}, and so does iree-compile without Bankwise ({ended}, just tried): its stack "

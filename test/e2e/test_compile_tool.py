@@ -13,7 +13,7 @@ from bankwise.bench import program_families
 from bankwise.bench.gpu.timed_sets import model_attention
 from bankwise.sweep.kernels import Attention
 
-from .conftest import Tool
+from .conftest import BIN, Tool
 
 Result = subprocess.CompletedProcess[str]
 
@@ -307,6 +307,18 @@ def test_a_crash_of_the_compiler_is_one_line_that_says_whose_it_is(
         "Pass, and so does iree-compile without Bankwise (SIGSEGV, just tried)",
     )
     assert [path.name for path in tmp_path.iterdir()] == ["one_key.mlir"]
+
+
+@pytest.mark.nightly
+def test_the_pass_of_a_crash_is_named_without_a_symbolizer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(BIN))
+    source = tmp_path / "one_key.mlir"
+    source.write_text(ONE_KEY)
+    command = [BIN / "bankwise-compile", source, *GFX942, "-o", tmp_path / "out.vmfb"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert "the compiler crashed (SIGSEGV) in LLVMGPUSelectLoweringStrategyPass" in result.stderr
 
 
 @pytest.mark.parametrize(
