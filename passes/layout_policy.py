@@ -331,7 +331,7 @@ class _Choosing:
     @cached_property
     def _fewest_plain_cycles(self) -> int:
         joined = self.known.emitted(True)
-        if joined is None:
+        if joined is None or joined is self.run.accesses:
             return self.plain.cycles
         tile = self.known.tile
         cost = layout_cost(self.policy.lds, tile, PlainLayout(), joined)

@@ -10,7 +10,12 @@ from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess
 from ..index.lane_values import LaneEvaluator
-from .joined_accesses import MOST_UNROLLED, BlockOrders, emitted_accesses
+from .joined_accesses import (
+    MOST_UNROLLED,
+    BlockOrders,
+    emitted_accesses,
+    stand_among_conditions,
+)
 from .lds_accesses import AllocationAccesses, ordinary_accesses, trace_allocation
 
 
@@ -29,6 +34,7 @@ class AllocationTraces:
     in_all_workgroups: bool = False
     _written: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
     _unrolled: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
+    _emitted: dict[tuple[object, ...], tuple[LdsAccess, ...]] = field(default_factory=dict)
     _orders: BlockOrders = field(default_factory=BlockOrders)
 
     def written(self, allocation: ir.Operation) -> AllocationAccesses:
@@ -68,4 +74,9 @@ class AllocationTraces:
         accesses = ordinary_accesses(traces)
         if gathers:
             accesses = [each for traced in traces for each in traced.traced]
-        return emitted_accesses(traces[0].tile, accesses, through_conditions, self._orders)
+        through = through_conditions and stand_among_conditions(accesses, self._orders)
+        key = (*allocations, gathers, through)
+        if key not in self._emitted:
+            found = emitted_accesses(traces[0].tile, accesses, through, self._orders)
+            self._emitted[key] = found
+        return self._emitted[key]

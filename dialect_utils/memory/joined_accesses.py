@@ -80,6 +80,15 @@ def emitted_accesses(
     return tuple(found)
 
 
+def stand_among_conditions(accesses: Iterable[TracedAccess], orders: BlockOrders) -> bool:
+    """Returns whether accesses stand under conditions, or beside some in the same block.
+
+    If none does, it makes no difference whether accesses are joined through conditions.
+    """
+    blocks = {each.operation.block for each in accesses}
+    return any(each.owner.name == IF or orders.of(each, False).has_conditions for each in blocks)
+
+
 class _Place(NamedTuple):
     """The place of an operation, which says past which other operations LLVM may move it.
 

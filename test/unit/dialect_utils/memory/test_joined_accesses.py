@@ -7,12 +7,21 @@ import pytest
 
 from bankwise.bank_model.accesses import LdsAccess
 from bankwise.dialect_utils.gpu_target import Launch
-from bankwise.dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
+from bankwise.dialect_utils.index.lane_values import LaneEvaluator
+from bankwise.dialect_utils.memory.allocation_traces import AllocationTraces
+from bankwise.dialect_utils.memory.flow import lds_allocations
+from bankwise.dialect_utils.memory.joined_accesses import (
+    MOST_UNROLLED,
+    BlockOrders,
+    emitted_accesses,
+    stand_among_conditions,
+)
 from bankwise.dialect_utils.memory.lds_accesses import ordinary_accesses
 
 from ...functions import lds, parse, traced
 
 TILE = lds("4096xf32")
+LAUNCH = Launch((128, 1, 1), 64)
 
 
 def emitted(
@@ -29,9 +38,10 @@ func.func @f(%v: f32, %condition: i1) {{
   return
 }}"""
     parsed = parse(text.replace("TILE", tile))
-    (found,) = traced(parsed, Launch((128, 1, 1), 64), MOST_UNROLLED)
+    (found,) = traced(parsed, LAUNCH, MOST_UNROLLED)
     assert not found.unknown
     accesses = ordinary_accesses([found])
+    assert stand_among_conditions(accesses, BlockOrders()) == ("scf.if" in body)
     return emitted_accesses(found.tile, accesses, through_conditions), len(accesses)
 
 
@@ -150,6 +160,33 @@ def test_neighbours_under_equal_conditions_can_be_joined(
     {second}"""
     assert joined(body) is None
     assert shapes(joined(body, through_conditions=True)) == expected
+
+
+LOADS = "\n".join(f"%l{i} = memref.load %m[%o{i}] : TILE" for i in range(4))
+
+
+@pytest.mark.parametrize("body", [f"{ROW}\n{LOADS}", loop(4, 4), loop(4, 5)])
+def test_without_conditions_both_readings_are_one(body: str) -> None:
+    assert shapes(emitted(body)[0]) == shapes(emitted(body, through_conditions=True)[0])
+
+
+def test_a_reading_is_made_once_and_apart_from_the_other_where_conditions_are() -> None:
+    text = f"""func.func @f(%condition: i1) {{
+      %c0 = arith.constant 0 : index
+      %c4 = arith.constant 4 : index
+      %x = gpu.thread_id x
+      %m = memref.alloc() : {TILE}
+      %n = memref.alloc() : {TILE}
+      scf.for %i = %c0 to %c4 step %c4 {{ %a = memref.load %m[%x] : {TILE} }}
+      scf.if %condition {{ %b = memref.load %n[%x] : {TILE} }}
+      return
+    }}"""
+    parsed = parse(text)
+    traces = AllocationTraces(parsed.function, LaneEvaluator(LAUNCH))
+    plain, conditional = lds_allocations(parsed.function)
+    assert traces.emitted([plain], True) is traces.emitted([plain])
+    assert traces.emitted([conditional], True) is not traces.emitted([conditional])
+    assert traces.emitted([conditional]) is not traces.emitted([plain])
 
 
 def test_an_instruction_of_its_own_is_joined_with_nothing() -> None:
