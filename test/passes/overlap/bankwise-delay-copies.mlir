@@ -30,7 +30,7 @@ func.func @attention(%q: vector<4x2xf16>, %c: vector<2x2xf32>, %k: memref<4096xf
   %c8 = arith.constant 8 : index
   // expected-remark @+1 {{copies are issued behind 2 products of a step}}
   %r = scf.for %i = %c0 to %n step %c8 iter_args(%x = %c) -> vector<2x2xf32> {
-    nvgpu.device_async_wait %g numGroups = 0
+    nvgpu.device_async_wait %g numGroups = 1
     gpu.barrier memfence [#gpu.address_space<workgroup>]
     %there = arith.cmpi slt, %i, %row : index
     scf.if %there {

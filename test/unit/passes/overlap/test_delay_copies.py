@@ -23,7 +23,7 @@ func.func @f(%q: vector<4x2xf16>, %m: vector<2x2xf16>, %c: vector<2x2xf32>, %k: 
     %s: {_SLOT}, %zero: index, %one: index, %n: index, %there: i1, %g: !nvgpu.device.async.token)
     -> vector<2x2xf32> attributes {{{launched("32, 1, 1", 32)}}} {{
   %r = scf.for %i = %zero to %n step %one iter_args(%x = %c) -> vector<2x2xf32> {{ {HERE}
-    nvgpu.device_async_wait %g numGroups = 0
+    nvgpu.device_async_wait %g numGroups = 1
     {_BARRIER}
     {_BRANCH}
     {_GROUP}
@@ -85,6 +85,11 @@ KEPT: Kept = {
         (_ALLOCATED, f"  %w = memref.alloc() : memref<4xindex>\n{_ALLOCATED}"),
         (_SCORES, f"scf.if %there {{\n      {_STORED}\n    }}\n    {_SCORES}"),
     ),
+    # The copies would have nothing but the exponentials to arrive.
+    "next step waits": (
+        "the next step waits for them, and only 0 products are left",
+        ("numGroups = 1", "numGroups = 0"),
+    ),
     "something else in the branch": (
         "memref.store stands beside them",
         (_ALLOCATED, f"  %w = memref.alloc() : memref<4xindex>\n{_ALLOCATED}"),
@@ -111,4 +116,12 @@ def test_what_a_branch_has_left_behind_is_in_nobodys_way() -> None:
     left = "scf.if %there {\n      %b = arith.addi %i, %i : index\n    }"
     parsed = parse(edited(_LOOP, (_SCORES, f"{left}\n    {_SCORES}")))
     said = run(parsed, DelayCopies(), target="sm_80").messages
+    assert said == ["copies are issued behind 1 product of a step"]
+
+
+def test_copies_for_which_the_next_step_waits_come_before_many_products() -> None:
+    products = "\n".join(f"    {_SCORES.replace('%t', f'%t{n}')}" for n in range(96))
+    text = edited(_LOOP, ("numGroups = 1", "numGroups = 0"))
+    text = edited(text, (_EXPONENTIALS, f"{_EXPONENTIALS}\n{products}"))
+    said = run(parse(text), DelayCopies(), target="sm_80").messages
     assert said == ["copies are issued behind 1 product of a step"]
