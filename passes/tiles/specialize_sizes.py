@@ -9,7 +9,8 @@ IREE compiles a function several times if it is told for which sizes, and the pr
 kernel for the size that it comes with (`passes/tiles/size_ranges.py`). Which ranges there are
 follows from the predicted times of all tiles with all sizes: each of at most three kernels has the
 tile that is best in the geometric mean over its range. One kernel more is made where that saves a
-range 10 % of its time.
+range 10 % of its time. Of f32, IREE's own kernel counts as a tile, which may be the best one for
+few rows (`passes/tiles/row_sums.py`); there may be four kernels then.
 
 The order of a matmul's sums does not depend on the tile. That of an attention's depends on the keys
 of a step, so that the same row may have other bits in a longer sequence.
@@ -23,12 +24,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from iree.compiler import ir
 
-from ...bank_model.kernel_ranges import range_ends
+from ...bank_model.kernel_ranges import Logarithms, range_ends
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_target_of
@@ -42,6 +43,7 @@ from .dynamic_matmuls import ScalarLoops, multiplies, planned_matmul, predicted_
 from .lane_matmuls import lane_tilings, multiplies_floats
 from .matrix_tilings import matrix_attentions, possible_tilings, predicted_logarithm
 from .program_attention import ATTENTION
+from .row_sums import row_sum_logarithms
 from .size_ranges import RANGES, SIZES, note_ranges
 from .tiled_operation import Circumstances, TiledOperation, needed_gain
 from .tiling_pass import TilingPass
@@ -51,8 +53,19 @@ _LEAST_GAIN = 0.1
 """The part of a range's time that another kernel must save."""
 _OPERANDS = 3
 
-LoopTimes = tuple[int, Iterable[list[float]]]
-"""A loop of dynamic length, and for each tile the logarithms of times with lengths of `SIZES`."""
+
+class _LoopTimes(NamedTuple):
+    """What is predicted of an operation.
+
+    Attributes:
+        loop: the loop of dynamic length.
+        times: for each tile the logarithms of its times with the lengths of `SIZES`.
+        own: those of the kernel that IREE makes itself; nothing where it is not known.
+    """
+
+    loop: int
+    times: Iterable[list[float]]
+    own: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -111,18 +124,20 @@ class SpecializeSizes(TilingPass):
             Refusal: one kernel is as good.
         """
         if operation.name == ATTENTION:
-            loop, rows = _attention_times(function, operation, circumstances, context.test_target)
+            found = _attention_times(function, operation, circumstances, context.test_target)
         else:
-            loop, rows = _matmul_times(function, operation, circumstances, context.test_target)
+            found = _matmul_times(function, operation, circumstances, context.test_target)
         if self.bound:
-            return loop, (self.bound,)
-        times = [times for times in rows if inf not in times]
+            return found.loop, (self.bound,)
+        times = [times for times in found.times if inf not in times]
         trusted = 0.0 if self.unmeasured else needed_gain(circumstances.processor)
         least_gain = max(trusted, _LEAST_GAIN)
         ends = range_ends(np.array(times), _MOST_KERNELS, least_gain) if times else ()
+        if times and found.own:
+            ends = _with_own_kernel(np.array([found.own, *times]), least_gain) or ends
         if not ends:
             raise Refusal("one tile is good for all of them")
-        return loop, [SIZES[end - 1] for end in ends]
+        return found.loop, [SIZES[end - 1] for end in ends]
 
 
 def _matmul_times(
@@ -130,7 +145,7 @@ def _matmul_times(
     operation: ir.Operation,
     circumstances: Circumstances,
     test_target: str | None,
-) -> LoopTimes:
+) -> _LoopTimes:
     """Returns what is predicted for a matmul.
 
     Raises:
@@ -142,14 +157,35 @@ def _matmul_times(
     if loops.asked is None:
         raise Refusal("not one of its sizes is dynamic")
     tilings: Sequence[TiledOperation[Any]]
+    own: list[float] = []
     try:
         tilings = planned_matmul(function, operation, loops, launch, test_target).tilings()
     except Refusal:
         if not (multiplies_floats(operation) and circumstances.processor.fma_cycles):
             raise
         tilings = lane_tilings(operation, loops, launch)
+        own = row_sum_logarithms(operation, loops, SIZES, circumstances.processor)
     found = predicted_logarithms(tilings, loops.tiled[2], circumstances, SIZES)
-    return loops.asked, (times for _, times in found)
+    return _LoopTimes(loops.asked, (times for _, times in found), own)
+
+
+def _with_own_kernel(times: Logarithms, least_gain: float) -> tuple[int, ...]:
+    """Returns the ends of ranges of which the first one has IREE's own kernel; none if none has.
+
+    That range ends where the kernel of the next one is as fast.
+
+    Args:
+        times: those of IREE's own kernel come first.
+    """
+    ends = range_ends(times, _MOST_KERNELS + 1, least_gain)
+    first, second = [*ends, times.shape[1], times.shape[1]][:2]
+    if not ends or times[:, :first].sum(axis=1).argmin():
+        return ()
+    following = times[times[:, first:second].sum(axis=1).argmin()]
+    slower = times[0, :second] >= following[:second]
+    if slower.any() and not slower[0]:
+        first = int(slower.argmax())
+    return first, *ends[1:]
 
 
 def _attention_times(
@@ -157,7 +193,7 @@ def _attention_times(
     operation: ir.Operation,
     circumstances: Circumstances,
     test_target: str | None,
-) -> LoopTimes:
+) -> _LoopTimes:
     """Returns what is predicted for an attention.
 
     Raises:
@@ -171,9 +207,8 @@ def _attention_times(
     attention, tiled = possible_tilings(found, circumstances, circumstances.lds_bytes)
     if attention.asked is None:
         raise Refusal("not one of its sizes is dynamic")
-    return attention.asked, (
-        [predicted_logarithm(each, circumstances, size) for size in SIZES] for each in tiled
-    )
+    times = ([predicted_logarithm(each, circumstances, size) for size in SIZES] for each in tiled)
+    return _LoopTimes(attention.asked, times)
 
 
 def _dynamic_operations(function: ir.Operation) -> Iterator[ir.Operation]:

@@ -14,7 +14,8 @@ each lane multiplies a part (`passes/tiles/lane_matmuls.py`), with the sizes tha
 take the least time. Sizes are rounded up to whole tiles (`passes/shapes/enlarged_shapes.py`). Where
 they are known, and a tile of `bankwise-retile` divides them, that pass does the same, and the bits
 stay. IREE's own tile may be the only one that does, as 8 x 32 is for 1576 rows: then lanes get a
-tile here if it is predicted to be faster.
+tile here if it is predicted to be faster. So it is with a workgroup for each element, which may be
+the fastest for few rows (`passes/tiles/row_sums.py`).
 
 Sums are made in another order than without the pass: outputs are right to rounding.
 
@@ -37,10 +38,12 @@ from .dynamic_matmuls import (
     ScalarLoops,
     fastest,
     matrix_instruction,
+    predicted_logarithms,
     rounded_shapes,
     scalar_matmul_root,
 )
 from .lane_matmuls import LaneTiledMatmul, lane_tilings, multiplies_floats
+from .row_sums import row_sum_logarithms, sums_rows
 from .scalar_contractions import scalar_root
 from .scalar_matmul_tiles import divided_by_tile, thread_tiled_matmul
 from .tile_choice import LEAST_GAIN, tile_choice, tile_time
@@ -119,11 +122,31 @@ def lane_matmul(
     best = fastest(tilings, loops.tiled[2], circumstances, loops.sizes(root))
     if best is None:
         raise Refusal("no tile of lanes fits in the LDS")
+    if circumstances is not None and not everywhere:
+        _check_row_sums(best, loops, circumstances)
     if circumstances is not None and stock_time < math.inf:
         least = stock_time * (1 - LEAST_GAIN)
         if tile_time(best, best.tile, circumstances) > least:
             return None
     return best, rounded_shapes(best, best.loops)
+
+
+def _check_row_sums(
+    best: LaneTiledMatmul, loops: ScalarLoops, circumstances: Circumstances
+) -> None:
+    """Makes sure that a tile is faster than a workgroup for each element, if IREE makes these.
+
+    Raises:
+        Refusal: it is not, in the geometric mean of the sizes that the kernel is for.
+    """
+    root = best.operation
+    if loops.asked is None or not sums_rows(root):
+        return
+    sizes = loops.sizes(root)
+    found = predicted_logarithms([best], loops.tiled[2], circumstances, sizes)
+    of_tile = min(sum(times) for _, times in found)
+    if of_tile > sum(row_sum_logarithms(root, loops, sizes, circumstances.processor)):
+        raise Refusal("a workgroup for each element is predicted to be faster")
 
 
 def _stock_time(function: ir.Operation, circumstances: Circumstances) -> float:

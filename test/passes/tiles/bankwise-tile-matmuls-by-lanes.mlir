@@ -146,3 +146,35 @@ func.func @added(%x: tensor<64x128xf32>, %y: tensor<90x128xf32>, %e: tensor<64x9
   } -> tensor<64x90xf32>
   return %r : tensor<64x90xf32>
 }
+
+// -----
+
+#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
+
+// The kernel for one row keeps a workgroup for each element of the result.
+
+// CHECK-LABEL: func.func @one_row
+// CHECK:         partial_reduction = [0, 0, 4096]
+// expected-remark @+1 {{no lane gets a tile of the matmul: a workgroup for each element is predicted to be faster}}
+func.func @one_row(%any: index) attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %most = util.assume.int %any<umin = 0, umax = 1> : index
+  %rows = iree_tensor_ext.dispatch.workload.ordinal %most, 0 : index
+  %zero = arith.constant 0.0 : f32
+  %a = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<?x4096xf32>{%rows}
+  %b = hal.interface.binding.subspan layout(#layout) binding(1) offset(%c0) : memref<4096x4096xf32>
+  %c = hal.interface.binding.subspan layout(#layout) binding(2) offset(%c0) : memref<?x4096xf32>{%rows}
+  %x = iree_codegen.load_from_buffer %a : memref<?x4096xf32> -> tensor<?x4096xf32>
+  %y = iree_codegen.load_from_buffer %b : memref<4096x4096xf32> -> tensor<4096x4096xf32>
+  %e = tensor.empty(%rows) : tensor<?x4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4096xf32>) -> tensor<?x4096xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<?x4096xf32>, tensor<4096x4096xf32>) outs(%f : tensor<?x4096xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 1, 32], [0, 1, 2]], partial_reduction = [0, 0, 4096], subgroup_basis = [[1, 1, 8], [0, 1, 2]], thread = [0, 0, 4], workgroup = [1, 1, 0]}>} {
+  ^bb0(%p: f32, %q: f32, %t: f32):
+    %pq = arith.mulf %p, %q : f32
+    %s = arith.addf %t, %pq : f32
+    linalg.yield %s : f32
+  } -> tensor<?x4096xf32>
+  iree_codegen.store_to_buffer %r, %c : tensor<?x4096xf32> into memref<?x4096xf32>
+  return
+}
