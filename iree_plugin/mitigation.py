@@ -428,7 +428,7 @@ STEPS: tuple[Step, ...] = (
     Step(_RESOLVED, DelayCopies, since="fast", by_mma_sync=True),
     Step(_RESOLVED, SumProbabilities, since="fast", by_mma_sync=False),
     Step(_RESOLVED, MixExponentials, since="fast", by_mma_sync=False),
-    Step(_RESOLVED, RaisePriority, since="fast", by_mma_sync=False),
+    Step(_RESOLVED, RaisePriority, since="exact", by_mma_sync=False),
     Step(_RESOLVED, ShortenExponentials, _unless_fast, since="exact"),
     Step(_RESOLVED, NativeExp2, since="fast"),
     Step(_RESOLVED, NativeBf16, _rounding, since="exact"),

@@ -19,13 +19,19 @@ waves can issue, the one with the higher priority does: here the one that is sti
 products, so that the exponentials of the others run beside these. Waves that copy tiles, for which
 nobody can wait yet, come last.
 
-LLVM moves no instruction over `s_setprio`. So the priority changes only where LLVM moves nothing
-anyway: behind a barrier, behind the branch that `bankwise-keep-maxima` has made, and at the end of
-the step. Nothing that is computed changes, nor any wait or barrier.
+LLVM moves no instruction over `s_setprio`. So the priority changes where LLVM moves nothing anyway:
+behind a barrier, behind the branch that `bankwise-keep-maxima` has made, and at the end of the
+step. Where there is no such branch, it changes behind the first products on CDNA3 alone, in steps
+of at least 8 exponentials a lane: LLVM then reads no V before these, for which products of CDNA4
+are too short. Nothing that is computed changes, nor any wait or barrier.
 
-Predicted by the model of a compute unit (`emulator/timing/`) at `fast`, f16, microseconds without
-and with it: on gfx942 16x4096x128 235.4 and 231.0, 40x2048x80 147.3 and 135.7, 64x2048x64 133.8 and
-133.8; on gfx950 138.5 and 135.5, 132.6 and 124.1, 89.1 and 84.4, and 4x2048x256 31.6 and 31.7.
+Predicted by the model of a compute unit (`emulator/timing/`) for f16, microseconds without and with
+it. At `fast`: on gfx942 16x4096x128 235.4 and 231.0, 40x2048x80 147.3 and 135.7, 64x2048x64 133.8
+and 133.8; on gfx950 138.5 and 135.5, 132.6 and 124.1, 89.1 and 84.4, and 4x2048x256 31.6 and 31.7.
+At `exact` on gfx942: 16x4096x128 315.7 and 291.8, 64x2048x64 179.7 and 166.9, 4x2048x256 120.7 and
+115.8. On gfx950 16x4096x128 would take 237.5 in place of 234.9 at `exact`, and 4x2048x256 87.3 in
+place of 75.8. Products of f32 take so long that the priorities gain nothing: 16x2048x128 on gfx942
+would take 439.1 in place of 436.9 at `fast`.
 
 A function stays as it is in which somebody has set priorities already.
 """
@@ -38,12 +44,16 @@ from typing import ClassVar, NamedTuple
 from iree.compiler import ir
 
 from ...dialect_utils.builders import PRIORITY, Builder
+from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.gpu_target import chip_of
 from ...dialect_utils.loops import FOR, IF, body_of
 from ...dialect_utils.memory.lds_ops import BARRIER
-from ...dialect_utils.multiplications import EXPONENTIALS, MFMA
+from ...dialect_utils.multiplications import EXPONENTIALS, MFMA, multiplies_halves
 from ...dialect_utils.operations import has_operation, operations_in, operations_of
 from ..base import FunctionPass, PassContext
+
+_SCORES = 8
+"""How many exponentials a lane must have in a step without a branch."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ class RaisePriority(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` has steps of attentions with places for priorities."""
-        return bool(_steps_in(function))
+        return bool(_steps_in(function, in_one_block=True))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Sets the priorities of each step; never fails."""
@@ -63,7 +73,7 @@ class RaisePriority(FunctionPass):
         chip = chip_of(function, context.test_target)
         if chip is None or not chip.wave_priorities or has_operation(function, PRIORITY):
             return
-        for step in _steps_in(function):
+        for step in _steps_in(function, in_one_block=not chip.multiplies_eight):
             for priority, follower in enumerate((step.end, step.exponentials, step.products)):
                 Builder.before(follower).set_priority(priority)
             text = "waves at the first products of a step issue before others"
@@ -75,7 +85,8 @@ class _Step(NamedTuple):
 
     Attributes:
         products: what follows the last barrier before the first products.
-        exponentials: what follows the branch between the first products and the exponentials.
+        exponentials: what follows the branch between the first products and the exponentials, or
+            the last of the first products.
         end: the first barrier behind the last product, or what ends the step.
     """
 
@@ -84,27 +95,34 @@ class _Step(NamedTuple):
     end: ir.Operation
 
 
-def _steps_in(function: ir.Operation) -> list[_Step]:
-    """Returns the steps of the loops that multiply matrices and compute exponentials."""
+def _steps_in(function: ir.Operation, *, in_one_block: bool) -> list[_Step]:
+    """Returns the steps of the loops that multiply matrices and compute exponentials.
+
+    Args:
+        in_one_block: whether those without a branch are among them.
+    """
     around = dict.fromkeys(each.parent.operation for each in operations_in(function, MFMA))
-    steps = (_step_of(loop) for loop in around if loop.name == FOR)
+    steps = (_step_of(loop, in_one_block) for loop in around if loop.name == FOR)
     return [step for step in steps if step is not None]
 
 
-def _step_of(loop: ir.Operation) -> _Step | None:
-    """Returns the step of a loop; None where LLVM might move something over a priority."""
+def _step_of(loop: ir.Operation, in_one_block: bool) -> _Step | None:
+    """Returns the step of a loop; None where priorities are not predicted to gain."""
     body = operations_of(body_of(loop))
 
     def places(*names: str) -> list[int]:
         return [place for place, each in enumerate(body) if each.name in names]
 
     products, exponentials, barriers = places(MFMA), places(*EXPONENTIALS), places(BARRIER)
-    if not exponentials:
-        return None
+    first = [at for at in products if exponentials and at < exponentials[0]]
     before = [at for at in barriers if at < products[0]]
-    between = [at for at in places(IF) if products[0] < at < exponentials[0]]
-    if not before or not between or between[-1] > products[-1]:
+    if not first or not before or exponentials[0] > products[-1]:
+        return None
+    branches = [at for at in places(IF) if products[0] < at < exponentials[0]]
+    scores = sum(element_count(body[at].results[0].type) for at in exponentials)
+    is_long = scores >= _SCORES and multiplies_halves(body[first[0]])
+    if not branches and not (in_one_block and is_long):
         return None
     behind = [at for at in barriers if at > products[-1]]
     end = min(behind, default=len(body) - 1)
-    return _Step(body[before[-1] + 1], body[between[-1] + 1], body[end])
+    return _Step(body[before[-1] + 1], body[(branches or first)[-1] + 1], body[end])
