@@ -303,10 +303,15 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         """Returns the columns of V and of the output."""
         return prod(self._extents(self.loops.columns))
 
-    def has_whole_rows(self, operand: int) -> bool:
-        """Returns whether a lane can load 16 bytes at any multiple of them in K or V."""
+    def has_whole_rows(self, operand: int, *, unaligned: bool = False) -> bool:
+        """Returns whether a lane can load 16 bytes at any multiple of them in K or V.
+
+        Args:
+            unaligned: whether it can do so wherever rows begin and end, if they are as long.
+        """
         size = ir.ShapedType(self.operation.operands[operand].type).shape[-1]
-        return size > 0 and size * self.element_bytes % _LOADED_BYTES == 0
+        row = size * self.element_bytes
+        return row >= _LOADED_BYTES and (unaligned or row % _LOADED_BYTES == 0)
 
     @cached_property
     def row_alignment(self) -> int:

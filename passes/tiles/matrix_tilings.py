@@ -171,15 +171,20 @@ def _past_the_lds(
     narrow unless there are few keys, whose steps mostly wait for memory. By the model of
     `emulator/timing/`, in f16 on gfx942: 4 rows of 128 and 4096 keys take 113 us with K and V in
     the LDS, and 83 without; 64 rows of 64 and 197 keys take 10.5 us with K in the LDS, and 10.2
-    without; 64 rows of 72 and 1024 keys take 32.7 and 40.1 us. Of f32 K and V stay in the LDS.
+    without; 64 rows of 72 and 1024 keys take 32.7 and 40.1 us. With one warp rows may begin at any
+    address: 4 rows of 100 and 4096 keys take 108.5 us by way of the LDS, and 95.4 us past it, but
+    with more, 64 rows of 100 and 197 keys, 14.7 and 15.6. Of f32 K and V stay in the LDS.
     """
     if circumstances is None or circumstances.ldmatrix:
         return tile
     if attention.scores_lie_in_lds:
         return tile._replace(staged_queries=False)
     few_keys = attention.keys <= _FEW_KEYS and attention.loops.keys not in attention.computed
-    loads_keys = (tile.warps == 1 or few_keys) and attention.has_whole_rows(K)
-    loads_values = tile.warps == 1 and attention.has_whole_rows(V)
+    is_alone, unaligned = tile.warps == 1, circumstances.unaligned_loads
+    loads_keys = (few_keys and attention.has_whole_rows(K)) or (
+        is_alone and attention.has_whole_rows(K, unaligned=unaligned)
+    )
+    loads_values = is_alone and attention.has_whole_rows(V, unaligned=unaligned)
     return tile._replace(
         staged_queries=False,
         staged_keys=not loads_keys,

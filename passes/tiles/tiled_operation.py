@@ -70,6 +70,7 @@ class Circumstances(NamedTuple):
         larger_instructions: whether attentions get matrix instructions of 32 rows and columns where
             these divide their tiles.
         direct_loads: whether copies may go to the LDS without registers.
+        unaligned_loads: whether lanes load vectors of global memory from any address.
         short_steps: whether passes follow that make steps of attentions short on AMD
             (`AttentionShape`).
     """
@@ -84,6 +85,7 @@ class Circumstances(NamedTuple):
     prefetches: bool = False
     larger_instructions: bool = False
     direct_loads: bool = False
+    unaligned_loads: bool = False
     short_steps: bool = False
 
     @staticmethod
@@ -119,6 +121,7 @@ class Circumstances(NamedTuple):
             larger_instructions=larger_instructions,
             # Where sums may have another order, no probabilities go through the LDS.
             direct_loads=chip.direct_loads and other_order and not has_enlarged_bindings(function),
+            unaligned_loads=chip.unaligned_loads,
             short_steps=short_steps,
         )
 
