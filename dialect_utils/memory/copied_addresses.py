@@ -389,7 +389,9 @@ def _joined(parts: Sequence[CopiedLanes], launch: Launch) -> CopiedLanes:
     offset, reads = (LaneValues(np.stack(each), axis) for each in zip(*found.values(), strict=True))
     shared = reduce(_either, (part.offset.shared for part in parts))
     assumed = [each for part in parts for each in part.assumptions]
-    assumptions = tuple(dict.fromkeys((*assumed, *([WORST_WORKGROUP] if len(found) > 1 else []))))
+    if len(found) > 1:
+        assumed.append(WORST_WORKGROUP)
+    assumptions = tuple(dict.fromkeys(assumed))
     return CopiedLanes(SharedOffset(offset, shared), reads, parts[0].may_read_nothing, assumptions)
 
 
