@@ -10,7 +10,8 @@ number that each lane has, and one that all lanes of a warp share, of which a mu
 
 Where the rows of some workgroups are others, as at the end of a matmul whose sizes its tile does
 not divide, that says nothing. It is looked what the lanes read in every workgroup then. Of
-workgroups that read from the same places of lines, one stands for all.
+workgroups that read from the same places of lines, one stands for all. If only the program knows
+where rows end, as many lanes as there can be read before that end (`copies_before_ends.py`).
 
 Buffers are taken to begin at a line, as those of IREE's CUDA driver do; the IR promises 64 bytes.
 """
@@ -20,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from math import gcd
+from itertools import product
+from math import gcd, prod
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -59,6 +61,14 @@ from ..index.workgroups import (
 )
 from ..operations import defining_operation, mixed_operands, segments_of
 from .buffer_starts import start_alignment
+from .copies_before_ends import (
+    ROWS_FROM_ZERO,
+    End,
+    conjuncts,
+    end_of,
+    read_condition,
+    without_end,
+)
 from .lane_dependence import LaneDependence
 from .lds_ops import SUBVIEW, is_view_in_order
 from .memref_types import strides_and_offset, type_of, whole_element_bits
@@ -66,6 +76,8 @@ from .memref_types import strides_and_offset, type_of, whole_element_bits
 ASSUMPTION = f"global memory that cp.async reads begins at a multiple of {LINE_BYTES} bytes"
 _MOST_WORKGROUPS = 1 << 16
 """The most workgroups that are looked at one by one."""
+_MOST_ENDS = 1 << 10
+"""The most ends of rows that are looked at one by one."""
 _NUMBERS_AT_ONCE = 1 << 19
 """How many numbers the workgroups may have together that are looked at at once."""
 WORST_WORKGROUP = (
@@ -252,7 +264,8 @@ class CopiedAddresses:
         for each in known:
             if not isinstance(each, Unknown) and not np.isin(each.values, (0, whole)).all():
                 raise Refusal("some lanes read a part of what they write")
-        return self._lanes(memory, indices, counts)
+        conditions = [read_condition(each, whole) for each in counts]
+        return self._lanes(memory, indices, [each for each in conditions if each] or counts)
 
     def of_load(self, load: ir.Operation, conditions: Sequence[ir.Value]) -> CopiedLanes:
         """Returns what the lanes of a `vector.load` read, where a condition on it holds.
@@ -268,10 +281,23 @@ class CopiedAddresses:
     ) -> CopiedLanes:
         try:
             return self._lanes_of_one(memory, indices, counts)
+        except Refusal as refusal:
+            why = refusal
+        try:
+            return self._lanes_of_all(memory, indices, counts)
         except Refusal:
-            numbers = workgroup_numbers([memory, *indices, *counts])
-            if not numbers or not 0 < workgroups(numbers) <= _MOST_WORKGROUPS:
-                raise
+            found = self._lanes_before_ends(memory, indices, counts)
+        if found is None:
+            raise why
+        return found
+
+    def _lanes_of_all(
+        self, memory: ir.Value, indices: Sequence[ir.Value], counts: Sequence[ir.Value]
+    ) -> CopiedLanes:
+        """Returns what is read in all workgroups, if they are known and not too many."""
+        numbers = workgroup_numbers([memory, *indices, *counts])
+        if not numbers or not 0 < workgroups(numbers) <= _MOST_WORKGROUPS:
+            raise Refusal("it is not known which workgroups there are")
 
         def lanes_of(part: Mapping[ir.Value, LaneValues]) -> CopiedLanes:
             evaluator = LaneEvaluator(self.evaluator.launch, part)
@@ -294,6 +320,35 @@ class CopiedAddresses:
             assumptions.append(f"a cp.async reads what it may read ({read.reason})")
             read = _READS
         return CopiedLanes(offset, read.truth(), bool(counts), tuple(assumptions))
+
+    def _lanes_before_ends(
+        self, memory: ir.Value, indices: Sequence[ir.Value], conditions: Sequence[ir.Value]
+    ) -> CopiedLanes | None:
+        """Returns what is read of rows up to any ends; None where conditions are no such ends.
+
+        Raises:
+            Refusal: where lanes read is still not known.
+        """
+        terms = [each for condition in conditions for each in conjuncts(condition)]
+        always, masks, ends = [_READS], list[list[LaneValues]](), list[End]()
+        for term in terms:
+            known, end = self.evaluator.evaluate(term), end_of(term)
+            if not isinstance(known, Unknown):
+                always.append(known.truth())
+            elif end is None or self._dependence.of(end.last) is not False:
+                return None
+            else:
+                ends.append(end)
+                masks.append(_up_to_any(_known(self._number(end.place)).lanes))
+        if not ends or prod(map(len, masks)) > _MOST_ENDS:
+            return None
+        offset = self._bytes(memory, [without_end(each, ends) for each in indices])
+        assumptions = (ASSUMPTION, ROWS_FROM_ZERO)
+        parts = [
+            CopiedLanes(offset, _all_of(always, each), True, assumptions)
+            for each in product(*masks)
+        ]
+        return _joined(parts, self.evaluator.launch)
 
     def _bytes(self, memory: ir.Value, indices: Sequence[ir.Value | int]) -> SharedOffset:
         """Returns the byte of an element of a memref."""
@@ -362,6 +417,20 @@ def _known(number: _Offset) -> SharedOffset:
     if isinstance(number, Unknown):
         raise Refusal(f"an index depends on the {number.reason}")
     return number
+
+
+def _up_to_any(places: LaneValues) -> list[LaneValues]:
+    """Returns for each last place, and for none, whether that of each lane lies up to it."""
+    lasts = [int(places.values.min()) - 1, *np.unique(places.values).tolist()]
+    return [LaneValues((places.values <= each).astype(np.int64), places.loops) for each in lasts]
+
+
+def _all_of(always: Sequence[LaneValues], masks: Sequence[LaneValues]) -> LaneValues:
+    """Returns whether a lane is in all masks."""
+    found = combine(lambda *each: reduce(np.minimum, each), *always, *masks)
+    if isinstance(found, Unknown):
+        raise Refusal(found.reason)
+    return found
 
 
 def _joined(parts: Sequence[CopiedLanes], launch: Launch) -> CopiedLanes:

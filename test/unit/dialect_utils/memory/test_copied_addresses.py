@@ -9,9 +9,10 @@ import pytest
 from bankwise.bank_model.accesses import CopySources
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.memory.copied_addresses import WORST_WORKGROUP
+from bankwise.dialect_utils.memory.copies_before_ends import ROWS_FROM_ZERO
 from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses
 
-from ...functions import parse, traced
+from ...functions import Edit, Kept, each_kept, edited, parse, traced
 
 LAUNCH = Launch((32, 1, 1), 32)
 LANES = np.arange(32)
@@ -205,3 +206,61 @@ def test_workgroups_that_read_nothing_are_others() -> None:
     (access,) = found.accesses
     assert access.copied is not None
     assert (access.copied.reading == (np.arange(5)[:, None] < LANES)).all()
+
+
+ENDS = """%rows = memref.dim %ragged, %c0 : memref<?x96xf16>
+  %c1 = arith.constant 1 : index
+  %last = arith.subi %rows, %c1 : index
+  %r, %c = affine.delinearize_index %at into (4, 64) : index, index
+  %inside = arith.cmpi sle, %r, %last : index
+  %n = arith.select %inside, %c8, %c0 : index
+  %end = arith.maxsi %last, %c0 : index
+  %i = arith.minui %r, %end : index
+  %t = nvgpu.device_async_copy %ragged[%i, %c], %m[%at], 8, %n bypassL1 : memref<?x96xf16>
+    to memref<256xf16, #space>"""
+
+
+def before_ends(*edits: Edit) -> AllocationAccesses:
+    source = SOURCE.replace("%rows: memref<?x?xf16>", "%ragged: memref<?x96xf16>")
+    (found,) = traced(
+        parse(edited(source.replace("BODY", ENDS), *edits)), LAUNCH, in_all_workgroups=True
+    )
+    return found
+
+
+def test_lanes_read_up_to_an_end_that_the_program_knows() -> None:
+    found = before_ends()
+    (access,) = found.accesses
+    assert access.copied is not None and access.copied.may_read_nothing
+    assert ROWS_FROM_ZERO in found.assumptions
+    rows = LANES // 8
+    assert (access.copied.reading == (rows <= np.arange(-1, 4)[:, None])).all()
+    places = np.where(access.copied.reading, rows * 192 + LANES % 8 * 16, 0)
+    assert (access.copied.addresses == places).all()
+
+
+ELSEWHERE: Kept = {
+    # Lanes behind the end read too.
+    "no condition": ("result of memref.dim", ("], 8, %n", "], 8")),
+    "another last row": (
+        "result of memref.dim",
+        ("%end = arith.maxsi %last, %c0", "%end = arith.subi %last, %c1"),
+    ),
+    "another place": ("result of memref.dim", ("arith.minui %r", "arith.minui %c")),
+    "other lanes": ("result of memref.dim", ("arith.cmpi sle", "arith.cmpi sge")),
+    # What is less than 0 is a large number without a sign, but the clamped place is 0.
+    "unsigned": ("result of memref.dim", ("arith.cmpi sle", "arith.cmpi ule")),
+    # Each lane has an end of its own.
+    "an end of each lane": (
+        "result of memref.dim",
+        ("%last = arith.subi %rows, %c1", "%last = arith.subi %rows, %x"),
+    ),
+    "parts": ("result of memref.dim", ("%inside, %c8, %c0", "%inside, %c1, %c0")),
+    "where it is not inside": ("result of memref.dim", ("%inside, %c8, %c0", "%inside, %c0, %c8")),
+}
+
+
+@each_kept(ELSEWHERE)
+def test_ends_that_are_not_understood(reason: str, edits: list[Edit]) -> None:
+    (uncounted,) = before_ends(*edits).uncounted
+    assert reason in uncounted.reason
