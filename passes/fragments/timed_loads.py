@@ -60,7 +60,8 @@ from .live_registers import REGISTER_BITS
 _LOAD, _STORE, _ASSEMBLY = "vector.load", "vector.store", "llvm.inline_asm"
 _VECTORS = {1: "", 2: ".v2", 4: ".v4"}
 """How PTX spells a load of so many registers."""
-_CONSTRAINTS = {16: "=h", 32: "=r"}
+_CONSTRAINTS = {8: "=h", 16: "=h", 32: "=r"}
+_LEAST_REGISTER_BITS = 16
 _GLOBAL_LOAD = (
     "{{ .reg .u64 at; cvta.to.global.u64 at, {address}; "
     "ld.global{vector}.b{bits} {{{results}}}, [at]; }}"
@@ -97,7 +98,8 @@ def loads_behind(contractions: Collection[ir.Operation], bits: IndexBits) -> lis
     needed = {each for each in loads if each.name == _ASSEMBLY}
     if not needed:
         return []
-    stay = _stay_before(behind[0])
+    block = operations_of(last.block)
+    stay = _stay_before(block[block.index(last) + 1])
     block = operations_of(last.block)
     found: list[ir.Operation] = []
     for each in reversed(block[block.index(last) + 1 :]):
@@ -185,9 +187,13 @@ def _rewritten(load: ir.Operation, index_bits: IndexBits | None = None) -> list[
         address=f"${words}",
     )
     constraints = [*[_CONSTRAINTS[bits]] * words, "l"]
-    kinds = [at.integer_type(bits)] * words
+    kinds = [at.integer_type(max(bits, _LEAST_REGISTER_BITS))] * words
     made = at.assembly(text, [at.index_cast(address, 64)], constraints, kinds)
-    value = at.bitcast(at.from_elements(made, [words]), kind.shape, kind.element_type)
+    loaded = at.from_elements(made, [words])
+    if bits < _LEAST_REGISTER_BITS:
+        # The lower byte of a register comes first.
+        loaded = at.extract_slice(at.bitcast(loaded, [2], at.integer_type(bits)), 0, 1)
+    value = at.bitcast(loaded, kind.shape, kind.element_type)
     load.results[0].replace_all_uses_with(value)
     block = operations_of(load.block)
     before, first = begin

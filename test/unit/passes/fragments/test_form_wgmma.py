@@ -414,6 +414,25 @@ def test_a_mask_is_loaded_while_the_products_run() -> None:
     assert "vector.load %assume_align" not in text
 
 
+def test_a_byte_of_a_mask_has_half_a_register() -> None:
+    mask = """
+  %byte = vector.load %from[%g] : memref<4096xi8>, vector<1xi8>
+  %wide = arith.uitofp %byte : vector<1xi8> to vector<1xf32>
+  %both = vector.broadcast %wide : vector<1xf32> to vector<2x2xf32>
+  %z = arith.addf %x, %both : vector<2x2xf32>
+  return %z, %y"""
+    edits = [
+        ("%v: vector<8xf16>)", "%v: vector<8xf16>, %from: memref<4096xi8>)"),
+        ("return %x, %y", mask),
+    ]
+    parsed = parse(edited(KERNEL, *edits))
+    run(parsed, FormWgmma(), target=TARGET)
+    text = str(parsed)
+    assert re.search(r'ld.global.b8 .*"=h,l,~\{memory\}".* -> i16', text)
+    assert text.index("ld.global.b8") < text.index("wait_group")
+    assert re.search(r"offsets = \[0\], sizes = \[1\].*vector<2xi8> to vector<1xi8>", text)
+
+
 @pytest.mark.parametrize(
     "edit",
     [
