@@ -55,3 +55,11 @@ def test_level_layout_copies_as_the_program_says() -> None:
     source = Matmul(256, 256, 256, "f16").source()
     module = compile_mlir(source, target_flags("sm_80"), "auto/layout")
     assert "cp.async" not in module.decode("latin-1")
+
+
+def test_fast_attentions_multiply_before_they_copy() -> None:
+    source = Attention(16, 1024, 128, "f16").source()
+    loop = loop_of(compile_mlir(source, target_flags("sm_80"), "auto/fast").decode("latin-1"))
+    products = [place for place, each in enumerate(loop) if each.startswith("mma.sync")]
+    copies = [place for place, each in enumerate(loop) if each.startswith("cp.async.cg")]
+    assert products[0] < copies[0] < copies[-1] < products[-1]
