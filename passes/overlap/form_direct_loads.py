@@ -12,13 +12,17 @@ lanes prove that the stores do the same. Where tiles get a swizzle afterwards, l
 order instead (`passes/swizzles/gather_sources.py`). `bankwise-overlap-copies` lets the copies of
 later iterations run while this one computes.
 
-A copy keeps its form where it is more than moving bytes, where a lane moves another number of
+Where a lane takes zero in the place of what it loads, as for keys that are not there, it loads
+behind the end of the buffer, which the buffer's descriptor answers by zeros.
+
+A copy keeps its form where it is more than that, where a lane moves another number of
 bytes, where some lanes of a wave take no part, or where other tiles of the loop are copied
 otherwise.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -32,17 +36,26 @@ from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.index_cloner import THREAD_ID
 from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown, existing_lanes
 from ...dialect_utils.loops import FOR
+from ...dialect_utils.memory.buffer_starts import BUFFER_CAST
 from ...dialect_utils.memory.flat_allocations import align_allocation
 from ...dialect_utils.memory.flow import lds_allocations
-from ...dialect_utils.memory.memref_types import row_major_strides, shown_type, type_of
+from ...dialect_utils.memory.memref_types import (
+    has_identity_layout,
+    row_major_strides,
+    shown_type,
+    type_of,
+    whole_element_bits,
+)
 from ...dialect_utils.memory.surroundings import surroundings_of
-from ...dialect_utils.operations import operations_in
+from ...dialect_utils.operations import defining_operation, operations_in
 from ..base import FunctionPass, PassContext
 from ..fragments.ldmatrix_emission import other_lane, thread_x
 from .staged_copies import StagedCopy, StagingLoop, staging_loops
 
 _BYTES = 16
 """What a lane moves."""
+_LARGEST = 1 << 31
+"""The most bytes that an offset into a buffer may be, as a number with a sign."""
 
 
 class FormDirectLoads(FunctionPass):
@@ -107,7 +120,7 @@ class _Former(NamedTuple):
 
     def _check(self, copy: StagedCopy) -> None:
         if copy.choice is not None:
-            raise Refusal("zeros are chosen in the place of what is loaded")
+            _check_descriptor(copy.source[0])
         if copy.bytes != _BYTES or copy.alignment < _BYTES:
             raise Refusal(f"a lane copies {copy.bytes} bytes at multiples of {copy.alignment}")
         around = surroundings_of(copy.store, self.function, self.evaluator)
@@ -142,11 +155,43 @@ class _Former(NamedTuple):
             first = other_lane(at, wave)
             memory, *indices = list(copy.store.operands)[1:]
             target = [memory, *map(first.clone, indices)]
-            at.gather_to_lds(target, copy.source, copy.moved)
-            copy.store.erase()
-            copy.load.erase()
+            at.gather_to_lds(target, _source_of(copy, at), copy.moved)
+            for each in (copy.store, copy.choice, copy.load):
+                if each is not None:
+                    each.erase()
         for tile in self.loop.tiles:
             align_allocation(tile.allocation, _BYTES)
         at = Builder.before(barrier)
         at.mark_copies()
         at.wait_for_marks(0)
+
+
+def _source_of(copy: StagedCopy, at: Builder) -> list[ir.Value]:
+    """Returns the memref that a copy reads and its indices, beyond the end where zero is chosen."""
+    memory, first, *rest = copy.source
+    if copy.choice is not None:
+        beyond = at.index(type_of(memory).shape[0])
+        first = at.select(copy.choice.operands[0], first, beyond)
+    return [memory, first, *rest]
+
+
+def _check_descriptor(memory: ir.Value) -> None:
+    """Makes sure that what is read of a buffer beyond its end is zero.
+
+    A descriptor ends where its buffer does, and the GPU gives zeros for what lies behind it. Rows
+    within the buffer that are not to be read are read behind its end.
+
+    Raises:
+        Refusal: nothing says where the buffer ends, or an offset may not fit 32 bits.
+    """
+    cast = defining_operation(memory)
+    if cast is None or cast.name != BUFFER_CAST or len(cast.operands) != 1:
+        raise Refusal("zeros are chosen in the place of what is loaded, without a descriptor")
+    if "boundsCheck" in cast.attributes and not ir.BoolAttr(cast.attributes["boundsCheck"]).value:
+        raise Refusal("zeros are chosen in the place of what is loaded, and no bounds are checked")
+    kind = type_of(memory)
+    if not kind.has_static_shape or not kind.rank or not has_identity_layout(kind):
+        raise Refusal("zeros are chosen in the place of what is loaded, and the size is not known")
+    bits = whole_element_bits(kind.element_type)
+    if bits is None or 2 * prod(kind.shape) * bits // 8 > _LARGEST:
+        raise Refusal("zeros are chosen in the place of what is loaded of too large a buffer")

@@ -108,26 +108,18 @@ def possible_tilings(
             and each.is_copied_evenly(tile)
         ]
         if circumstances is not None and circumstances.direct_loads:
-            tiled += _copied_directly(attention, tiled)
+            tiled += _copied_directly(tiled)
         if tiled:
             return attention, tiled
     raise Refusal("no tile of matrix instructions fits in the LDS and is copied evenly")
 
 
-def _copied_directly(
-    attention: WarpTiledAttention, tiled: Sequence[WarpTiledAttention]
-) -> list[WarpTiledAttention]:
-    """Returns an attention with those of its tiles that can go to the LDS without registers.
-
-    What lies beyond the end of an enlarged size is chosen, not copied.
-    """
+def _copied_directly(tiled: Sequence[WarpTiledAttention]) -> list[WarpTiledAttention]:
+    """Returns those of an attention's tiles that can go to the LDS without registers, doing so."""
     return [
         replace(each, tile=each.tile._replace(stages=2, slots=2))
         for each in tiled
-        if each.sizes == attention.sizes
-        and each.tile.staged_keys
-        and each.tile.staged_values
-        and each.is_copied_directly(each.tile)
+        if each.tile.staged_keys and each.tile.staged_values and each.is_copied_directly(each.tile)
     ]
 
 

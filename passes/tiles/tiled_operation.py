@@ -32,7 +32,7 @@ from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import chip_of, lds_limit
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
-from ..shapes.enlarged_shapes import computed_size, has_enlarged_bindings
+from ..shapes.enlarged_shapes import computed_size
 from ..tile_times import AnyTile
 
 Tile = TypeVar("Tile", bound=AnyTile)
@@ -120,7 +120,7 @@ class Circumstances(NamedTuple):
             prefetches=chip.prefetches,
             larger_instructions=larger_instructions,
             # Where sums may have another order, no probabilities go through the LDS.
-            direct_loads=chip.direct_loads and other_order and not has_enlarged_bindings(function),
+            direct_loads=chip.direct_loads and other_order,
             unaligned_loads=chip.unaligned_loads,
             short_steps=short_steps,
         )

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -70,15 +72,46 @@ def loads_directly(ran: EmulatedRun) -> bool:
 def test_bits_are_those_of_copies_through_registers(
     attention: Attention, tile: ForceTile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    direct = run(attention, tile)
+    assert_same_bits(lambda: run(attention, tile), monkeypatch)
+
+
+@pytest.mark.sampled(every=4)
+@pytest.mark.parametrize(
+    "attention",
+    [
+        Attention(2, 330, 72, "f16"),
+        Attention(1, 500, 128, "bf16"),
+        Attention(2, 512, 40, "f16"),
+        Attention(1, 333, 120, "bf16"),
+    ],
+    ids=lambda each: each.name,
+)
+def test_keys_and_columns_that_are_not_there_are_zeros(
+    attention: Attention, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operands = drawn(attention)
+    for each in operands[1:]:
+        each[1:] = np.nan
+
+    def ran() -> EmulatedRun:
+        return run_emulated(attention.source(), GFX950, "auto/fast", operands)
+
+    (output,) = assert_same_bits(ran, monkeypatch).outputs
+    assert not np.isnan(output[0]).any()
+
+
+def assert_same_bits(ran: Callable[[], EmulatedRun], patch: pytest.MonkeyPatch) -> EmulatedRun:
+    """Checks that outputs have the bits that copies through registers give; returns a run."""
+    direct = ran()
     assert loads_directly(direct)
     assert not direct.counters["SQ_LDS_BANK_CONFLICT"]
     assert all(not check_waits(record.kernel).missing for record in direct.records)
-    monkeypatch.setattr(FormDirectLoads, "run", lambda *_: None)
-    through_registers = run(attention, tile)
+    patch.setattr(FormDirectLoads, "run", lambda *_: None)
+    through_registers = ran()
     assert not loads_directly(through_registers)
     (found,), (expected,) = direct.outputs, through_registers.outputs
     assert found.tobytes() == expected.tobytes()
+    return direct
 
 
 @pytest.mark.sampled

@@ -142,6 +142,151 @@ func.func @some_waves(%x: vector<8xf16>) -> vector<8xf16> attributes {translatio
 
 // -----
 
+// Rows that are not there are read behind the end of the buffer, of which a descriptor gives zeros.
+
+// CHECK-LABEL: func.func @absent_rows
+//       CHECK:   %[[C7:.+]] = arith.constant 7 : index
+//       CHECK:   %[[RAW:.+]] = amdgpu.fat_raw_buffer_cast
+//       CHECK:   %[[THERE:.+]] = arith.cmpi ule
+//       CHECK:   %[[ROW:.+]] = arith.minui
+//       CHECK:   %[[READ:.+]] = arith.select %[[THERE]], %[[ROW]], %[[C7]] : index
+//       CHECK:   amdgpu.gather_to_lds async %[[RAW]][%[[READ]], %{{.+}}]
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+func.func @absent_rows(%x: vector<8xf16>) -> vector<8xf16> attributes {translation_info = #info, bankwise.slots = 2} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : vector<8xf16>
+  %t = gpu.thread_id x upper_bound 64
+  // expected-remark @+1 {{memref<512xf16> is filled without registers}}
+  %m = memref.alloc() : memref<512xf16, #gpu.address_space<workgroup>>
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<7x512xf16>
+  %g = memref.assume_alignment %b, 64 : memref<7x512xf16>
+  %raw = amdgpu.fat_raw_buffer_cast %g resetOffset : memref<7x512xf16> to memref<7x512xf16, #amdgpu.address_space<fat_raw_buffer>>
+  %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%y = %x) -> vector<8xf16> {
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %there = arith.cmpi ule, %i, %c6 : index
+    %row = arith.minui %i, %c6 : index
+    %v = vector.load %raw[%row, %at] : memref<7x512xf16, #amdgpu.address_space<fat_raw_buffer>>, vector<8xf16>
+    %w = arith.select %there, %v, %zero : vector<8xf16>
+    vector.store %w, %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %z = vector.load %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    scf.yield %z : vector<8xf16>
+  }
+  return %r : vector<8xf16>
+}
+
+// -----
+
+// Without a descriptor something lies behind the end of the buffer.
+
+// CHECK-LABEL: func.func @no_descriptor
+//   CHECK-NOT:   gather_to_lds
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+func.func @no_descriptor(%x: vector<8xf16>) -> vector<8xf16> attributes {translation_info = #info, bankwise.slots = 2} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : vector<8xf16>
+  %t = gpu.thread_id x upper_bound 64
+  %m = memref.alloc() : memref<512xf16, #gpu.address_space<workgroup>>
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<7x512xf16>
+  %g = memref.assume_alignment %b, 64 : memref<7x512xf16>
+  %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  // expected-remark @+1 {{copies to the LDS go through registers: zeros are chosen in the place of what is loaded, without a descriptor}}
+  %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%y = %x) -> vector<8xf16> {
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %there = arith.cmpi ule, %i, %c6 : index
+    %row = arith.minui %i, %c6 : index
+    %v = vector.load %g[%row, %at] : memref<7x512xf16>, vector<8xf16>
+    %w = arith.select %there, %v, %zero : vector<8xf16>
+    vector.store %w, %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %z = vector.load %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    scf.yield %z : vector<8xf16>
+  }
+  return %r : vector<8xf16>
+}
+
+// -----
+
+// Nothing is known of a descriptor that ends elsewhere than the buffer.
+
+// CHECK-LABEL: func.func @other_end
+//   CHECK-NOT:   gather_to_lds
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+func.func @other_end(%x: vector<8xf16>) -> vector<8xf16> attributes {translation_info = #info, bankwise.slots = 2} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : vector<8xf16>
+  %t = gpu.thread_id x upper_bound 64
+  %m = memref.alloc() : memref<512xf16, #gpu.address_space<workgroup>>
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<7x512xf16>
+  %g = memref.assume_alignment %b, 64 : memref<7x512xf16>
+  %bytes = arith.constant 8192 : i64
+  %raw = amdgpu.fat_raw_buffer_cast %g validBytes(%bytes) resetOffset : memref<7x512xf16> to memref<7x512xf16, #amdgpu.address_space<fat_raw_buffer>>
+  %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  // expected-remark @+1 {{copies to the LDS go through registers: zeros are chosen in the place of what is loaded, without a descriptor}}
+  %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%y = %x) -> vector<8xf16> {
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %there = arith.cmpi ule, %i, %c6 : index
+    %row = arith.minui %i, %c6 : index
+    %v = vector.load %raw[%row, %at] : memref<7x512xf16, #amdgpu.address_space<fat_raw_buffer>>, vector<8xf16>
+    %w = arith.select %there, %v, %zero : vector<8xf16>
+    vector.store %w, %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %z = vector.load %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    scf.yield %z : vector<8xf16>
+  }
+  return %r : vector<8xf16>
+}
+
+// -----
+
+// A descriptor that is not checked gives what lies there.
+
+// CHECK-LABEL: func.func @no_bounds
+//   CHECK-NOT:   gather_to_lds
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+func.func @no_bounds(%x: vector<8xf16>) -> vector<8xf16> attributes {translation_info = #info, bankwise.slots = 2} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : vector<8xf16>
+  %t = gpu.thread_id x upper_bound 64
+  %m = memref.alloc() : memref<512xf16, #gpu.address_space<workgroup>>
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<7x512xf16>
+  %g = memref.assume_alignment %b, 64 : memref<7x512xf16>
+  %raw = amdgpu.fat_raw_buffer_cast %g boundsCheck(false) resetOffset : memref<7x512xf16> to memref<7x512xf16, #amdgpu.address_space<fat_raw_buffer>>
+  %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  // expected-remark @+1 {{copies to the LDS go through registers: zeros are chosen in the place of what is loaded, and no bounds are checked}}
+  %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%y = %x) -> vector<8xf16> {
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %there = arith.cmpi ule, %i, %c6 : index
+    %row = arith.minui %i, %c6 : index
+    %v = vector.load %raw[%row, %at] : memref<7x512xf16, #amdgpu.address_space<fat_raw_buffer>>, vector<8xf16>
+    %w = arith.select %there, %v, %zero : vector<8xf16>
+    vector.store %w, %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %z = vector.load %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    scf.yield %z : vector<8xf16>
+  }
+  return %r : vector<8xf16>
+}
+
+// -----
+
 // Nobody has chosen a tile for such copies.
 
 // CHECK-LABEL: func.func @not_chosen
