@@ -303,15 +303,15 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         """Returns the columns of V and of the output."""
         return prod(self._extents(self.loops.columns))
 
-    def has_whole_rows(self, operand: int, *, unaligned: bool = False) -> bool:
-        """Returns whether a lane can load 16 bytes at any multiple of them in K or V.
+    def has_whole_rows(self, operand: int, alignment: int = _LOADED_BYTES) -> bool:
+        """Returns whether a lane can load 16 bytes of each row of K or V.
 
         Args:
-            unaligned: whether it can do so wherever rows begin and end, if they are as long.
+            alignment: the bytes at multiples of which rows have to begin.
         """
         size = ir.ShapedType(self.operation.operands[operand].type).shape[-1]
         row = size * self.element_bytes
-        return row >= _LOADED_BYTES and (unaligned or row % _LOADED_BYTES == 0)
+        return row >= _LOADED_BYTES and row % alignment == 0
 
     @cached_property
     def row_alignment(self) -> int:

@@ -37,6 +37,9 @@ _INSTRUCTIONS_HIGH = (1, 2)
 _KEY_STEPS = (128, 64, 32, 16)
 _FEW_KEYS = 256
 """The most keys all of which each of several warps loads from memory."""
+_LOADED_BYTES, _WORD_BYTES = 16, 4
+"""The bytes that a lane loads at once, and those at multiples of which it may do so instead, where
+loads need no alignment."""
 _EQUAL_STEPS = 8
 """The most steps for which a step is tried that is that part of the keys."""
 _EQUAL_TIMES = 0.01
@@ -164,19 +167,20 @@ def _past_the_lds(
     `emulator/timing/`, in f16 on gfx942: 4 rows of 128 and 4096 keys take 113 us with K and V in
     the LDS, and 83 without; 64 rows of 64 and 197 keys take 10.5 us with K in the LDS, and 10.2
     without; 64 rows of 72 and 1024 keys take 32.7 and 40.1 us. With one warp rows may begin at any
-    address: 4 rows of 100 and 4096 keys take 108.5 us by way of the LDS, and 95.4 us past it, but
-    with more, 64 rows of 100 and 197 keys, 14.7 and 15.6. Of f32 K and V stay in the LDS.
+    word: 4 rows of 100 and 4096 keys take 108.5 us by way of the LDS, and 95.4 us past it, but with
+    more, 64 rows of 100 and 197 keys, 14.7 and 15.6. Of rows that begin at single elements, each of
+    many loads has its last part shifted: 4 rows of 75 and 1024 keys take 29.3 and 45.0 us. Of f32 K
+    and V stay in the LDS.
     """
     if circumstances is None or circumstances.ldmatrix:
         return tile
     if attention.scores_lie_in_lds:
         return tile._replace(staged_queries=False)
     few_keys = attention.keys <= _FEW_KEYS and attention.loops.keys not in attention.computed
-    is_alone, unaligned = tile.warps == 1, circumstances.unaligned_loads
-    loads_keys = (few_keys and attention.has_whole_rows(K)) or (
-        is_alone and attention.has_whole_rows(K, unaligned=unaligned)
-    )
-    loads_values = is_alone and attention.has_whole_rows(V, unaligned=unaligned)
+    least = _WORD_BYTES if circumstances.unaligned_loads else _LOADED_BYTES
+    alignment = least if tile.warps == 1 else _LOADED_BYTES
+    loads_keys = (tile.warps == 1 or few_keys) and attention.has_whole_rows(K, alignment)
+    loads_values = tile.warps == 1 and attention.has_whole_rows(V, alignment)
     return tile._replace(
         staged_queries=False,
         staged_keys=not loads_keys,

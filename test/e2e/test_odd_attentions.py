@@ -72,8 +72,8 @@ def test_odd_sizes_use_matrix_instructions(
         ("gfx942", (4, 96, 64, 128), "f16"),
         ("gfx942", (2, 70, 40, 72), "bf16"),
         ("gfx950", (3, 129, 96, 64), "bf16"),
-        # Rows begin at odd elements.
-        ("gfx950", (4, 65, 75, 41), "f16"),
+        # Rows begin at odd words.
+        ("gfx950", (4, 65, 74, 42), "f16"),
     ],
 )
 def test_few_rows_are_one_warp_s_that_needs_no_lds(
@@ -87,8 +87,8 @@ def test_few_rows_are_one_warp_s_that_needs_no_lds(
     assert "1 warps, Q and K and V do not lie in the LDS" in str([*ran.log])
 
 
-def test_values_whose_rows_are_shorter_than_vectors_go_by_way_of_the_lds() -> None:
-    ran = run_program(odd(4, 80, 64, 7, "f16", mask=False).program())
+def test_values_whose_rows_begin_at_odd_elements_go_by_way_of_the_lds() -> None:
+    ran = run_program(odd(4, 80, 64, 21, "f16", mask=False).program())
     ran.assert_tiled(PASS)
     assert "1 warps, Q and K do not lie in the LDS" in str([*ran.log])
 
