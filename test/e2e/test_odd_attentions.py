@@ -108,6 +108,16 @@ def test_rows_of_one_element_keep_scalar_instructions() -> None:
     assert ran.run.counters[Counted.MFMA] == 0
 
 
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_rows_that_begin_at_odd_elements_are_copied_by_vectors(arch: str) -> None:
+    """A row of 75 elements is nine times 8 of them, and 3, which are read with the 5 before."""
+    ran = run_program(odd(64, 256, 75, 75, "f16", mask=False, batch=1).program(), arch)
+    ran.assert_tiled(PASS)
+    (assembly,) = ran.run.assembly.values()
+    assert "global_load_dwordx4" in assembly
+    assert "load_ushort" not in assembly and "ds_write_b16" not in assembly
+
+
 @pytest.mark.sampled("operand", "number")
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("operand", range(3))
