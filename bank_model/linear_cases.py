@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
@@ -101,19 +102,29 @@ class LinearCases:
         divisions = [*islice(every, _MAX_DIVISIONS + 1)]
         self.cut_off = len(divisions) > _MAX_DIVISIONS
         splitting = [
-            case for d in divisions[:_MAX_DIVISIONS] for case in self.possible(d, max_phases)
+            (sum(part.instructions for part in parts), number, division, parts)
+            for number, division in enumerate(divisions[:_MAX_DIVISIONS])
+            if (parts := self.short_parts(division, max_phases))
         ]
-        yield from sorted(splitting, key=lambda case: case.instructions)
+        # A case takes long to make, and the first ones are often enough.
+        for _, _, division, parts in sorted(splitting, key=itemgetter(0, 1)):
+            yield self.case(division, parts)
 
     def possible(self, division: Division, max_phases: int) -> list[LinearCase]:
         """Returns the case of a division, or nothing if it runs too many phases or splits bytes."""
+        parts = self.short_parts(division, max_phases)
+        return [self.case(division, parts)] if parts else []
+
+    def short_parts(self, division: Division, max_phases: int) -> list[PhaseSets]:
+        """Returns the phases of all accesses, or nothing if these are too many or split bytes."""
         try:
             parts = self.parts(division)
         except SubByteAccessError:
             return []
-        phases = sum(part.phases for part in parts)
-        if phases > max_phases:
-            return []
+        return parts if sum(part.phases for part in parts) <= max_phases else []
+
+    def case(self, division: Division, parts: Sequence[PhaseSets]) -> LinearCase:
+        """Returns the case of a division whose phases are known."""
         constraints = bank_constraints(parts)
         # Besides bank bits only those matter that decide what is split.
         highest = max(constraints.bank_bits, division.rows.stop)
@@ -131,7 +142,8 @@ class LinearCases:
         exact = constraints.exact and not self.classes.irregular
         instructions = sum(part.instructions for part in parts)
         least = sum(part.least_instructions for part in parts)
-        return [LinearCase(division, constraints, space, instructions, least, phases, exact)]
+        phases = sum(part.phases for part in parts)
+        return LinearCase(division, constraints, space, instructions, least, phases, exact)
 
     def parts(self, division: Division) -> list[PhaseSets]:
         """Returns the phases of all accesses under a division."""
