@@ -166,42 +166,34 @@ class _Issue:
     def cost(self, shifts: Sequence[int], may_read_nothing: bool) -> _Cost:
         """Returns the most conflicts and wavefronts that it has with one of the shifts.
 
+        Lanes that read from the same place do so with every shift: fills alone depend on it.
+
         Args:
             may_read_nothing: whether the program decides which lanes read.
         """
-        found = {self._shifted(shift, may_read_nothing) for shift in shifts}
-        conflicts, wavefronts, *exact = zip(*found, strict=True)
-        are_exact = [len(set(each)) == 1 for each in (conflicts, wavefronts)]
-        return (
-            max(conflicts),
-            max(wavefronts),
-            are_exact[0] and all(exact[0]),
-            are_exact[1] and all(exact[1]),
-        )
-
-    def _shifted(self, shift: int, may_read_nothing: bool) -> _Cost:
-        here = [address + shift for address in self.here]
         conflicts = passes = 0
         running = set(self.lanes)
         for phase in self.instruction.phases:
             used = [lane for lane in phase if lane in running]
             if used:
                 passes += 1
-                conflicts += max(self._in_the_way(lane, used, here) for lane in used)
+                conflicts += max(self._in_the_way(lane, used) for lane in used)
         if self.instruction.name != _BYPASSING:
             return conflicts, passes + conflicts, True, True
-        fills, reading = self._fills(here), [self.reads[lane] for lane in self.lanes]
-        if not all(reading):
+        each = {self._fills([address + shift for address in self.here]) for shift in shifts}
+        fills, are_exact = max(each), len(each) == 1
+        if not all(self.reads[lane] for lane in self.lanes):
             return conflicts, passes + conflicts + fills, True, False
         if may_read_nothing:
             return conflicts, fills, not conflicts, False
-        return 0, fills, True, True
+        return 0, fills, True, are_exact
 
-    def _in_the_way(self, lane: int, phase: Sequence[int], here: Sequence[int]) -> int:
+    def _in_the_way(self, lane: int, phase: Sequence[int]) -> int:
         """Returns how many other lanes of a phase want what a lane wants on one of its sides."""
-        bank, place, reads = self.there[lane] % LINE_BYTES, here[lane] % LINE_BYTES, self.reads
+        there, here, reads = self.there, self.here, self.reads
+        bank, place = there[lane] % LINE_BYTES, here[lane] % LINE_BYTES
         return sum(
-            self.there[other] % LINE_BYTES == bank
+            there[other] % LINE_BYTES == bank
             or (reads[lane] and reads[other] and here[other] % LINE_BYTES == place)
             for other in phase
             if other != lane
