@@ -26,7 +26,6 @@ from ...dialect_utils.multiplications import ACCUMULATOR, MFMA, multiplies_halve
 from ...dialect_utils.operations import (
     attributes_of,
     defining_operation,
-    has_operation,
     operands_with,
     operations_in,
 )
@@ -44,8 +43,9 @@ class JoinProducts(FunctionPass):
     summary: ClassVar[str] = "let one matrix instruction sum what two do, on CDNA4"
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has products of AMD's matrix instructions."""
-        return has_operation(function, MFMA)
+        """Returns whether the function's GPU sums more than some product does."""
+        chip = chip_of(function)
+        return chip is not None and chip.multiplies_eight and any(_products(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Joins products in pairs; never fails."""
@@ -55,7 +55,7 @@ class JoinProducts(FunctionPass):
             return
         joined: set[ir.Operation] = set()
         count = 0
-        for second in operations_in(function, MFMA):
+        for second in _products(function):
             first = defining_operation(second.operands[ACCUMULATOR])
             if first is None or first in joined or not _may_join(first, second):
                 continue
@@ -64,6 +64,11 @@ class JoinProducts(FunctionPass):
         if count:
             text = f"{2 * count} products are {count} of twice as many summed elements"
             context.sink.remark(function.location, text)
+
+
+def _products(function: ir.Operation) -> list[ir.Operation]:
+    """Returns the products that multiply four 2-byte floats of each lane."""
+    return [each for each in operations_in(function, MFMA) if _sums_four(each)]
 
 
 def _may_join(first: ir.Operation, second: ir.Operation) -> bool:

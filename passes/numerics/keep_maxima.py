@@ -48,7 +48,12 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import is_move
 from ...dialect_utils.loops import FOR, Carried, body_of, carried_values
 from ...dialect_utils.memory.mma_operands import MMA
-from ...dialect_utils.multiplications import ACCUMULATOR, MATRIX_PRODUCTS, multiplies_halves
+from ...dialect_utils.multiplications import (
+    ACCUMULATOR,
+    EXPONENTIALS,
+    MATRIX_PRODUCTS,
+    multiplies_halves,
+)
 from ...dialect_utils.operations import (
     has_operation,
     operands_with,
@@ -84,8 +89,9 @@ class KeepMaxima(FunctionPass):
     summary: ClassVar[str] = "rescale the sums of an attention only where a maximum grows much"
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has products of matrix instructions."""
-        return has_operation(function, *MATRIX_PRODUCTS)
+        """Returns whether `function` has products of matrix instructions, and exponentials."""
+        has_products = has_operation(function, *MATRIX_PRODUCTS)
+        return has_products and has_operation(function, *EXPONENTIALS)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites loops with products and maxima; never fails."""
