@@ -6,10 +6,8 @@ from __future__ import annotations
 import pytest
 
 from bankwise.bank_model.row_sums import RowSums
-from bankwise.bank_model.targets import target
 
-PROCESSOR = target("sm_80").processor
-assert PROCESSOR is not None
+from ..processors import SM80
 
 
 @pytest.mark.parametrize(
@@ -30,14 +28,14 @@ def test_times_are_near_those_of_1_to_16_rows_on_an_h100(
 ) -> None:
     sizes = [1, 2, 4, 8, 16]
     sums = (RowSums(rows, columns, summed, is_strided) for rows in sizes)
-    predicted = [each.microseconds(PROCESSOR) for each in sums]
+    predicted = [each.microseconds(SM80) for each in sums]
     assert predicted == pytest.approx(measured, rel=0.25)
 
 
 def test_each_row_reads_b_again() -> None:
-    one, four = (RowSums(rows, 4096, 4096, False).microseconds(PROCESSOR) for rows in (1, 4))
+    one, four = (RowSums(rows, 4096, 4096, False).microseconds(SM80) for rows in (1, 4))
     assert 3.5 * one < four < 4 * one
 
 
 def test_a_short_sum_has_a_warp() -> None:
-    assert RowSums(1, 64, 64, False).microseconds(PROCESSOR) < 5
+    assert RowSums(1, 64, 64, False).microseconds(SM80) < 5
