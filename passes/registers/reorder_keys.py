@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
@@ -88,8 +88,7 @@ class ReorderKeys(FunctionPass):
             each.carry_out(context)
 
 
-@dataclass(frozen=True)
-class _Reordered:
+class _Reordered(NamedTuple):
     """The transfers of a class, with the layouts that they have and get.
 
     Attributes:

@@ -19,9 +19,9 @@ element by element what is not aligned.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -58,8 +58,7 @@ def widest_part(row: int, length: int, begin: int, element: ir.Type) -> int:
     return widest if is_read_unaligned(row, widest, element) else gcd(row, length, begin)
 
 
-@dataclass(frozen=True)
-class UnalignedRows:
+class UnalignedRows(NamedTuple):
     """A buffer from which parts of rows are read.
 
     Attributes:

@@ -245,8 +245,7 @@ def _divisors(number: int) -> Iterator[int]:
     return (each for each in range(number, 0, -1) if number % each == 0)
 
 
-@dataclass(frozen=True)
-class MemoryRows:
+class MemoryRows(NamedTuple):
     """A tensor in memory, and how many elements its rows have.
 
     Attributes:

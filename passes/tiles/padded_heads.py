@@ -15,8 +15,8 @@ its keys split where they will be.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -44,8 +44,7 @@ certain, and predictions are not. f16 12x512x75 by `mma.sync` is predicted to ta
 22.3 us, and takes 21.3 in place of 19.6 us on an H100."""
 
 
-@dataclass(frozen=True)
-class HeadLengths:
+class HeadLengths(NamedTuple):
     """How many elements the rows of Q and K, and those of V and the output, have in memory."""
 
     head: int
@@ -61,8 +60,7 @@ class HeadLengths:
         return HeadLengths(*(-(-each // elements) * elements for each in (self.head, self.columns)))
 
 
-@dataclass(frozen=True)
-class PaddedHeads:
+class PaddedHeads(NamedTuple):
     """Longer rows, and what is predicted of them.
 
     Attributes:
@@ -118,8 +116,7 @@ def padded_heads(
     return best
 
 
-@dataclass(frozen=True)
-class RowsInMemory:
+class RowsInMemory(NamedTuple):
     """The tensor in memory whose elements an operand of an attention has.
 
     Attributes:
