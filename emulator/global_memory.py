@@ -51,7 +51,8 @@ class GlobalMemory:
     Attributes:
         origins: the origins of the undefined values of all kernels that use this memory.
         out_of_range: how many accesses of lanes have reached beyond the end that a descriptor of a
-            buffer gives, where loads give zeros and stores do nothing.
+            buffer gives, where loads give zeros and stores do nothing. Loads to the LDS that lie
+            wholly behind the end are not among them: lanes bring zeros by them.
         nulls: the pointers that kernels were given as null, for the message about an access.
     """
 

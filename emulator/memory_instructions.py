@@ -138,14 +138,19 @@ class _LaneAccess:
         size = min(width, 4)
         return [active & (self.space >= 4 * k + size) for k in range(max(1, width // 4))]
 
-    def words_accessed(self, group: WaveGroup, width: int) -> list[LaneMask] | None:
+    def words_accessed(
+        self, group: WaveGroup, width: int, *, to_lds: bool = False
+    ) -> list[LaneMask] | None:
         """Returns what `words_allowed` does, for an access that is carried out.
 
-        The memory counts the lanes some of whose words are out of range.
+        The memory counts the lanes some of whose words are out of range. A load to the LDS cannot
+        choose zeros in the place of what it loads. A lane that is to bring some reads behind the
+        end on purpose, so that lanes of it are counted only where the end parts their words.
         """
         allowed = self.words_allowed(width)
         if allowed is not None:
             lanes = allowed[0].size if self.active is None else int(self.active.sum())
+            lanes = int(allowed[0].sum()) if to_lds else lanes
             group.machine.memory.out_of_range += lanes - int(allowed[-1].sum())
         return allowed
 
@@ -385,10 +390,12 @@ _REMEMBERED_PATTERNS = 4096
 # -- loads, stores, atomics ----------------------------------------------------------------------
 
 
-def _fetch(group: WaveGroup, target: _LaneAccess, width: int) -> tuple[Words, Undefined | None]:
+def _fetch(
+    group: WaveGroup, target: _LaneAccess, width: int, *, to_lds: bool = False
+) -> tuple[Words, Undefined | None]:
     """Loads words [words, n, 64], with zeros where the descriptor says out of range."""
     memory, waves = group.machine.memory, group.waves
-    allowed = target.words_accessed(group, width)
+    allowed = target.words_accessed(group, width, to_lds=to_lds)
     if allowed is None:
         place = (target.addresses, width, target.active, waves)
         return memory.load(*place), memory.undefined(*place)
@@ -462,7 +469,7 @@ def _load_to_lds(
 
     def step(group: WaveGroup) -> None:
         target = place(group)
-        found = _fetch(group, target, width)
+        found = _fetch(group, target, width, to_lds=True)
         traffic.count(group, target, width)
         start = group.s(M0.index)
         if ((start + np.uint32(offsets[0])) & 3).any():

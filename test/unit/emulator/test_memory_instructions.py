@@ -231,6 +231,16 @@ def test_loads_to_the_lds(buffers: Buffers, arch: str, suffix: str, width: int):
         assert (machine.lds.bytes[target : target + width] == expected).all()
 
 
+def test_loads_to_the_lds_bring_zeros_from_behind_the_end(buffers: Buffers):
+    """num_records 40 parts the words of lane 2; the lanes behind it bring nothing but zeros."""
+    code = "buffer_load_dwordx4 v1, s[4:7], 0 offen lds"
+    vectors, scalars = {1: 16 * LANES}, {124: 0}
+    machine = buffers.run(code, vectors, 40, scalars=scalars, arch="gfx950", lds_bytes=1024)
+    found = machine.lds.bytes.view(np.uint32)
+    assert found.tolist() == [*WORDS[:10].tolist(), *[0] * 246]
+    assert buffers.memory.out_of_range == 1
+
+
 def test_global_load_to_the_lds(buffers: Buffers):
     code = "global_load_lds_dword v1, s[4:5]"
     machine = buffers.run(code, {1: 8 * LANES}, scalars={124: 0}, lds_bytes=256)
