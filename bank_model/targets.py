@@ -125,6 +125,8 @@ class Processor(NamedTuple):
         larger_latency: the cycles of a warp in which an instruction of 32 rows and columns does as
             much as one of 16 does in `matrix_latency`.
         spare_registers: what a lane is given beside the registers that the work of a tile counts.
+        path_latency: the cycles that a warp waits for each copy of each warp of its workgroup,
+            which all come over one path.
         read_bytes: the bytes of 16-byte reads that the LDS moves in a cycle.
         matrix_bytes: the bytes of each operand that a lane gives a matrix instruction, at most; 0
             where that is not asked.
@@ -150,6 +152,7 @@ class Processor(NamedTuple):
     matrix_latency: float = 2.0
     issue_latency: float = 1.8
     copy_latency: float = 4.4
+    path_latency: float = 0.0
     spill_latency: float = 20.0
     outer_steps: float = 2.6
     launch_cycles: float = 2000.0
@@ -623,6 +626,7 @@ def _amd_processor(
         megahertz=megahertz,
         # A step waits 3.1 times as long whose copies are not loaded ahead.
         wait_cycles=200.0,
+        path_latency=4.0,
         # An MFMA of 16 x 16 results takes 16 cycles, in which others may issue.
         matrix_latency=12.0,
         issue_latency=6.0,

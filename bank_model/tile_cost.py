@@ -310,7 +310,7 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
         + work.matrix_instructions * _matrix_latency(work, processor)
         + instructions * processor.issue_latency
         + work.multiply_adds
-        + work.copies * processor.copy_latency
+        + work.copies * (processor.copy_latency + processor.path_latency * work.warps)
         + spilled * processor.spill_latency
     )
     return _norm(_together(work, processor), busy, latency)

@@ -470,6 +470,22 @@ def test_copies_on_amd_are_as_wide_as_lanes_share_evenly() -> None:
     assert few.lds_cycles / 112 > 1.3 * many.lds_cycles / 128
 
 
+def test_two_warps_that_copy_for_few_rows_are_slower_than_one_that_does_not() -> None:
+    """2 rows of 96 and 3000 keys: 56.4 and 50.3 us by the model of a compute unit."""
+    shape, chip = AttentionShape(16, 2, 3072, 96, 96, depth=32, short_steps=True), "gfx950"
+    alone = AttentionTile(
+        16, 96, 128, 1, staged_queries=False, staged_keys=False, staged_values=False
+    )
+    copied, direct = (
+        predicted_microseconds(
+            attention_work(shape, each, processor_of(chip), (16, 16, 16)), processor_of(chip)
+        )
+        for each in (AttentionTile(32, 96, 128, 2, staged_queries=False), alone)
+    )
+    assert direct < copied
+    assert direct == pytest.approx(50.3, rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("chip", "head", "tile", "counted"),
     [
