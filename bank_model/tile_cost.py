@@ -94,10 +94,6 @@ _WAIT_ALONE = 3.1
 _WAIT_ONCE = 1.3
 """How much longer the only step of an attention waits. f16 16x77x64 on an H200, 32 rows and 2
 warps: 5.2 us with 80 keys in one step, and 4.6 us with two steps of 48 that overlap."""
-_WAIT_ODD = 1.0
-"""How long a step waits for rows that begin within sectors, where descriptors give operands and no
-other workgroup computes meanwhile. f16 on an H100, 128 rows and 8 warps, steps of 64 and of 128
-keys: 16x1024x88 29.0 and 27.7 us, 16x1024x104 32.5 and 30.3 us, 16x1024x120 38.0 and 33.1 us."""
 _QUERY_WAITS = 2.5
 """What an attention waits for before its first step where descriptors give Q, in waits for a copy
 and besides what others wait for: Q goes through registers to where they have it. f16 on an H200, 64
@@ -347,8 +343,6 @@ def _wait(work: TileWork, processor: Processor, workgroups: int) -> float:
         return _WAIT_ONCE if is_single else _WAIT_ALONE
     if work.described:
         is_hidden = work.result_bytes and work.slots > _FEW_SLOTS and not work.rows_described
-        if work.memory_cycles and not work.through_registers and workgroups == 1:
-            return _WAIT_ODD
         cost = work.described_cost
         return 0.0 if is_hidden else cost.far_wait if work.row_pieces else cost.wait
     others_compute = work.reads_ahead or workgroups > 1
