@@ -7,7 +7,10 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 from bankwise.bench.architecture_picture import ROOT, rooms
 
@@ -46,5 +49,7 @@ def test_functions_are_short_and_straight() -> None:
         for path in sorted((ROOT / room).rglob("*.py"))
         for name in long_functions(path)
     }
+    if find_spec("ruff") is None:
+        pytest.skip("ruff is not installed")
     assert found.union(branched_functions()) == EXCEPTIONS.keys()
     assert len(EXCEPTIONS) <= 3
