@@ -239,6 +239,16 @@ def test_lanes_read_up_to_an_end_that_the_program_knows() -> None:
     assert (access.copied.addresses == places).all()
 
 
+def test_every_number_of_rows_is_among_the_ends() -> None:
+    (dynamic,) = before_ends().accesses
+    known: set[bytes] = set()
+    for number in range(7):
+        rows = f"%rows = arith.constant {number} : index"
+        (access,) = before_ends((ENDS.splitlines()[0], rows)).accesses
+        known |= issues_of(access.copied)
+    assert known == issues_of(dynamic.copied)
+
+
 ELSEWHERE: Kept = {
     # Lanes behind the end read too.
     "no condition": ("result of memref.dim", ("], 8, %n", "], 8")),
