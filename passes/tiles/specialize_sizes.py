@@ -20,7 +20,7 @@ Runs on functions of the program, before dispatches are formed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -29,7 +29,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from iree.compiler import ir
 
-from ...bank_model.kernel_ranges import Logarithms, range_ends
+from ...bank_model.kernel_ranges import range_ends
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_target_of
@@ -60,12 +60,13 @@ class _LoopTimes(NamedTuple):
     Attributes:
         loop: the loop of dynamic length.
         times: for each tile the logarithms of its times with the lengths of `SIZES`.
-        own: those of the kernel that IREE makes itself; nothing where it is not known.
+        own: returns those of the kernel that IREE makes itself, with some lengths; None where they
+            are not known.
     """
 
     loop: int
     times: Iterable[list[float]]
-    own: Sequence[float] = ()
+    own: Callable[[Sequence[int]], list[float]] | None = None
 
 
 @dataclass(frozen=True)
@@ -132,12 +133,13 @@ class SpecializeSizes(TilingPass):
         times = [times for times in found.times if inf not in times]
         trusted = 0.0 if self.unmeasured else needed_gain(circumstances.processor)
         least_gain = max(trusted, _LEAST_GAIN)
-        ends = range_ends(np.array(times), _MOST_KERNELS, least_gain) if times else ()
-        if times and found.own:
-            ends = _with_own_kernel(np.array([found.own, *times]), least_gain) or ends
-        if not ends:
+        bounds = [] if found.own is None else _bounds_with_own(times, found.own, least_gain)
+        if times and not bounds:
+            ends = range_ends(np.array(times), _MOST_KERNELS, least_gain)
+            bounds = [SIZES[end - 1] for end in ends]
+        if not bounds:
             raise Refusal("one tile is good for all of them")
-        return found.loop, [SIZES[end - 1] for end in ends]
+        return found.loop, bounds
 
 
 def _matmul_times(
@@ -157,35 +159,40 @@ def _matmul_times(
     if loops.asked is None:
         raise Refusal("not one of its sizes is dynamic")
     tilings: Sequence[TiledOperation[Any]]
-    own: list[float] = []
+    own: Callable[[Sequence[int]], list[float]] | None = None
     try:
         tilings = planned_matmul(function, operation, loops, launch, test_target).tilings()
     except Refusal:
         if not (multiplies_floats(operation) and circumstances.processor.fma_cycles):
             raise
         tilings = lane_tilings(operation, loops, launch)
-        own = row_sum_logarithms(operation, loops, SIZES, circumstances.processor)
+        own = partial(row_sum_logarithms, operation, loops, processor=circumstances.processor)
     found = predicted_logarithms(tilings, loops.tiled[2], circumstances, SIZES)
     return _LoopTimes(loops.asked, (times for _, times in found), own)
 
 
-def _with_own_kernel(times: Logarithms, least_gain: float) -> tuple[int, ...]:
-    """Returns the ends of ranges of which the first one has IREE's own kernel; none if none has.
+def _bounds_with_own(
+    times: Sequence[list[float]], own: Callable[[Sequence[int]], list[float]], least_gain: float
+) -> list[int]:
+    """Returns the greatest lengths of all kernels but the last, of which the first is IREE's own.
 
-    That range ends where the kernel of the next one is as fast.
-
-    Args:
-        times: those of IREE's own kernel come first.
+    There are none where that is the best for no range. Its own ends where the kernel of the next
+    one is as fast.
     """
-    ends = range_ends(times, _MOST_KERNELS + 1, least_gain)
-    first, second = [*ends, times.shape[1], times.shape[1]][:2]
-    if not ends or times[:, :first].sum(axis=1).argmin():
-        return ()
-    following = times[times[:, first:second].sum(axis=1).argmin()]
-    slower = times[0, :second] >= following[:second]
+    known = np.array([own(SIZES), *times])
+    ends = range_ends(known, _MOST_KERNELS + 1, least_gain)
+    first, second = [*ends, len(SIZES), len(SIZES)][:2]
+    if not ends or known[:, :first].sum(axis=1).argmin():
+        return []
+    following = known[known[:, first:second].sum(axis=1).argmin()]
+    slower = known[0, :second] >= following[:second]
+    bound = SIZES[first - 1]
     if slower.any() and not slower[0]:
         first = int(slower.argmax())
-    return first, *ends[1:]
+        between = range(SIZES[first - 1], SIZES[first])
+        faster = zip(between, own(between), strict=True)
+        bound = max((n for n, time in faster if time < following[first]), default=between[0])
+    return [bound, *(SIZES[end - 1] for end in ends[1:])]
 
 
 def _attention_times(

@@ -17,15 +17,15 @@ func.func @rows(%a: tensor<?x4096xf16>, %b: tensor<4096x4096xf16>, %e: tensor<?x
   return %r : tensor<?x4096xf32>
 }
 
-// One or two rows of f32 keep IREE's kernel, a workgroup for each element of the result, where what it reads of B lies
+// Up to three rows of f32 keep IREE's kernel, a workgroup for each element of the result, where what it reads of B lies
 // side by side; other rows get three kernels beside it.
 
 // CHECK-LABEL: func.func @row
-// CHECK:         linalg.matmul {{.*}}bankwise.size_bounds = array<i64: 2, {{[0-9]+, [0-9]+}}>
+// CHECK:         linalg.matmul {{.*}}bankwise.size_bounds = array<i64: 3, {{[0-9]+, [0-9]+}}>
 func.func @row(%a: tensor<?x4096xf32>, %b: tensor<4096x4096xf32>, %e: tensor<?x4096xf32>) -> tensor<?x4096xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>} {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4096xf32>) -> tensor<?x4096xf32>
-  // expected-remark @+1 {{sizes up to 2 and}}
+  // expected-remark @+1 {{sizes up to 3 and}}
   %r = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<?x4096xf32>, tensor<4096x4096xf32>) outs(%f : tensor<?x4096xf32>) -> tensor<?x4096xf32>
   return %r : tensor<?x4096xf32>
 }
