@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whether the model of tiles orders them on AMD GPUs as the model of a compute unit does.
 
-python -m bankwise.bench.timing_tiles [-o bench/results] [--only REGEX]
+python -m bankwise.bench.timing_tiles [-o bench/results] [--only REGEX] [--jobs 1]
 
 Kernels are compiled with forced tiles, and a workgroup of each runs on the emulator, whose model
 (`emulator/timing/`) predicts the time of the grid. `bankwise-retile` cannot compile every tile: it
@@ -15,7 +15,7 @@ import json
 import re
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from ..iree_plugin.forced_tile import ForceTile
 from ..runtime.dtypes import dtype_of
 from ..runtime.emulated_run import run_emulated
 from ..sweep.cases import target_flags
+from ..sweep.engine import Workers, measured
 from ..sweep.kernels import Attention
 from ..sweep.tables import markdown_lines
 from .benchmark import RESULTS, record_arguments
@@ -188,29 +189,45 @@ def read_rows(path: Path = RESULTS / f"{NAME}.json") -> list[Row]:
 
 def main() -> int:
     """Writes the record; rows that are there already are taken again only where they are wanted."""
-    arguments = record_arguments(__doc__)
+    arguments = record_arguments(__doc__, jobs=True)
     file = arguments.output / f"{NAME}.json"
-    known = {_case(row): row for row in (read_rows(file) if file.exists() else [])}
-    rows: list[Row] = []
-    for target in TARGETS:
-        for kernel in kernels_of(target):
-            for label, tile in kernel.by_label().items():
-                case = f"{kernel.kernel.name}, {target}, {label}"
-                wanted = case not in known or re.search(arguments.only, case)
-                rows.append(modelled_row(kernel, label, tile, target) if wanted else known[case])
-                print(case, rows[-1].error or f"{rows[-1].microseconds} us", flush=True)
-                # A run that is stopped goes on where it was.
-                rest = [row for each, row in known.items() if each not in {*map(_case, rows)}]
-                text = json.dumps({"version": 1, "rows": [asdict(row) for row in (*rows, *rest)]})
-                write_output(str(file), text.encode())
-    text = json.dumps({"version": 1, "rows": [asdict(row) for row in rows]}, indent=1) + "\n"
-    write_output(str(file), text.encode())
-    write_output(str(arguments.output / f"{NAME}.md"), page(rows, comparisons(rows)).encode())
+    rows = {_case(row): row for row in (read_rows(file) if file.exists() else [])}
+    cases = {
+        _named(kernel.kernel.name, target, label): (kernel, label, tile, target)
+        for target in TARGETS
+        for kernel in kernels_of(target)
+        for label, tile in kernel.by_label().items()
+    }
+    wanted = [
+        each for case, each in cases.items() if case not in rows or re.search(arguments.only, case)
+    ]
+    for row in measured(wanted, _modelled, Workers(arguments.jobs)):
+        rows[_case(row)] = row
+        print(_case(row), row.error or f"{row.microseconds} us", flush=True)
+        # A run that is stopped goes on where it was.
+        write_output(str(file), _text(rows.values()).encode())
+    ordered = [rows[case] for case in cases]
+    write_output(str(file), _text(ordered, indent=1).encode())
+    write_output(str(arguments.output / f"{NAME}.md"), page(ordered, comparisons(ordered)).encode())
     return 0
 
 
+def _modelled(case: tuple[TiledKernel, str, Tiling, str]) -> Row:
+    return modelled_row(*case)
+
+
+def _text(rows: Iterable[Row], indent: int | None = None) -> str:
+    """Returns rows as the record holds them."""
+    text = json.dumps({"version": 1, "rows": [asdict(row) for row in rows]}, indent=indent)
+    return text if indent is None else f"{text}\n"
+
+
 def _case(row: Row) -> str:
-    return f"{row.kernel}, {row.target}, {row.tile}"
+    return _named(row.kernel, row.target, row.tile)
+
+
+def _named(kernel: str, target: str, tile: str) -> str:
+    return f"{kernel}, {target}, {tile}"
 
 
 if __name__ == "__main__":
