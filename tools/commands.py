@@ -64,6 +64,8 @@ def _run(tool: str) -> int:
     program = f"bankwise-{tool}"
 
     def end(number: int, _frame: object) -> NoReturn:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)  # A second one would be a second line.
         word = "interrupted" if number == signal.SIGINT else "terminated"
         os.write(2, f"{program}: error: {word}\n".encode())
         os._exit(128 + number)

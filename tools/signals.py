@@ -44,6 +44,8 @@ def end_on_signals(program: str) -> None:
     def handle(number: int, _frame: FrameType | None) -> None:
         # Until the thread is there. Nothing temporary can exist so early.
         if not watched:
+            for each in WORDS:
+                signal.signal(each, signal.SIG_IGN)  # A second one would be a second line.
             _end(program, number)
 
     watched: list[threading.Thread] = []
