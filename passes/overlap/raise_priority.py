@@ -26,7 +26,7 @@ of at least 8 exponentials a lane: LLVM then reads no V before these, for which 
 are too short. Nothing that is computed changes, nor any wait or barrier.
 
 Predicted by the model of a compute unit (`emulator/timing/`) for f16, microseconds without and with
-it. At `fast`: on gfx942 16x4096x128 235.4 and 231.0, 40x2048x80 147.3 and 135.7, 64x2048x64 133.8
+it. At `fast`: on gfx942 16x4096x128 235.4 and 235.9, 40x2048x80 147.3 and 136.3, 64x2048x64 133.8
 and 133.8; on gfx950 138.5 and 135.5, 132.6 and 124.1, 89.1 and 84.4, and 4x2048x256 31.6 and 31.7.
 At `exact` on gfx942: 16x4096x128 315.7 and 291.8, 64x2048x64 179.7 and 166.9, 4x2048x256 120.7 and
 115.8. On gfx950 16x4096x128 would take 237.5 in place of 234.9 at `exact`, and 4x2048x256 87.3 in
