@@ -101,7 +101,7 @@ class _Reordered(NamedTuple):
     transfers: Sequence[tuple[NamedTransfer, NestedLayout, Renamed]]
 
     def carry_out(self, context: PassContext) -> None:
-        """Rewrites the transfers, and says so."""
+        """Reads tiles and masks in the new order of keys, and remarks on the mask."""
         before, after = self.neighbours
         text = (
             f"keys come in another order: a lane reads the mask of {counted(after, 'key')} at "

@@ -118,7 +118,7 @@ def possible_tilings(
 
 
 def _copied_directly(tiled: Sequence[WarpTiledAttention]) -> list[WarpTiledAttention]:
-    """Returns those of an attention's tiles that can go to the LDS without registers, doing so."""
+    """Returns the tiles whose K and V can go to the LDS without registers, as tiles that do."""
     return [
         replace(each, tile=each.tile._replace(stages=2, slots=2))
         for each in tiled

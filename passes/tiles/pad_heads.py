@@ -30,19 +30,16 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.diagnostics import Refusal, SourceLocation
-from ...dialect_utils.gpu_target import gpu_target_of
+from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import loops_of, maps_of
 from ...dialect_utils.operations import (
     has_operation,
     operands_with,
     operations_in,
-    parents_of,
     redirect,
-    symbol_of,
 )
 from ..base import PassContext
-from ..decisions import Action, Decision, LayoutRound
+from ..decisions import Action
 from .padded_heads import (
     PaddedHeads,
     lengths_of,
@@ -51,8 +48,7 @@ from .padded_heads import (
     rows_in_memory,
 )
 from .program_attention import ATTENTION
-from .tiled_operation import doubt
-from .tiling_pass import TilingPass
+from .tiling_pass import ProgramAttentionPass
 
 _WARPS, _NEIGHBOURS = 8, 4
 """The warps of a workgroup that copies rows, and how many elements a lane has of them. With
@@ -68,7 +64,7 @@ _CONFIGURATION = (
 
 
 @dataclass(frozen=True)
-class PadHeads(TilingPass):
+class PadHeads(ProgramAttentionPass):
     """Copies heads to longer rows where that is predicted to be faster.
 
     Attributes:
@@ -80,7 +76,6 @@ class PadHeads(TilingPass):
 
     name: ClassVar[str] = "bankwise-pad-heads"
     summary: ClassVar[str] = "copy heads of attentions to rows at multiples of 16 bytes"
-    layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
 
     multiple: int = 0
     unmeasured: bool = False
@@ -99,7 +94,8 @@ class PadHeads(TilingPass):
             plan = partial(self._padded, function, operation, context)
             padded = context.planned(operation.location, "heads are not copied", plan)
             if padded is not None:
-                self._record(function, operation, padded, context)
+                detail = f"{padded.lengths.head} and {padded.lengths.columns} elements"
+                self.record_change(function, operation, Action.COPY_HEADS, padded, detail, context)
                 _pad(operation, padded)
 
     def _padded(
@@ -110,35 +106,17 @@ class PadHeads(TilingPass):
         Raises:
             Refusal: it keeps its own.
         """
-        if any(each.name.startswith(("hal.", "flow.")) for each in parents_of(operation)):
-            raise Refusal("the attention is in a dispatch already")
+        self.check_place(operation)
         if self.multiple:
             lengths = lengths_of(rows_in_memory(operation))
             return PaddedHeads(lengths.rounded_up(self.multiple))
-        target = gpu_target_of(function, context.test_target)
-        circumstances = self.circumstances(function, context.test_target)
-        if target is None or circumstances is None:
-            raise Refusal("there is no prediction for the GPU")
+        target, circumstances = self.predicted_on(function, context)
         if not circumstances.ldmatrix:
             raise Refusal("the copies of this GPU's lanes were not compared")
         padded = padded_heads(operation, target.matrix_instructions, circumstances)
-        why_not = doubt(padded.time, padded.whole, circumstances.processor, target.arch)
-        if why_not and not self.unmeasured:
-            raise Refusal(f"{padded}; {why_not}, and --bankwise-retile=on does so anyway")
+        if not self.unmeasured:
+            self.check_gain(padded, target, circumstances)
         return padded
-
-    def _record(
-        self,
-        function: ir.Operation,
-        operation: ir.Operation,
-        padded: PaddedHeads,
-        context: PassContext,
-    ) -> None:
-        place = str(SourceLocation.of(operation.location) or "")
-        named = (self.name, symbol_of(function), operation.name, place)
-        detail = f"{padded.lengths.head} and {padded.lengths.columns} elements"
-        context.log.add(Decision(*named, Action.COPY_HEADS, str(padded), detail), self.layout_round)
-        context.sink.remark(operation.location, str(padded))
 
 
 def _pad(attention: ir.Operation, padded: PaddedHeads) -> None:

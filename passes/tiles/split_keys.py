@@ -40,25 +40,21 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.diagnostics import Refusal, SourceLocation
+from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import gpu_target_of
 from ...dialect_utils.operations import (
     defining_operation,
     has_operation,
     operands_with,
     operations_in,
-    parents_of,
     redirect,
-    symbol_of,
 )
 from ..base import PassContext
-from ..decisions import Action, Decision, LayoutRound
+from ..decisions import Action
 from .attention_tiles import Q
 from .key_splits import KeySplits, key_splits
 from .program_attention import ATTENTION, Operand, ProgramAttention
-from .tiled_operation import doubt
-from .tiling_pass import TilingPass
+from .tiling_pass import ProgramAttentionPass
 
 _LOWEST = -3.4028234663852886e38
 """What IREE begins the maximum of a row with: the lowest f32."""
@@ -66,7 +62,7 @@ _SINGLE_BITS = 32
 
 
 @dataclass(frozen=True)
-class SplitKeys(TilingPass):
+class SplitKeys(ProgramAttentionPass):
     """Splits the keys of attentions where that is predicted to be faster.
 
     Attributes:
@@ -78,7 +74,6 @@ class SplitKeys(TilingPass):
 
     name: ClassVar[str] = "bankwise-split-keys"
     summary: ClassVar[str] = "share the keys of attentions with few rows among workgroups"
-    layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
 
     parts: int = 0
     unmeasured: bool = False
@@ -97,7 +92,8 @@ class SplitKeys(TilingPass):
             plan = partial(self._plan, function, operation, context)
             if found := context.planned(operation.location, "keys are not split", plan):
                 splits, split = found
-                self._record(function, operation, splits, context)
+                detail = f"{splits.count} parts"
+                self.record_change(function, operation, Action.SPLIT, splits, detail, context)
                 split.apply()
 
     def _plan(
@@ -120,32 +116,14 @@ class SplitKeys(TilingPass):
         Raises:
             Refusal: they are not.
         """
-        if any(each.name.startswith(("hal.", "flow.")) for each in parents_of(attention.operation)):
-            raise Refusal("the attention is in a dispatch already")
+        self.check_place(attention.operation)
         if self.parts:
             return KeySplits(self.parts)
-        target = gpu_target_of(function, context.test_target)
-        circumstances = self.circumstances(function, context.test_target)
-        if target is None or circumstances is None:
-            raise Refusal("there is no prediction for the GPU")
+        target, circumstances = self.predicted_on(function, context)
         splits = key_splits(attention, target.matrix_instructions, circumstances)
-        why_not = doubt(splits.time, splits.whole, circumstances.processor, target.arch)
-        if why_not and not self.unmeasured:
-            raise Refusal(f"{splits}; {why_not}, and --bankwise-retile=on does so anyway")
+        if not self.unmeasured:
+            self.check_gain(splits, target, circumstances)
         return splits
-
-    def _record(
-        self,
-        function: ir.Operation,
-        operation: ir.Operation,
-        splits: KeySplits,
-        context: PassContext,
-    ) -> None:
-        place = str(SourceLocation.of(operation.location) or "")
-        named = (self.name, symbol_of(function), operation.name, place)
-        detail = f"{splits.count} parts"
-        context.log.add(Decision(*named, Action.SPLIT, str(splits), detail), self.layout_round)
-        context.sink.remark(operation.location, str(splits))
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 from iree.compiler import ir
 
-from ..base import FunctionPass
-from .tiled_operation import Circumstances
+from ...dialect_utils.diagnostics import Refusal, SourceLocation
+from ...dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of
+from ...dialect_utils.operations import parents_of, symbol_of
+from ..base import FunctionPass, PassContext
+from ..decisions import Action, Decision, LayoutRound
+from .tiled_operation import Circumstances, doubt
+
+
+class PredictedChange(Protocol):
+    """A change whose text says what it is and what is predicted for it.
+
+    Attributes:
+        time: the predicted microseconds with it.
+        whole: those without it.
+    """
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def whole(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -40,3 +60,52 @@ class TilingPass(FunctionPass):
             larger_instructions=self.larger_instructions,
             short_steps=self.short_steps,
         )
+
+
+@dataclass(frozen=True)
+class ProgramAttentionPass(TilingPass):
+    """A pass that changes attentions of a program before dispatches are formed."""
+
+    layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
+
+    def check_place(self, attention: ir.Operation) -> None:
+        """Raises Refusal where an attention is in a dispatch already."""
+        if any(each.name.startswith(("hal.", "flow.")) for each in parents_of(attention)):
+            raise Refusal("the attention is in a dispatch already")
+
+    def predicted_on(
+        self, function: ir.Operation, context: PassContext
+    ) -> tuple[GpuTargetInfo, Circumstances]:
+        """Returns the GPU of a function, and what tiles are judged by there.
+
+        Raises:
+            Refusal: there is no prediction.
+        """
+        target = gpu_target_of(function, context.test_target)
+        circumstances = self.circumstances(function, context.test_target)
+        if target is None or circumstances is None:
+            raise Refusal("there is no prediction for the GPU")
+        return target, circumstances
+
+    def check_gain(
+        self, change: PredictedChange, target: GpuTargetInfo, circumstances: Circumstances
+    ) -> None:
+        """Raises Refusal where it is not sure that a change saves time."""
+        why_not = doubt(change.time, change.whole, circumstances.processor, target.arch)
+        if why_not:
+            raise Refusal(f"{change}; {why_not}, and --bankwise-retile=on does so anyway")
+
+    def record_change(
+        self,
+        function: ir.Operation,
+        attention: ir.Operation,
+        action: Action,
+        change: PredictedChange,
+        detail: str,
+        context: PassContext,
+    ) -> None:
+        """Adds the decision on an attention, and remarks on it."""
+        place = str(SourceLocation.of(attention.location) or "")
+        named = (self.name, symbol_of(function), attention.name, place)
+        context.log.add(Decision(*named, action, str(change), detail), self.layout_round)
+        context.sink.remark(attention.location, str(change))
