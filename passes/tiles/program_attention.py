@@ -13,13 +13,14 @@ which K and V have the first one only. The rows of the attention then are those 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.indexing_maps import MAPS, copied_loops, loops_of
@@ -64,6 +65,24 @@ class Operand:
         )
         return replace(self, loops=tuple(changed))
 
+    @property
+    def groups(self) -> list[list[int]]:
+        """Returns, for each dimension of the tensor, the numbers of its loops in `dims`."""
+        places = iter(range(len(self.dims)))
+        return [[next(places) for _ in group] for group in self.loops]
+
+    def expanded(self, at: Builder, sizes: Callable[[Sequence[int]], Sequence[int]]) -> ir.Value:
+        """Emits the tensor with a dimension for each of its loops.
+
+        Args:
+            sizes: returns how long some loops are.
+        """
+        if len(self.dims) == len(self.loops):
+            return self.value
+        element = ir.ShapedType(self.value.type).element_type
+        kind = at.tensor_type(sizes(self.dims), element)
+        return at.expand_shape(self.value, kind, self.groups)
+
 
 class ProgramAttention(NamedTuple):
     """An attention of a program.
@@ -85,7 +104,17 @@ class ProgramAttention(NamedTuple):
 
     @staticmethod
     def of(operation: ir.Operation) -> ProgramAttention:
-        """Reads an `iree_linalg_ext.attention`.
+        """Reads an `iree_linalg_ext.attention`, and looks behind what is made for it and of it.
+
+        Raises:
+            Refusal: its loops or sizes are not known, or its scores depend on where they are.
+        """
+        found = ProgramAttention.as_written(operation)
+        return found._with_transposed_output()._without_repetition()._with_rows()
+
+    @staticmethod
+    def as_written(operation: ir.Operation) -> ProgramAttention:
+        """Reads an `iree_linalg_ext.attention` of the tensors that it has.
 
         Raises:
             Refusal: its loops or sizes are not known, or its scores depend on where they are.
@@ -109,10 +138,9 @@ class ProgramAttention(NamedTuple):
             for those, theirs in ((values, maps[:-1]), (operation.results, maps[-1:]))
         )
         loops = range(len(extents))
-        found = ProgramAttention(
+        return ProgramAttention(
             operation, tuple(loops), dict(enumerate(extents)), tuple(inputs), output[0]
         )
-        return found._with_transposed_output()._without_repetition()._with_rows()
 
     @property
     def maps(self) -> Maps:
@@ -208,18 +236,18 @@ class ProgramAttention(NamedTuple):
 
     def _without_repetition(self) -> ProgramAttention:
         """Returns the attention of the tensors that K and V are made from by repeating them."""
-        key, value = (_Repeated.behind(self.inputs[each], self.extents) for each in (K, V))
+        key, value = (Repeated.behind(self.inputs[each], self.extents) for each in (K, V))
         if key is None or value is None or key.split != value.split:
             return self
         found, parts = self, {}
         for loop, sizes in key.split.items():
             parts[loop] = (loop, *range(len(found.order), len(found.order) + len(sizes) - 1))
-            found = found._with_loop_split(loop, parts[loop], sizes)
+            found = found.with_loop_split(loop, parts[loop], sizes)
         query, _, _, *others = found.inputs
         inputs = (query, key.operand(parts), value.operand(parts), *others)
         return found._replace(inputs=inputs)
 
-    def _with_loop_split(
+    def with_loop_split(
         self, loop: int, parts: Sequence[int], sizes: Sequence[int]
     ) -> ProgramAttention:
         """Returns the attention with loops of these sizes in the place of one."""
@@ -232,8 +260,8 @@ class ProgramAttention(NamedTuple):
         )
 
 
-class _Repeated(NamedTuple):
-    """What K or V is made from by repeating it.
+class Repeated(NamedTuple):
+    """What an operand is made from by repeating it.
 
     Attributes:
         value: the tensor.
@@ -246,7 +274,7 @@ class _Repeated(NamedTuple):
     dims: tuple[tuple[int, int], ...]
 
     @staticmethod
-    def behind(operand: Operand, extents: Mapping[int, int]) -> _Repeated | None:
+    def behind(operand: Operand, extents: Mapping[int, int]) -> Repeated | None:
         """Looks behind an operand each of whose dimensions has one loop; None finds nothing."""
         value = operand.value
         definition = defining_operation(value)
@@ -273,7 +301,7 @@ class _Repeated(NamedTuple):
         if any(prod(sizes) != extents[loop] for loop, sizes in split.items()):
             return None
         read, _ = loops_of(definition)
-        return _Repeated(definition.operands[0], split, tuple(parts[dim] for dim in read))
+        return Repeated(definition.operands[0], split, tuple(parts[dim] for dim in read))
 
     def operand(self, parts: Mapping[int, Sequence[int]]) -> Operand:
         """Returns the tensor as an operand of an attention whose loops have been split."""

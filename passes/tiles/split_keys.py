@@ -53,7 +53,7 @@ from ..base import PassContext
 from ..decisions import Action
 from .attention_tiles import Q
 from .key_splits import KeySplits, key_splits
-from .program_attention import ATTENTION, Operand, ProgramAttention
+from .program_attention import ATTENTION, ProgramAttention
 from .tiling_pass import ProgramAttentionPass
 
 _LOWEST = -3.4028234663852886e38
@@ -165,9 +165,8 @@ class _Split:
         parts = self._online(at, inputs, loops)
         merged = self._merged(at, parts)
         kind = ir.RankedTensorType(output.type)
-        groups = _groups(attention.output)
         if len(attention.output.dims) != kind.rank:
-            merged = at.collapse_shape(merged, kind, groups)
+            merged = at.collapse_shape(merged, kind, attention.output.groups)
         redirect(operands_with(output), merged)
         if made != attention.operation:
             made.erase()
@@ -190,7 +189,7 @@ class _Split:
         loops: list[tuple[int, ...]] = []
         for operand in self.attention.inputs:
             expanded = operand.with_loop_split(self.keys, (self._part, self.keys))
-            values.append(self._expanded(at, expanded))
+            values.append(expanded.expanded(at, self._sizes))
             loops.append(expanded.dims)
         if self.attention.doubled is not None:
             loops[Q] = self.attention.doubled_dims(loops[Q])
@@ -199,14 +198,6 @@ class _Split:
             read = range(1, len(loops[Q]))
             values[Q] = at.parallel([values[Q]], [read], twice, lambda _, each, before: each)
         return values, loops
-
-    def _expanded(self, at: Builder, operand: Operand) -> ir.Value:
-        """Emits an operand with a dimension for each of its loops."""
-        if len(operand.dims) == len(operand.loops):
-            return operand.value
-        element = ir.ShapedType(operand.value.type).element_type
-        kind = at.tensor_type(self._sizes(operand.dims), element)
-        return at.expand_shape(operand.value, kind, _groups(operand))
 
     def _online(
         self, at: Builder, inputs: Sequence[ir.Value], loops: Sequence[Sequence[int]]
@@ -279,9 +270,3 @@ def _tree(join: Callable[[ir.Value, ir.Value], ir.Value], values: Sequence[ir.Va
         pairs = [join(*values[n : n + 2]) for n in range(0, len(values) - 1, 2)]
         values = [*pairs, *values[len(values) & ~1 :]]
     return values[0]
-
-
-def _groups(operand: Operand) -> list[list[int]]:
-    """Returns the dimensions of an operand's loops, for each dimension of its tensor."""
-    places = iter(range(len(operand.dims)))
-    return [[next(places) for _ in group] for group in operand.loops]
