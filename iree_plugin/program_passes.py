@@ -5,7 +5,8 @@ All other passes work on one kernel at a time. Into how many kernels an attentio
 before. Behind IREE's phase `global-optimization` every exported attention is an
 `iree_linalg_ext.attention` of tensors, and V is transposed where the kernel that makes V can do so.
 Copies that all workgroups read are kernels of their own.
-A batch of matmuls by copies of one matrix reads these copies from memory behind that phase.
+A batch of matmuls by copies of one matrix reads these copies from memory behind that phase, and so
+do attentions with copies of a mask.
 IREE makes kernels for ranges of sizes of what is annotated with them.
 Every convolution is a `linalg.generic` there, and IREE has sliced what it slices.
 """
@@ -40,6 +41,7 @@ def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
     """Returns the passes of a mode that has some."""
     from ..passes.tiles.fold_broadcasts import FoldBroadcasts
     from ..passes.tiles.pad_heads import PadHeads
+    from ..passes.tiles.share_masks import ShareMasks
     from ..passes.tiles.slice_strided_images import SliceStridedImages
     from ..passes.tiles.specialize_sizes import SpecializeSizes
     from ..passes.tiles.split_keys import SplitKeys
@@ -47,6 +49,7 @@ def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
     where = {"unmeasured": mode.retile == "on"}
     return (
         FoldBroadcasts(),
+        ShareMasks(),
         SliceStridedImages(),
         PadHeads(**where),
         SplitKeys(**where),

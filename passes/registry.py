@@ -63,6 +63,7 @@ from .tiles.implicit_gemm import ImplicitGemm
 from .tiles.merge_blocked_sizes import MergeBlockedSizes
 from .tiles.pad_heads import PadHeads
 from .tiles.retile import Retile
+from .tiles.share_masks import ShareMasks
 from .tiles.slice_strided_images import SliceStridedImages
 from .tiles.specialize_sizes import SpecializeSizes
 from .tiles.split_keys import SplitKeys
@@ -77,6 +78,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     PadHeads,
     SplitKeys,
     FoldBroadcasts,
+    ShareMasks,
     SliceStridedImages,
     SpecializeSizes,
     UseMatrixInstructions,
