@@ -90,16 +90,16 @@ def test_outputs_are_those_of_the_copies(read: str, element: str, target: str) -
     random = np.random.default_rng(12)
     heads = _SEQUENCES * _HEADS
     shapes = ((heads, size, _HEAD) for size in (_ROWS, _KEYS, _KEYS))
-    tensors = [random.standard_normal(each).astype(np.float16) for each in shapes]
+    q, k, v = (random.standard_normal(each).astype(np.float16) for each in shapes)
     shape = tuple(_SHAPE[_LOOPS.index(each)] for each in read)
     bias = random.standard_normal(shape).astype(np.float16)
     ran = run_emulated(
-        _attention(read, element), target_flags(target), "auto/fast", [*tensors, bias]
+        _attention(read, element), target_flags(target), "auto/fast", [q, k, v, bias]
     )
     assert ran.counters[Counted.MFMA] > 0
     added = np.where(bias < 0.5, 0.0, -np.inf) if element == "i1" else 2 * bias.astype(float)
     where = [slice(None) if each in read else np.newaxis for each in _LOOPS]
-    expected = _expected(*tensors, added[tuple(where)])
+    expected = _expected(q, k, v, added[tuple(where)])
     np.testing.assert_allclose(ran.outputs[0], expected, rtol=4e-3, atol=4e-3)
 
 
