@@ -73,6 +73,11 @@ def bounds_of(loop: ir.Operation) -> list[ir.Value]:
     return list(loop.operands)[:_BOUNDS]
 
 
+def counts_by_index(loop: ir.Operation) -> bool:
+    """Returns whether the bounds of an `scf.for` are of the type `index`, and not integers."""
+    return isinstance(loop.operands[0].type, ir.IndexType)
+
+
 def body_of(loop: ir.Operation) -> ir.Block:
     """Returns the block that a loop repeats."""
     return loop.regions[0].blocks[0]

@@ -23,6 +23,7 @@ from iree.compiler import ir
 from ...bank_model.targets import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.loops import IF
+from ...dialect_utils.memory.barrier_order import orders_lds
 from ...dialect_utils.memory.flow import connected_to
 from ...dialect_utils.memory.lds_ops import BARRIER, access_row
 from ...dialect_utils.memory.memref_types import is_workgroup_memref
@@ -65,7 +66,7 @@ def _are_apart(one: ir.Operation, other: ir.Operation) -> bool:
     here = around[there.block]
     operations = operations_of(there.block)
     first, second = sorted((operations.index(here), operations.index(there)))
-    barriers = [i for i, each in enumerate(operations) if each.name == BARRIER]
+    barriers = [i for i, each in enumerate(operations) if each.name == BARRIER and orders_lds(each)]
     between = any(first < i < second for i in barriers)
     is_repeated = any(each.name != IF for each in _parents_in_function(here))
     return between and (not is_repeated or any(i < first or i > second for i in barriers))

@@ -29,6 +29,7 @@ from ...bank_model.targets import Processor
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.memory.barrier_order import orders_lds
 from ...dialect_utils.memory.flow import connected_to, lds_allocations
 from ...dialect_utils.memory.lds_ops import ADDRESS, BARRIER, DEALLOC
 from ...dialect_utils.memory.memref_types import (
@@ -64,7 +65,7 @@ class ShareLds(FunctionPass):
             return
         if not self.has_work(function):
             return
-        barriers = operations_in(function, BARRIER)
+        barriers = [each for each in operations_in(function, BARRIER) if orders_lds(each)]
         if not barriers:
             return
         with function.context:

@@ -36,7 +36,8 @@ from ...bank_model.targets import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.loops import FOR, IF, body_of, bounds_of
+from ...dialect_utils.loops import FOR, IF, body_of, bounds_of, counts_by_index
+from ...dialect_utils.memory.barrier_order import orders_lds
 from ...dialect_utils.memory.buffer_starts import start_alignment
 from ...dialect_utils.memory.flow import roots_of
 from ...dialect_utils.memory.lds_ops import (
@@ -133,7 +134,8 @@ class StagingLoop(NamedTuple):
 
     Attributes:
         upper: where it ends; None if that is known only when it runs.
-        barriers: those of its body that stand between iterations or between copies and reads.
+        barriers: those of its body that order what lanes do to the LDS: they stand between
+            iterations, or between copies and reads.
         surplus: the barriers that order nothing but the accesses to the tiles, because nothing else
             accesses the LDS before them in an iteration.
         refusals: why other tiles of the loop are left alone.
@@ -176,7 +178,7 @@ def staging_loops(
         allocations: those of the function in the LDS.
     """
     found: list[StagingLoop] = []
-    for loop in loops:
+    for loop in filter(counts_by_index, loops):
         lower, upper, step = (bits.of(bound).constant for bound in bounds_of(loop))
         if lower is None or not step:
             continue
@@ -221,7 +223,7 @@ class _Body:
         self.bits = bits
         operations = operations_of(body_of(loop))
         self.places = {each: place for place, each in enumerate(operations)}
-        self.barriers = [each for each in operations if each.name == BARRIER]
+        self.barriers = [each for each in operations if each.name == BARRIER and orders_lds(each)]
 
     def copies_to(self, user: ir.Operation) -> bool:
         """Returns whether `user` copies to a tile in this loop, and in none inside it.

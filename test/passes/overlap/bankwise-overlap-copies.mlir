@@ -115,3 +115,69 @@ func.func @repeated(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32>
   }
   return %r : vector<2x2xf32>
 }
+
+// A barrier that orders accesses to global memory alone lets lanes read tiles before they are there: the copies are
+// waited for at a barrier like those that order the LDS.
+
+// CHECK-LABEL: func.func @barrier_of_global_memory
+//       CHECK:   scf.for
+//  CHECK-NEXT:     nvgpu.device_async_wait %{{.+}} numGroups = 0
+//  CHECK-NEXT:     gpu.barrier memfence [#gpu.address_space<workgroup>]
+//       CHECK:     gpu.barrier memfence [#gpu.address_space<global>]
+//       CHECK:     nvgpu.ldmatrix
+func.func @barrier_of_global_memory(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %c1024 = arith.constant 1024 : index
+  %t = gpu.thread_id x upper_bound 32
+  // expected-remark @+1 {{memref<256xf16> gets 2 slots (512 -> 1024 bytes): the copies of the next iteration run while an iteration computes}}
+  %m = memref.alloc() : memref<256xf16, #gpu.address_space<workgroup>>
+  %g = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<1024x256xf16>
+  %a = memref.assume_alignment %g, 64 : memref<1024x256xf16>
+  %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  %row = affine.apply affine_map<(t) -> (t mod 16 * 16 + t floordiv 16 * 8)>(%t)
+  %r = scf.for %i = %c0 to %c1024 step %c256 iter_args(%x = %c) -> vector<2x2xf32> {
+    gpu.barrier memfence [#gpu.address_space<global>]
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %v = vector.load %a[%i, %at] : memref<1024x256xf16>, vector<8xf16>
+    vector.store %v, %m[%at] : memref<256xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %f = nvgpu.ldmatrix %m[%row] numTiles = 4 transpose = false : memref<256xf16, #gpu.address_space<workgroup>> -> vector<4x2xf16>
+    %y = nvgpu.mma.sync(%f, %b, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+    scf.yield %y : vector<2x2xf32>
+  }
+  memref.dealloc %m : memref<256xf16, #gpu.address_space<workgroup>>
+  return %r : vector<2x2xf32>
+}
+
+// A loop that counts by integers stays as it is.
+
+// CHECK-LABEL: func.func @counted_by_integers
+//       CHECK:   scf.for
+//       CHECK:     vector.load
+//       CHECK:     vector.store
+//   CHECK-NOT:   nvgpu.device_async_copy
+func.func @counted_by_integers(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %first = arith.constant 0 : i32
+  %step = arith.constant 256 : i32
+  %end = arith.constant 1024 : i32
+  %t = gpu.thread_id x upper_bound 32
+  %m = memref.alloc() : memref<256xf16, #gpu.address_space<workgroup>>
+  %g = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<1024x256xf16>
+  %a = memref.assume_alignment %g, 64 : memref<1024x256xf16>
+  %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  %row = affine.apply affine_map<(t) -> (t mod 16 * 16 + t floordiv 16 * 8)>(%t)
+  %r = scf.for %n = %first to %end step %step iter_args(%x = %c) -> vector<2x2xf32> : i32 {
+    %i = arith.index_cast %n : i32 to index
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %v = vector.load %a[%i, %at] : memref<1024x256xf16>, vector<8xf16>
+    vector.store %v, %m[%at] : memref<256xf16, #gpu.address_space<workgroup>>, vector<8xf16>
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %f = nvgpu.ldmatrix %m[%row] numTiles = 4 transpose = false : memref<256xf16, #gpu.address_space<workgroup>> -> vector<4x2xf16>
+    %y = nvgpu.mma.sync(%f, %b, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+    scf.yield %y : vector<2x2xf32>
+  }
+  memref.dealloc %m : memref<256xf16, #gpu.address_space<workgroup>>
+  return %r : vector<2x2xf32>
+}
