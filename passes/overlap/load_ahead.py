@@ -39,7 +39,7 @@ from ...dialect_utils.carried_loops import with_initial_values
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.loops import FOR, IF, body_of, bounds_of, carried_values
+from ...dialect_utils.loops import FOR, IF, body_of, bounds_of, carried_values, counts_by_index
 from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.memory.memref_types import is_workgroup_memref, whole_element_bits
 from ...dialect_utils.memory.mma_operands import MMA
@@ -107,9 +107,9 @@ class LoadAhead(FunctionPass):
 
 
 def _multiplying_loops(function: ir.Operation) -> list[ir.Operation]:
-    """Returns the loops with matrix instructions in their own bodies."""
+    """Returns the loops over indices with matrix instructions in their own bodies."""
     around = dict.fromkeys(each.parent.operation for each in operations_in(function, MMA, MFMA))
-    return [each for each in around if each.name == FOR]
+    return [each for each in around if each.name == FOR and counts_by_index(each)]
 
 
 def _stores_of_loads(loop: ir.Operation) -> list[ir.Operation]:

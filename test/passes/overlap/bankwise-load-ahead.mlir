@@ -227,3 +227,38 @@ func.func @exchanged(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32
   }
   return %r : vector<2x2xf32>
 }
+
+// -----
+
+#info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [32, 1, 1] subgroup_size = 32>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>]>
+
+// A loop that counts by integers stays as it is.
+
+// CHECK-LABEL: func.func @counted_by_integers
+// CHECK-NOT:     vector.load
+// CHECK:         scf.for
+// CHECK:           vector.load
+// CHECK:           vector.store
+func.func @counted_by_integers(%b: vector<2x2xf16>, %c: vector<2x2xf32>) -> vector<2x2xf32> attributes {translation_info = #info} {
+  %c0 = arith.constant 0 : index
+  %first = arith.constant 0 : i32
+  %step = arith.constant 64 : i32
+  %end = arith.constant 700 : i32
+  %t = gpu.thread_id x upper_bound 32
+  %m = memref.alloc() : memref<512xf16, #gpu.address_space<workgroup>>
+  %g = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags(ReadOnly) : memref<1024x257xf16>
+  %at = affine.apply affine_map<(t) -> (t * 8)>(%t)
+  %row = affine.apply affine_map<(t) -> (t mod 16 * 16 + t floordiv 16 * 8)>(%t)
+  %r = scf.for %n = %first to %end step %step iter_args(%x = %c) -> vector<2x2xf32> : i32 {
+    %i = arith.index_cast %n : i32 to index
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %u = vector.load %g[%i, %at] : memref<1024x257xf16>, vector<1xf16>
+    vector.store %u, %m[%at] : memref<512xf16, #gpu.address_space<workgroup>>, vector<1xf16>
+    gpu.barrier memfence [#gpu.address_space<workgroup>]
+    %f = nvgpu.ldmatrix %m[%row] numTiles = 4 transpose = false : memref<512xf16, #gpu.address_space<workgroup>> -> vector<4x2xf16>
+    %y = nvgpu.mma.sync(%f, %b, %x) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+    scf.yield %y : vector<2x2xf32>
+  }
+  return %r : vector<2x2xf32>
+}
