@@ -70,8 +70,11 @@ def _run(tool: str) -> int:
         os.write(2, f"{program}: error: {word}\n".encode())
         os._exit(128 + number)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            # LLVM hears it all the same, and removes the files that it is writing.
+            signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+        elif number != signal.SIGHUP:
             signal.signal(number, end)
 
     from .endings import open_standard_streams

@@ -12,6 +12,7 @@ import time
 import tomllib
 from collections.abc import Callable
 from importlib import import_module
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,12 @@ ROOT = Path(__file__).parents[3]
 GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
 TOOLS = ("compile", "executable", "opt", "report", "run", "sweep", "tile")
 QUICK = 0.05
+DOUBLED = """
+func.func @doubled(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %y = arith.addf %x, %x : tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}
+"""
 
 
 def program(tool: str) -> list[str]:
@@ -133,6 +140,25 @@ def test_a_signal_is_one_line_and_leaves_nothing(
     assert said == [f"bankwise-{tool}: error: {word}"]
     assert ended.returncode == 128 + number
     assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_an_ignored_signal_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "doubled.mlir").write_text(DOUBLED)
+    command = shlex.join([*program("compile"), "doubled.mlir", *GFX942, "-o", "out.vmfb"])
+    process = subprocess.Popen(
+        ["bash", "-c", f"trap '' HUP INT TERM; exec {command}"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    numbers = cycle((signal.SIGHUP, signal.SIGINT, signal.SIGTERM))
+    time.sleep(QUICK)  # The shell ignores them by now.
+    while process.poll() is None:
+        os.killpg(process.pid, next(numbers))
+        time.sleep(QUICK)
+    assert process.communicate() == (None, b"")
+    assert process.returncode == 0
+    assert [each.name for each in tmp_path.glob("*.vmfb")] == ["out.vmfb"]
 
 
 @pytest.mark.nightly
