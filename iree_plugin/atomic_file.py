@@ -8,6 +8,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .temporary_files import forget_temporary, make_temporary
@@ -84,6 +85,25 @@ def check_output(path: str) -> None:
     """
     if not is_stream_or_device(path):
         AtomicFile(path).discard()
+
+
+def check_distinct(inputs: Iterable[str], outputs: Mapping[str, str | None]) -> None:
+    """Makes sure that no output goes over an input, or over another output.
+
+    Args:
+        inputs: the files that are read; `-` is the standard input.
+        outputs: for each flag the file that it names, if it is given.
+
+    Raises:
+        OutputError: one does.
+    """
+    seen = {place_of(path): "an input" for path in inputs if path != "-"}
+    for flag, path in outputs.items():
+        place = None if path is None else place_of(path)
+        if path is not None and place is not None:
+            if place in seen:
+                raise OutputError(path, f"{flag} names {seen[place]}; name another file")
+            seen[place] = f"the file of {flag}, too"
 
 
 def write_output(path: str, data: bytes) -> None:

@@ -12,9 +12,9 @@ from iree.compiler.api import Output, Session, Source
 
 from .atomic_file import (
     AtomicFile,
+    check_distinct,
     check_output,
     is_stream_or_device,
-    place_of,
     write_output,
 )
 from .compile_settings import NOTE, CompileSettings
@@ -41,7 +41,13 @@ def compile_to_output(options: CompileSettings, predictor: TilePredictor | None 
         OutputError: an output that cannot be written.
     """
     assert options.input is not None
-    _check_distinct(options)
+    outputs = {
+        "-o": options.output,
+        "--bankwise-decisions": options.decisions,
+        "--bankwise-write-tuning-spec": options.tuning_spec,
+        "--remarks-output-file": options.remarks_file if options.remarks_filter else None,
+    }
+    check_distinct([options.input], outputs)
     session = Session()
     unknown = unknown_cuda_target(options.process_flags)
     with SteppedCompile(session, options, console=not unknown, predictor=predictor) as compilation:
@@ -84,24 +90,6 @@ def print_note(text: str) -> None:
 def _print(messages: Sequence[str]) -> None:
     for message in messages:
         print(message, file=sys.stderr)
-
-
-def _check_distinct(options: CompileSettings) -> None:
-    """Raises DriverError where an output would go over the input, or over another output."""
-    files = {
-        "the input": None if options.input == "-" else options.input,
-        "-o": options.output,
-        "--bankwise-decisions": options.decisions,
-        "--bankwise-write-tuning-spec": options.tuning_spec,
-        "--remarks-output-file": options.remarks_file if options.remarks_filter else None,
-    }
-    seen: dict[str, str] = {}
-    for name, path in files.items():
-        place = None if path is None else place_of(path)
-        if place is not None:
-            if place in seen:
-                raise DriverError(f"{name}: '{path}' is {seen[place]} too; name another file")
-            seen[place] = name if name == "the input" else f"what {name} names"
 
 
 def _compile_all(compilation: SteppedCompile, sources: Sequence[Source], output: Output) -> None:

@@ -29,7 +29,13 @@ from ..passes.pipeline_text import (
     parse_pipeline,
     pipeline_text,
 )
-from .atomic_file import check_output, is_stream_or_device, is_terminal, write_output
+from .atomic_file import (
+    check_distinct,
+    check_output,
+    is_stream_or_device,
+    is_terminal,
+    write_output,
+)
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import SteppedInvocation
 from .expected_diagnostics import ExpectedDiagnostics
@@ -116,6 +122,7 @@ def optimize(settings: OptSettings) -> bool:
     parts = _read_parts(settings)
     if settings.run_reproducer and any(part.is_bytecode for part in parts):
         raise OptError("--run-reproducer reads the pipeline from text, and the input is bytecode")
+    check_distinct([], {"-o": settings.output, "--bankwise-decisions": settings.decisions})
     check_output(settings.output)
     if settings.decisions is not None:
         check_output(settings.decisions)

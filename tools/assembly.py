@@ -32,7 +32,7 @@ def run_assembly_file(settings: AssemblySettings) -> int:
     from ..runtime.values import ValueTextError, parse_values
 
     try:
-        check_files(settings, (where for _, where in settings.outputs))
+        check_files(settings, settings.assembly, (where for _, where in settings.outputs))
         expected = [(name, parse_values(text)[0]) for name, text in settings.expected]
         file = read_kernel(_path(settings), settings.kernel, settings.target)
         kernel = file.kernel

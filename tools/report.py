@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..bank_model.targets import UnknownTargetError, target_named
-from ..iree_plugin.atomic_file import OutputError, check_output, write_output
+from ..iree_plugin.atomic_file import OutputError, check_distinct, check_output, write_output
 from ..report.formats import rendered
 from ..report.measured.dispatches import MeasuredFileError
 from ..report.measured.reading import read_measured
@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = parse_report_arguments(arguments)
         if settings.target is not None:
             target_named(settings.target)
+        check_distinct([*settings.inputs, *settings.measured], {"-o": settings.output})
         check_output(settings.output)
         for file in settings.measured:  # Before a compile that may take long.
             read_measured(file)

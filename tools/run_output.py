@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from ..bank_model.shown_text import shown_text
-from ..iree_plugin.atomic_file import check_output, write_output
+from ..iree_plugin.atomic_file import check_distinct, check_output, write_output
 from ..runtime.module_run import RunSettings, counters_document
 from .assembly_arguments import AssemblySettings
 
@@ -22,20 +22,23 @@ Array = npt.NDArray[Any]
 Settings = RunSettings | AssemblySettings
 
 
-def check_files(settings: Settings, outputs: Iterable[str]) -> None:
-    """Refuses files that cannot be written: where `outputs` and the counters go.
+def check_files(settings: Settings, program: str, outputs: Iterable[str]) -> None:
+    """Refuses files that cannot be written, or that are the program that runs: where `outputs` and
+    the counters go.
 
     Raises:
         OutputError: there is one.
     """
     from ..runtime.values import array_path
 
-    for where in outputs:
-        if where not in ("-", ""):
-            check_output(array_path(where))
-    for where in (settings.counters_json, settings.timeline):
-        if where is not None:
-            check_output(where)
+    records = {"--counters-json": settings.counters_json, "--timeline": settings.timeline}
+    check_distinct([program], records)
+    named = [array_path(where) for where in outputs if where not in ("-", "")]
+    for path in named:
+        check_distinct([program], {**records, "--output": path})
+    for path in (*named, *records.values()):
+        if path is not None:
+            check_output(path)
 
 
 def show_records(

@@ -324,12 +324,18 @@ def test_the_pass_of_a_crash_is_named_without_a_symbolizer(
 @pytest.mark.parametrize(
     ("flags", "error"),
     [
-        (["-o", "attention.mlir"], "-o: 'attention.mlir' is the input too; name another file"),
-        (["-o", "o", "--bankwise-decisions=./o"], "--bankwise-decisions: './o' is what -o names"),
-        (["--bankwise-decisions=-"], "--bankwise-decisions: '-' is what -o names too"),
+        (
+            ["-o", "attention.mlir"],
+            "'attention.mlir': -o names an input; name another file",
+        ),
+        (
+            ["-o", "o", "--bankwise-decisions=./o"],
+            "'./o': --bankwise-decisions names the file of -o, too",
+        ),
+        (["--bankwise-decisions=-"], "'-': --bankwise-decisions names the file of -o"),
         (
             ["-o", "o", "--bankwise-decisions=d", "--bankwise-write-tuning-spec=d"],
-            "--bankwise-write-tuning-spec: 'd' is what --bankwise-decisions names too",
+            "'d': --bankwise-write-tuning-spec names the file of --bankwise-decisions, too",
         ),
     ],
 )
