@@ -40,7 +40,7 @@ def rounded(numbers: npt.NDArray[np.floating[Any]], dtype: str) -> Elements:
 
     A NaN stays one if it is what arithmetic makes: only the highest bit of its mantissa is set.
     """
-    if dtype == "f16":
-        return numbers.astype(np.float16)
+    if dtype in ("f16", "f32"):
+        return numbers.astype(STORAGE[dtype])
     words = numbers.astype(np.float32).view(np.uint32)
     return ((words + 0x7FFF + (words >> 16 & 1)) >> 16).astype(np.uint16)

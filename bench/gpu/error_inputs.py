@@ -45,13 +45,15 @@ def kinds_of(kernel: TimedKernel) -> tuple[str, ...]:
     return (MASKED,) if has_mask else (NORMAL, LARGE, EQUAL, TINY)
 
 
-def made_inputs(kernel: TimedKernel, kind: str) -> list[Elements]:
+def made_inputs(kernel: TimedKernel, kind: str, number: int = 0) -> list[Elements]:
     """Returns q, k and v [batch, seq, head_dim], and for `masked` a mask [batch, seq, seq].
 
     Args:
         kind: a key of `ERROR_INPUTS`.
+        number: which inputs of this kind; different numbers give different ones.
     """
-    random = np.random.default_rng([*kernel.shapes[0], [*ERROR_INPUTS].index(kind)])
+    seed = [*kernel.shapes[0], [*ERROR_INPUTS].index(kind)]
+    random = np.random.default_rng([*seed, number] if number else seed)
     q, k, v = (random.standard_normal(kernel.shapes[0]) for _ in range(3))
     operands = [q, k, v]
     if kind == LARGE:
@@ -61,9 +63,8 @@ def made_inputs(kernel: TimedKernel, kind: str) -> list[Elements]:
     elif kind == TINY:
         assert kernel.scale is not None
         _spread(q, k, kernel.scale, random)
-    elif kind == MASKED:
-        operands.append(_mask(kernel.shapes[3], random))
-    return [rounded(each, kernel.dtype) for each in operands]
+    made = [rounded(each, kernel.dtype) for each in operands]
+    return [*made, _mask(kernel, random)] if kind == MASKED else made
 
 
 def _spread(q: F64, k: F64, scale: float, random: np.random.Generator) -> None:
@@ -82,12 +83,16 @@ def _spread(q: F64, k: F64, scale: float, random: np.random.Generator) -> None:
     q[..., 1] = np.where(odd, steepness, 0)
 
 
-def _mask(shape: tuple[int, ...], random: np.random.Generator) -> F64:
-    """Returns 0 where a row sees a key, and minus infinity where it does not."""
+def _mask(kernel: TimedKernel, random: np.random.Generator) -> Elements:
+    """Returns 0 where a row sees a key, and minus infinity where it does not.
+
+    Of a mask of i1 these are true and false.
+    """
+    shape, dtype = kernel.shapes[3], kernel.types[3]
     batch, rows, keys = shape
     seen = random.random(shape) < _SEEN
     lone = random.random((batch, rows)) < _LONE
     only = random.integers(keys, size=(batch, rows, 1)) == np.arange(keys)
     seen[lone] = only[lone]
     seen[random.random((batch, rows)) < _BLIND] = False
-    return np.where(seen, 0, -np.inf)
+    return seen if dtype == "i1" else rounded(np.where(seen, 0, -np.inf), dtype)

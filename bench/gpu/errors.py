@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..documents import Document
-from ..reference_attention import F64, attention
+from ..reference_attention import F64, added_scores, attention
 from .elements import EPSILON, Elements, values
 from .error_inputs import made_inputs
 from .float64 import errors_of
@@ -140,7 +140,13 @@ def measure_row(kernel: TimedKernel, inputs: str, run: RunKernel) -> ErrorRow:
     Args:
         inputs: a key of `error_inputs.ERROR_INPUTS` that the kernel can get.
     """
-    operands = made_inputs(kernel, inputs)
+    return measure_operands(kernel, inputs, made_inputs(kernel, inputs), run)
+
+
+def measure_operands(
+    kernel: TimedKernel, inputs: str, operands: Sequence[Elements], run: RunKernel
+) -> ErrorRow:
+    """Runs a kernel on operands that have a name, `inputs`; returns what `measure_row` does."""
     outputs: dict[str, Elements] = {}
     failures: dict[str, str] = {}
     for mode in kernel.modes:
@@ -179,7 +185,8 @@ def exact_attention(kernel: TimedKernel, operands: Sequence[Elements]) -> F64:
         raise ValueError(f"{kernel.name} is no attention")
     found: list[F64] = []
     for batch in zip(*operands, strict=True):
-        q, k, v, *mask = map(values, batch)
+        q, k, v = map(values, batch[:3])
+        mask = [values(added_scores(each)) for each in batch[3:]]
         found.append(attention(q, k, v, kernel.scale, *mask))
     return np.stack(found)
 
