@@ -59,6 +59,11 @@ _BOUND_INSTRUCTIONS = 24
 3000x3000x3000 on an H200: 128 x 192 with 8 warps 154 us, 128 x 256 180 us. 1000x3000x2000 took
 36 us then, where 37 us were predicted. Where A is in registers, 64 x 192 took 234 us where about
 130 us were predicted, and 195 us with `mma.sync`."""
+_ROW_BYTES = 128
+"""The bytes of columns that descriptors have side by side, where the rows of B lie along them. What
+is left of a tile's columns needs instructions of its own, and counts as so many: f16 on an H100,
+128 x 160 by 8 warps, 2048x5120x5120 takes 255.7 us and 240.5 us with 128 x 128, where 226.0 and
+227.0 us were predicted, and 2048x1280x1280 22.9 and 25.2 us (20.2 and 24.4)."""
 _WARPS = (4, 8)
 _WARPS_DOWN = (1, 2, 4, 8)
 """How many warps stand below each other."""
@@ -130,9 +135,14 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         """Yields tiles of many sizes.
 
         Outputs are the same bits in all of them: an element is the sum over k in the order in which
-        matrix instructions take it, whatever a step holds of it.
+        matrix instructions take it, whatever a step holds of it. Where descriptors give operands,
+        tiles have other columns than powers of two, too: fewer multiprocessors may be left idle.
         """
         yield from self._tiles(_SIZES)
+        if circumstances.processor.described_cycles:
+            for tile in self.enlarging_candidates():
+                if tile.columns not in _SIZES and _of_two_warpgroups(tile):
+                    yield tile
 
     def enlarging_candidates(self) -> Iterator[MatmulTile]:
         """Yields tiles of many more sizes, of which one may leave less to be computed in vain.
@@ -172,6 +182,12 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         if work.described and not (self._sums_are_f32 and (work.rows_described or self._is_whole)):
             processor = processor._replace(described_cycles=0.0)
             work = matmul_work(shape, tile, processor, *of_elements, stages=stages)
+        if work.described and self._is_whole and self._columns_along_rows:
+            row = _ROW_BYTES // self.element_bytes
+            columns = -(-tile.columns // row) * row
+            work = work._replace(
+                matrix_instructions=work.matrix_instructions * columns / tile.columns
+            )
         if work.described and not self._is_whole:
             instructions = work.instructions + _BOUND_INSTRUCTIONS * work.copies
             work = work._replace(instructions=instructions)
@@ -201,6 +217,11 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         """Returns whether copies of both operands are of 4 bytes or more, as `cp.async` takes."""
         runs = [_aligned_run(self.operation.operands[each]) for each in self.multiplied]
         return all(run * self.element_bytes % _WORD_BYTES == 0 for run in runs)
+
+    @cached_property
+    def _columns_along_rows(self) -> bool:
+        """Returns whether the innermost dimension of B is that of the columns."""
+        return loops_of(self.operation)[_B][-1] == self.loops[1]
 
     @cached_property
     def sums_along_rows(self) -> bool:
@@ -242,6 +263,14 @@ def _aligned_run(value: ir.Value) -> int:
         if definition.name not in WHOLE_VIEWS:
             return run
         buffer = definition.operands[0]
+
+
+def _of_two_warpgroups(tile: MatmulTile) -> bool:
+    """Returns whether two warpgroups have 64 rows each of a tile, and no other columns.
+
+    Of these tiles it is known what other columns than powers of two take.
+    """
+    return (tile.rows, tile.summed, tile.row_warps, tile.column_warps) == (128, 64, 8, 1)
 
 
 def warp_tiled_matmul(function: ir.Operation) -> WarpTiledMatmul | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +55,25 @@ def test_a_faster_tile_is_taken_and_recorded(kernel: AttentionIr | MatmulIr) -> 
     assert decision.detail in remark and "us, limited by" in remark
     assert tuned.compilation_info.count("workgroup_size = [") == 1
     assert "lowering_config" not in tuned.operation and "bankwise" not in tuned.operation
+
+
+@pytest.mark.parametrize(
+    ("arch", "sizes", "columns"),
+    [
+        # 3072 columns are 16 tiles of 192, with which three waves of workgroups are smaller.
+        ("sm_90a", (3072, 3072, 3072), 192),
+        ("sm_80", (3072, 3072, 3072), 128),
+        # The last 32 of 160 columns need instructions of their own, where B lies along them.
+        ("sm_90a", (2048, 5120, 5120), 128),
+    ],
+)
+def test_tiles_by_descriptors_may_have_other_columns(
+    arch: str, sizes: tuple[int, int, int], columns: int
+) -> None:
+    m, n, k = sizes
+    _, found = retiled(MatmulIr(b=1, m=m, n=n, k=k, arch=arch), Retile())
+    tile = re.fullmatch(r"\d+ x (\d+), .*", found.decision.detail)
+    assert tile is not None and int(tile[1]) == columns
 
 
 @pytest.mark.parametrize("kernel", [AttentionIr(), MatmulIr(m=4096, n=4096, k=4096)])
