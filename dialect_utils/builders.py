@@ -856,6 +856,22 @@ class Builder:
         attention.regions[0].blocks[0].append_to(made.regions[0])
         return made.results[0]
 
+    def plain_attention(
+        self, inputs: Sequence[ir.Value], kind: ir.RankedTensorType, maps: ir.Attribute
+    ) -> ir.Operation:
+        """Creates an `iree_linalg_ext.attention` that leaves its scores as they are.
+
+        Args:
+            inputs, kind, maps: as for `attention`.
+        """
+        operands, attributes = [*inputs, self.empty(kind)], {"indexing_maps": maps}
+        made = self.create("iree_linalg_ext.attention", operands, [kind], attributes, regions=1)
+        single = ir.F32Type.get(self.context)
+        block = made.regions[0].blocks.append(single, arg_locs=[self.location])
+        inside = replace(self, point=ir.InsertionPoint(block))
+        inside.create("iree_linalg_ext.yield", [block.arguments[0]])
+        return made
+
     def online_attention(
         self,
         inputs: Sequence[ir.Value],

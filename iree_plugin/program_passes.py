@@ -6,7 +6,7 @@ before. Behind IREE's phase `global-optimization` every exported attention is an
 `iree_linalg_ext.attention` of tensors, and V is transposed where the kernel that makes V can do so.
 Copies that all workgroups read are kernels of their own.
 A batch of matmuls by copies of one matrix reads these copies from memory behind that phase, and so
-do attentions with copies of a mask.
+do attentions with copies of a mask. IREE has made a softmax of what is one.
 IREE makes kernels for ranges of sizes of what is annotated with them.
 Every convolution is a `linalg.generic` there, and IREE has sliced what it slices.
 """
@@ -41,6 +41,7 @@ def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
     """Returns the passes of a mode that has some."""
     from ..passes.tiles.fold_broadcasts import FoldBroadcasts
     from ..passes.tiles.pad_heads import PadHeads
+    from ..passes.tiles.raise_attention import RaiseAttention
     from ..passes.tiles.share_masks import ShareMasks
     from ..passes.tiles.slice_strided_images import SliceStridedImages
     from ..passes.tiles.specialize_sizes import SpecializeSizes
@@ -48,6 +49,7 @@ def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
 
     where = {"unmeasured": mode.retile == "on"}
     return (
+        RaiseAttention(**where),
         FoldBroadcasts(),
         ShareMasks(),
         SliceStridedImages(),

@@ -38,6 +38,8 @@ class Action(Enum):
     """The keys of the operation are shared among workgroups."""
     COPY_HEADS = "copy heads"
     """The operation reads copies of its operands that have longer rows."""
+    RAISE = "raise"
+    """The operation is part of an attention."""
     KEEP = "keep"
     """The allocation was left as it is."""
 

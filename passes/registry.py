@@ -62,6 +62,7 @@ from .tiles.fold_broadcasts import FoldBroadcasts
 from .tiles.implicit_gemm import ImplicitGemm
 from .tiles.merge_blocked_sizes import MergeBlockedSizes
 from .tiles.pad_heads import PadHeads
+from .tiles.raise_attention import RaiseAttention
 from .tiles.retile import Retile
 from .tiles.share_masks import ShareMasks
 from .tiles.slice_strided_images import SliceStridedImages
@@ -75,6 +76,7 @@ from .tiles.use_larger_instructions import UseLargerInstructions
 from .tiles.use_matrix_instructions import UseMatrixInstructions
 
 PASSES: tuple[type[FunctionPass], ...] = (
+    RaiseAttention,
     PadHeads,
     SplitKeys,
     FoldBroadcasts,
