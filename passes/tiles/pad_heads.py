@@ -63,6 +63,9 @@ _CONFIGURATION = (
 )
 
 
+_VIEWS = ("tensor.collapse_shape", "tensor.expand_shape")
+
+
 @dataclass(frozen=True)
 class PadHeads(ProgramAttentionPass):
     """Copies heads to longer rows where that is predicted to be faster.
@@ -138,10 +141,27 @@ def _pad(attention: ir.Operation, padded: PaddedHeads) -> None:
     longest = at.tensor_type([*outer, lengths.columns], kind.element_type)
     loops = at.indexing_maps(maps_of(attention)[0].n_dims, maps)
     result = at.attention(attention, inputs, longest, loops)
-    if columns != lengths.columns:
+    uses = operands_with(output)
+    if columns != lengths.columns and _is_computed_with(output):
+        # A kernel that computes with the output reads its columns itself. Fused with a copy by
+        # single elements it divides vectors of indices, of 16 bits where they are small, and LLVM
+        # cannot select that for NVIDIA GPUs.
+        result = at.slice(result, kind, [0] * kind.rank, kind.shape)
+    elif columns != lengths.columns:
         result = _shortened(at, result, columns, lanes)
-    redirect(operands_with(output), result)
+    redirect(uses, result)
     attention.erase()
+
+
+def _is_computed_with(tensor: ir.Value) -> bool:
+    """Returns whether an operation of `linalg` takes a tensor, or a view of all its elements."""
+    users = [user for user, _ in operands_with(tensor)]
+    return any(
+        _is_computed_with(user.results[0])
+        if user.name in _VIEWS
+        else user.name.startswith("linalg.")
+        for user in users
+    )
 
 
 def _lengthened(

@@ -105,3 +105,27 @@ func.func @across(%q: tensor<2x64x9xf16>, %k: tensor<2x9x64xf16>, %v: tensor<2x6
   } -> tensor<2x64x9xf16>
   return %r : tensor<2x64x9xf16>
 }
+
+// What computes with the output reads the columns that there are, behind a view of it, too.
+
+// CHECK-LABEL: func.func @computed_with
+// CHECK:       %[[R:.*]] = iree_linalg_ext.attention {{.*}} outs(%{{.*}} : tensor<2x32x40xf16>)
+// CHECK:       %[[CUT:.*]] = tensor.extract_slice %[[R]][0, 0, 0] [2, 32, 37] [1, 1, 1] : tensor<2x32x40xf16> to tensor<2x32x37xf16>
+// CHECK:       %[[ROWS:.*]] = tensor.collapse_shape %[[CUT]]
+// CHECK:       linalg.generic {{.*}} ins(%[[ROWS]] : tensor<64x37xf16>)
+func.func @computed_with(%q: tensor<2x32x37xf16>, %k: tensor<2x64x37xf16>, %s: f16) -> tensor<64x37xf32> {
+  %e = tensor.empty() : tensor<2x32x37xf16>
+  // expected-remark @+1 {{heads are copied to rows of 40 and 40 elements}}
+  %r = iree_linalg_ext.attention <{indexing_maps = [affine_map<(b, m, k1, k2, n) -> (b, m, k1)>, affine_map<(b, m, k1, k2, n) -> (b, k2, k1)>, affine_map<(b, m, k1, k2, n) -> (b, k2, n)>, affine_map<(b, m, k1, k2, n) -> ()>, affine_map<(b, m, k1, k2, n) -> (b, m, n)>]}> ins(%q, %k, %k, %s : tensor<2x32x37xf16>, tensor<2x64x37xf16>, tensor<2x64x37xf16>, f16) outs(%e : tensor<2x32x37xf16>) {
+  ^bb0(%x: f32):
+    iree_linalg_ext.yield %x : f32
+  } -> tensor<2x32x37xf16>
+  %rows = tensor.collapse_shape %r [[0, 1], [2]] : tensor<2x32x37xf16> into tensor<64x37xf16>
+  %f = tensor.empty() : tensor<64x37xf32>
+  %wide = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]} ins(%rows : tensor<64x37xf16>) outs(%f : tensor<64x37xf32>) {
+  ^bb0(%x: f16, %y: f32):
+    %w = arith.extf %x : f16 to f32
+    linalg.yield %w : f32
+  } -> tensor<64x37xf32>
+  return %wide : tensor<64x37xf32>
+}
