@@ -874,18 +874,17 @@ class Builder:
 
     def online_attention(
         self,
+        attention: ir.Operation,
         inputs: Sequence[ir.Value],
         outputs: Sequence[ir.Value],
         maps: ir.Attribute,
-        scores: ir.Block,
     ) -> ir.Operation:
-        """Creates an `iree_linalg_ext.online_attention`.
+        """Creates an `iree_linalg_ext.online_attention`, which takes over an attention's scores.
 
         Args:
             inputs: Q, K, V, the scale of the scores, and a mask if there is one.
             outputs: what the output, the maxima and the sums of rows begin with.
             maps: the `indexing_maps`.
-            scores: the block that changes a score, which is taken from where it is.
         """
         operation = self.create(
             "iree_linalg_ext.online_attention",
@@ -894,7 +893,7 @@ class Builder:
             {"indexing_maps": maps},
             regions=1,
         )
-        scores.append_to(operation.regions[0])
+        attention.regions[0].blocks[0].append_to(operation.regions[0])
         return operation
 
     def _linalg_body(

@@ -218,9 +218,8 @@ class _Split:
         order = [self._part, *attention.order]
         places = {loop: place for place, loop in enumerate(order)}
         maps = [[places[loop] for loop in dims] for dims in (*loops, *results)]
-        scores = attention.operation.regions[0].blocks[0]
-        made = at.online_attention(inputs, outputs, at.indexing_maps(len(order), maps), scores)
-        return list(made.results)
+        indexing = at.indexing_maps(len(order), maps)
+        return list(at.online_attention(attention.operation, inputs, outputs, indexing).results)
 
     def _merged(self, at: Builder, parts: Sequence[ir.Value]) -> ir.Value:
         """Emits the merge of the parts; returns the output."""
