@@ -139,19 +139,38 @@ class FunctionPass(ABC):
         decision = Decision(self.name, symbol_of(function), kind, place, action, reason, **more)
         context.log.add(decision, self.layout_round)
 
+    def record_change(
+        self,
+        context: PassContext,
+        function: ir.Operation,
+        operation: ir.Operation,
+        action: Action,
+        reason: str,
+        detail: str,
+        subject: str = "",
+    ) -> None:
+        """Records a decision of the pass on an operation, and says it in a remark.
+
+        Args:
+            subject: what the remark begins with.
+        """
+        place = str(SourceLocation.of(operation.location) or "")
+        named = (self.name, symbol_of(function), operation.name, place)
+        context.log.add(Decision(*named, action, reason, detail), self.layout_round)
+        context.sink.remark(operation.location, f"{subject}{reason}")
+
     def record_tile(
         self,
         context: PassContext,
         function: ir.Operation,
         operation: ir.Operation,
-        tile: str,
+        tile: object,
         reason: str,
+        action: Action = Action.RETILE,
     ) -> None:
-        """Records that an operation gets another tile of a workgroup, and says it in a remark."""
-        place = str(SourceLocation.of(operation.location) or "")
-        named = (self.name, symbol_of(function), operation.name, place)
-        context.log.add(Decision(*named, Action.RETILE, reason, detail=tile))
-        context.sink.remark(operation.location, f"tile of a workgroup: {reason}")
+        """Records that an operation gets another tile of a workgroup, or which one it keeps."""
+        subject = "tile of a workgroup: "
+        self.record_change(context, function, operation, action, reason, str(tile), subject)
 
     @classmethod
     def from_options(cls, options: str) -> Self:

@@ -82,7 +82,7 @@ class CarryIntegers(FunctionPass):
         matmul = _carry(function, contraction)
         context.assumptions.append((self, _check_multiplied))
         reason = f"{matmul.tile}, by matrix instructions in the place of scalar ones"
-        self.record_tile(context, function, matmul.operation, str(matmul.tile), reason)
+        self.record_tile(context, function, matmul.operation, matmul.tile, reason)
 
 
 def _check_multiplied(function: ir.Operation) -> None:

@@ -60,11 +60,10 @@ class EnlargeMatmuls(FunctionPass):
         best.configure(function, best.tile)
         if shapes.shapes:
             shapes.apply(function)
-        operation, tile = matmul.operation, str(best.tile)
         sizes = "x".join(str(each) for each in (best.rows, best.columns, best.summed))
         added = "" if best.extents == matmul.extents else " with zeros behind the end"
-        reason = f"{tile}, of {sizes}{added}"
-        self.record_tile(context, function, operation, tile, reason)
+        reason = f"{best.tile}, of {sizes}{added}"
+        self.record_tile(context, function, matmul.operation, best.tile, reason)
 
     def _plan(
         self, function: ir.Operation, context: PassContext
@@ -95,8 +94,6 @@ class EnlargeMatmuls(FunctionPass):
             context.test_target,
             other_order=False,
             overlap=self.overlap,
-            reloads=False,
-            native_exponentials=False,
         )
         if circumstances is None or not self.other_tiles:
             return own

@@ -98,7 +98,8 @@ class PadHeads(ProgramAttentionPass):
             padded = context.planned(operation.location, "heads are not copied", plan)
             if padded is not None:
                 detail = f"{padded.lengths.head} and {padded.lengths.columns} elements"
-                self.record_change(function, operation, Action.COPY_HEADS, padded, detail, context)
+                named = (operation, Action.COPY_HEADS, str(padded), detail)
+                self.record_change(context, function, *named)
                 _pad(operation, padded)
 
     def _padded(

@@ -39,15 +39,14 @@ from iree.compiler import ir
 from ...bank_model.tile_cost import AttentionTile
 from ...dialect_utils import carried_integers
 from ...dialect_utils.described_tiles import note_described_tile, note_held_workgroups
-from ...dialect_utils.diagnostics import PassFailure, Refusal, SourceLocation
+from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
 from ...dialect_utils.memory.barrier_order import check_barriers
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.memory.memref_types import lds_bytes, type_of
-from ...dialect_utils.operations import symbol_of
 from ...dialect_utils.tuned_operation import TunedOperation
 from ..base import FunctionPass, PassContext
-from ..decisions import Action, Decision, LayoutRound
+from ..decisions import Action, LayoutRound
 from ..tile_times import AnyTile
 from .tile_choice import TileChoice, tile_choice, tiled_operation
 from .tile_search import SearchedTiles
@@ -207,7 +206,7 @@ class Retile(FunctionPass):
         if searched.best != tiled.tile:
             action = Action.RETILE
             self._configure(function, tiled, searched.best, context)
-        self._record(function, tiled, action, str(searched), str(searched.best), context)
+        self.record_tile(context, function, tiled.operation, searched.best, str(searched), action)
 
     def _replace(
         self, function: ir.Operation, choice: TileChoice[Any], objection: str, context: PassContext
@@ -217,7 +216,7 @@ class Retile(FunctionPass):
             action, reason = Action.KEEP, f"{choice}; it is not taken: {objection}"
         else:
             self._configure(function, choice.tiled, choice.best, context)
-        self._record(function, choice.tiled, action, reason, str(choice.best), context)
+        self.record_tile(context, function, choice.tiled.operation, choice.best, reason, action)
 
     def _configure(
         self,
@@ -238,26 +237,6 @@ class Retile(FunctionPass):
             )
         tiled.configure(function, tile)
         assume_tile(self, tile, context)
-
-    def _record(
-        self,
-        function: ir.Operation,
-        tiled: TiledOperation[Any],
-        action: Action,
-        reason: str,
-        tile: str,
-        context: PassContext,
-    ) -> None:
-        operation = tiled.operation
-        place = str(SourceLocation.of(operation.location) or "")
-        context.log.add(
-            Decision(
-                *(self.name, symbol_of(function), operation.name, place, action, reason),
-                detail=tile,
-            ),
-            self.layout_round,
-        )
-        context.sink.remark(operation.location, f"tile of a workgroup: {reason}")
 
 
 def assume_tile(step: FunctionPass, tile: AnyTile, context: PassContext) -> None:

@@ -93,7 +93,8 @@ class SplitKeys(ProgramAttentionPass):
             if found := context.planned(operation.location, "keys are not split", plan):
                 splits, split = found
                 detail = f"{splits.count} parts"
-                self.record_change(function, operation, Action.SPLIT, splits, detail, context)
+                named = (operation, Action.SPLIT, str(splits), detail)
+                self.record_change(context, function, *named)
                 split.apply()
 
     def _plan(

@@ -65,9 +65,8 @@ class TileByLanes(TilingPass):
         operation, tiled, enlarged = found
         tiled.configure(function)
         enlarged.apply(function)
-        tile = str(tiled.tile)
-        reason = f"{tile}, in the place of one row, is predicted to take {tiled.time:.1f} us"
-        self.record_tile(context, function, operation, tile, reason)
+        reason = f"{tiled.tile}, in the place of one row, is predicted to take {tiled.time:.1f} us"
+        self.record_tile(context, function, operation, tiled.tile, reason)
 
     def _plan(
         self, function: ir.Operation, test_target: str | None

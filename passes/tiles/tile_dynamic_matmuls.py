@@ -56,8 +56,6 @@ class TileDynamicMatmuls(FunctionPass):
             context.test_target,
             other_order=True,
             overlap=self.overlap,
-            reloads=False,
-            native_exponentials=False,
         )
         found = context.planned(
             function.location,
@@ -70,4 +68,4 @@ class TileDynamicMatmuls(FunctionPass):
         matmul.configure(function, matmul.tile)
         shapes.apply(function)
         reason = f"{matmul.tile}, by matrix instructions in the place of scalar ones"
-        self.record_tile(context, function, matmul.operation, str(matmul.tile), reason)
+        self.record_tile(context, function, matmul.operation, matmul.tile, reason)

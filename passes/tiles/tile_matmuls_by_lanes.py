@@ -82,7 +82,7 @@ class TileMatmulsByLanes(TilingPass):
         matmul.configure(function, matmul.tile)
         shapes.apply(function)
         reason = f"{matmul.tile}, from operands in the LDS"
-        self.record_tile(context, function, matmul.operation, str(matmul.tile), reason)
+        self.record_tile(context, function, matmul.operation, matmul.tile, reason)
 
 
 def lane_matmul(

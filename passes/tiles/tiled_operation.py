@@ -95,8 +95,8 @@ class Circumstances(NamedTuple):
         *,
         other_order: bool,
         overlap: bool,
-        reloads: bool,
-        native_exponentials: bool,
+        reloads: bool = False,
+        native_exponentials: bool = False,
         larger_instructions: bool = False,
         short_steps: bool = False,
     ) -> Circumstances | None:

@@ -8,11 +8,11 @@ from typing import ClassVar, Protocol
 
 from iree.compiler import ir
 
-from ...dialect_utils.diagnostics import Refusal, SourceLocation
+from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of
-from ...dialect_utils.operations import parents_of, symbol_of
+from ...dialect_utils.operations import parents_of
 from ..base import FunctionPass, PassContext
-from ..decisions import Action, Decision, LayoutRound
+from ..decisions import LayoutRound
 from .tiled_operation import Circumstances, doubt
 
 
@@ -94,18 +94,3 @@ class ProgramAttentionPass(TilingPass):
         why_not = doubt(change.time, change.whole, circumstances.processor, target.arch)
         if why_not:
             raise Refusal(f"{change}; {why_not}, and --bankwise-retile=on does so anyway")
-
-    def record_change(
-        self,
-        function: ir.Operation,
-        attention: ir.Operation,
-        action: Action,
-        change: PredictedChange,
-        detail: str,
-        context: PassContext,
-    ) -> None:
-        """Adds the decision on an attention, and remarks on it."""
-        place = str(SourceLocation.of(attention.location) or "")
-        named = (self.name, symbol_of(function), attention.name, place)
-        context.log.add(Decision(*named, action, str(change), detail), self.layout_round)
-        context.sink.remark(attention.location, str(change))

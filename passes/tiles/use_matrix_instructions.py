@@ -82,9 +82,9 @@ class UseMatrixInstructions(TilingPass):
             attention.configure(function)
         except Refusal as refusal:
             raise PassFailure(function.location, refusal.reason) from refusal
-        operation, tile = attention.tiled.operation, str(attention.tiled.tile)
-        reason = f"{tile}, by matrix instructions in the place of {attention.replaced}"
-        self.record_tile(context, function, operation, tile, reason)
+        tiled = attention.tiled
+        reason = f"{tiled.tile}, by matrix instructions in the place of {attention.replaced}"
+        self.record_tile(context, function, tiled.operation, tiled.tile, reason)
 
 
 class MatrixAttention(NamedTuple):
