@@ -24,7 +24,7 @@ begun, and `connected_to` all that may be the same memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -35,12 +35,22 @@ from ..loops import IF, YIELD, carried_as, carried_by_use
 from ..operations import defining_operation, operations_in, terminator
 from ..swizzle_hint import STOWED_SWIZZLE, is_hint
 from .lds_ops import ALLOC, Bystander, row_of, view_row
-from .memref_types import is_memref, is_workgroup_memref
+from .memref_types import is_memref, is_workgroup_memref, lds_bytes, type_of
 
 
 def lds_allocations(function: ir.Operation) -> list[ir.Operation]:
     """Returns the `memref.alloc`s in workgroup memory, in the order of the function's text."""
     return [each for each in operations_in(function, ALLOC) if is_lds_allocation(each)]
+
+
+def allocated_bytes(function: ir.Operation, without: Collection[ir.Operation] = ()) -> int:
+    """Returns the bytes of the `memref.alloc`s in workgroup memory whose sizes are known.
+
+    Args:
+        without: those that are not counted.
+    """
+    counted = (each for each in lds_allocations(function) if each not in without)
+    return sum(lds_bytes(type_of(each)) or 0 for each in counted)
 
 
 def is_lds_allocation(operation: ir.Operation | None) -> bool:

@@ -33,7 +33,7 @@ from ...dialect_utils.element_moves import element_count, is_move
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import chip_of, launch_of
 from ...dialect_utils.loops import FOR
-from ...dialect_utils.memory.flow import lds_allocations
+from ...dialect_utils.memory.flow import allocated_bytes
 from ...dialect_utils.memory.lds_ops import (
     ADDRESS,
     BARRIER,
@@ -41,7 +41,6 @@ from ...dialect_utils.memory.lds_ops import (
     reads_global_memory,
     touches_global_memory,
 )
-from ...dialect_utils.memory.memref_types import lds_bytes, type_of
 from ...dialect_utils.multiplications import EXPONENTIALS
 from ...dialect_utils.operations import defining_operation, has_operation, operations_in
 from ..base import FunctionPass, PassContext
@@ -83,7 +82,7 @@ class HoldWorkgroups(FunctionPass):
         counts = [LoopRegisters(loop).count() + _copied_registers(loop) for loop in loops]
         if not counts:
             return
-        total = sum(lds_bytes(type_of(each)) or 0 for each in lds_allocations(function))
+        total = allocated_bytes(function)
         most = chip.processor.lds_bytes // (total + chip.processor.lds_overhead)
         most = most if noted is None else min(most, noted)
         by_registers = (

@@ -53,7 +53,7 @@ from ...dialect_utils.gpu_target import chip_of, launch_of, lds_limit
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.loops import FOR
-from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations
+from ...dialect_utils.memory.flow import allocated_bytes, is_lds_allocation
 from ...dialect_utils.memory.lds_ops import ALLOC, COPY, LDMATRIX
 from ...dialect_utils.memory.memref_types import (
     lds_bytes,
@@ -200,8 +200,7 @@ class OverlapCopies(FunctionPass):
             return False
         if has_described_tile(function):
             return not before_wait or (loop.trip_count or _UNROLLED + 1) <= _UNROLLED
-        others = {*lds_allocations(function)} - {tile.allocation for tile in loop.tiles}
-        lds = sum(lds_bytes(type_of(each)) or 0 for each in others)
+        lds = allocated_bytes(function, {tile.allocation for tile in loop.tiles})
         lds += sum(slots_bytes(tile, slots) for tile in loop.tiles)
         alone = 2 * (lds + chip.processor.lds_overhead) > chip.processor.lds_bytes
         few = launch.threads <= SCHEDULERS * launch.subgroup_size
@@ -224,11 +223,7 @@ class OverlapCopies(FunctionPass):
             Refusal: not even two fit.
         """
         limit = lds_limit(function, context.test_target)
-        own = {tile.allocation for tile in loop.tiles}
-        rest = sum(
-            lds_bytes(type_of(each)) or 0 for each in lds_allocations(function) if each not in own
-        )
-
+        rest = allocated_bytes(function, {tile.allocation for tile in loop.tiles})
         copied = sum(slots_bytes(tile, 1) for tile in loop.tiles)
         slots = self.slots or noted
         if not slots or (not self.slots and rest + slots * copied > limit):

@@ -42,8 +42,7 @@ from ...dialect_utils.described_tiles import note_described_tile, note_held_work
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
 from ...dialect_utils.memory.barrier_order import check_barriers
-from ...dialect_utils.memory.flow import lds_allocations
-from ...dialect_utils.memory.memref_types import lds_bytes, type_of
+from ...dialect_utils.memory.flow import allocated_bytes
 from ...dialect_utils.tuned_operation import TunedOperation
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, LayoutRound
@@ -253,7 +252,7 @@ def _check_lds(function: ir.Operation, context: PassContext) -> None:
         PassFailure: it does not fit.
     """
     limit = lds_limit(function, context.test_target)
-    total = sum(lds_bytes(type_of(each)) or 0 for each in lds_allocations(function))
+    total = allocated_bytes(function)
     if total > limit:
         reason = f"its tile takes {total} bytes of LDS, of {limit}"
         raise PassFailure(function.location, reason)
