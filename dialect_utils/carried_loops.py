@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from .builders import Builder
-from .loops import body_of, bounds_of
+from .loops import Carried, body_of, bounds_of, carried_values
+from .operations import terminator
 
 
 def with_initial_values(loop: ir.Operation, values: Sequence[ir.Value]) -> ir.Operation:
@@ -33,3 +34,25 @@ def with_initial_values(loop: ir.Operation, values: Sequence[ir.Value]) -> ir.Op
         before.replace_all_uses_with(after)
     loop.erase()
     return new
+
+
+def with_more_values(
+    loop: ir.Operation, initial: Sequence[ir.Value]
+) -> tuple[ir.Operation, list[Carried]]:
+    """Returns a loop in the place of another one that carries more values, and these.
+
+    It is left to the caller to yield them (`yield_also`).
+
+    Args:
+        initial: what they are before the first iteration.
+    """
+    before = [each.initial for each in carried_values(loop)]
+    new = with_initial_values(loop, [*before, *initial])
+    return new, carried_values(new)[len(before) :]
+
+
+def yield_also(loop: ir.Operation, values: Sequence[ir.Value]) -> None:
+    """Lets a loop yield values behind those that it yields already."""
+    end = terminator(loop.regions[0])
+    Builder.before(end).like(end, [*end.operands, *values])
+    end.erase()

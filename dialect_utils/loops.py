@@ -11,6 +11,7 @@ variable and then the carried values. Nothing else counts these positions.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from iree.compiler import ir
@@ -81,6 +82,12 @@ def counts_by_index(loop: ir.Operation) -> bool:
 def body_of(loop: ir.Operation) -> ir.Block:
     """Returns the block that a loop repeats."""
     return loop.regions[0].blocks[0]
+
+
+def loops_around(operations: Iterable[ir.Operation]) -> list[ir.Operation]:
+    """Returns the `scf.for` that have operations in their own bodies, not only in loops inside."""
+    around = dict.fromkeys(each.parent.operation for each in operations)
+    return [each for each in around if each.name == FOR]
 
 
 def carried_values(loop: ir.Operation) -> list[Carried]:

@@ -51,7 +51,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of, launch_of
-from ...dialect_utils.loops import FOR
+from ...dialect_utils.loops import loops_around
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.memory.memref_types import shown_type
 from ...dialect_utils.multiplications import multiplications_in
@@ -138,6 +138,4 @@ def _use(needed: int, limit: int) -> str:
 
 def _loops_with_contractions(function: ir.Operation, *, by_lanes: bool) -> list[ir.Operation]:
     """Returns the loops with contractions in their own bodies, not only in loops inside."""
-    contractions = multiplications_in(function, by_lanes=by_lanes)
-    around = dict.fromkeys(contraction.parent.operation for contraction in contractions)
-    return [parent for parent in around if parent.name == FOR]
+    return loops_around(multiplications_in(function, by_lanes=by_lanes))

@@ -43,10 +43,10 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.carried_loops import with_initial_values
+from ...dialect_utils.carried_loops import with_more_values, yield_also
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import is_move
-from ...dialect_utils.loops import FOR, Carried, body_of, carried_values
+from ...dialect_utils.loops import FOR, Carried, body_of
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.multiplications import (
     ACCUMULATOR,
@@ -144,14 +144,8 @@ class _Rewriting:
         kinds = list(dict.fromkeys((c.position, c.scores.type) for c in chains))
         maxima = [each.initial for each in kept.carried]
         initial = [_negated(before, maxima, position, kind) for position, kind in kinds]
-        carried = [each.initial for each in carried_values(loop)]
-        new = with_initial_values(loop, [*carried, *initial])
-        values = carried_values(new)[len(carried) :]
-        end = terminator(new.regions[0])
-        Builder.before(end).create(
-            "scf.yield", [*end.operands, *(each.argument for each in values)]
-        )
-        end.erase()
+        new, values = with_more_values(loop, initial)
+        yield_also(new, [each.argument for each in values])
         added = dict(zip(kinds, values, strict=True))
         found = KeptMaxima.of(new)
         assert found is not None

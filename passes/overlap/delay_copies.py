@@ -46,7 +46,7 @@ from iree.compiler import ir
 from ...bank_model.shown_text import counted
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_cloner import is_index_arithmetic
-from ...dialect_utils.loops import FOR, IF, YIELD, body_of
+from ...dialect_utils.loops import IF, YIELD, body_of, loops_around
 from ...dialect_utils.memory.lds_ops import COPIES_END, COPIES_WAIT, COPY
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
@@ -94,12 +94,9 @@ class DelayCopies(FunctionPass):
 
 def _copying_loops(function: ir.Operation) -> list[ir.Operation]:
     """Returns the loops of attentions that wait for their copies and multiply by `mma.sync`."""
-    waits = operations_in(function, COPIES_WAIT)
-    loops = dict.fromkeys(wait.parent.operation for wait in waits)
+    waiting = loops_around(operations_in(function, COPIES_WAIT))
     return [
-        loop
-        for loop in loops
-        if loop.name == FOR and has_operation(loop, MMA) and has_operation(loop, *EXPONENTIALS)
+        loop for loop in waiting if has_operation(loop, MMA) and has_operation(loop, *EXPONENTIALS)
     ]
 
 

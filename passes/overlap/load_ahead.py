@@ -35,11 +35,11 @@ from iree.compiler import ir
 
 from ...bank_model.tile_cost import rotating_slots
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.carried_loops import with_initial_values
+from ...dialect_utils.carried_loops import with_more_values, yield_also
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.loops import FOR, IF, body_of, bounds_of, carried_values, counts_by_index
+from ...dialect_utils.loops import IF, body_of, bounds_of, counts_by_index, loops_around
 from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.memory.memref_types import is_workgroup_memref, whole_element_bits
 from ...dialect_utils.memory.mma_operands import MMA
@@ -49,7 +49,6 @@ from ...dialect_utils.operations import (
     is_inside,
     operations_in,
     operations_of,
-    terminator,
 )
 from ..base import FunctionPass, PassContext
 from ..fragments.live_registers import REGISTER_BITS, UNCOUNTED, LoopRegisters, lane_registers
@@ -108,8 +107,7 @@ class LoadAhead(FunctionPass):
 
 def _multiplying_loops(function: ir.Operation) -> list[ir.Operation]:
     """Returns the loops over indices with matrix instructions in their own bodies."""
-    around = dict.fromkeys(each.parent.operation for each in operations_in(function, MMA, MFMA))
-    return [each for each in around if each.name == FOR and counts_by_index(each)]
+    return [*filter(counts_by_index, loops_around(operations_in(function, MMA, MFMA)))]
 
 
 def _stores_of_loads(loop: ir.Operation) -> list[ir.Operation]:
@@ -216,18 +214,14 @@ class _Ahead:
         before = Builder.before(self.loop)
         starts = (min(self.lower + n * self.step, self.last) for n in range(self.count))
         early = [self._loaded(before.index(each), before) for each in starts]
-        initial = [each.initial for each in carried_values(self.loop)]
-        loop = with_initial_values(self.loop, [*initial, *chain.from_iterable(early)])
+        loop, values = with_more_values(self.loop, [*chain.from_iterable(early)])
         ahead = replace(self, loop=loop)
-        body = body_of(loop)
-        end = terminator(loop.regions[0])
         # Before the barrier: behind it, LLVM would move loads to where the next iteration begins.
         at = Builder.before(self.barrier)
-        grown = at.addi(body.arguments[0], at.index(self.count * self.step))
+        grown = at.addi(body_of(loop).arguments[0], at.index(self.count * self.step))
         later = ahead._loaded(at.minui(grown, at.index(self.last)), at)
-        carried = list(body.arguments)[1 + len(initial) :]
-        Builder.before(end).like(end, [*end.operands, *carried[len(self.loads) :], *later])
-        end.erase()
+        carried = [each.argument for each in values]
+        yield_also(loop, [*carried[len(self.loads) :], *later])
         for load, value in zip(self.loads, carried, strict=False):
             load.results[0].replace_all_uses_with(value)
             load.erase()

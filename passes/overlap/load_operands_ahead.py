@@ -35,13 +35,13 @@ from typing import ClassVar, NamedTuple
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.carried_loops import with_initial_values
+from ...dialect_utils.carried_loops import with_more_values, yield_also
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import launch_of
 from ...dialect_utils.index.index_cloner import IndexCloner
 from ...dialect_utils.index.index_ops import block_owner
-from ...dialect_utils.loops import FOR, IF, YIELD, body_of, bounds_of, carried_values
+from ...dialect_utils.loops import IF, YIELD, body_of, bounds_of, loops_around
 from ...dialect_utils.memory.lds_ops import BARRIER, COPIES_END, COPIES_WAIT, COPY, SUBVIEW
 from ...dialect_utils.memory.memref_types import is_memref, is_workgroup_memref, whole_element_bits
 from ...dialect_utils.memory.mma_operands import MMA
@@ -53,7 +53,6 @@ from ...dialect_utils.operations import (
     is_inside,
     operations_in,
     operations_of,
-    terminator,
 )
 from ..base import FunctionPass, PassContext
 from ..fragments.live_registers import REGISTER_BITS, UNCOUNTED, LoopRegisters, lane_registers
@@ -103,9 +102,8 @@ class LoadOperandsAhead(FunctionPass):
 
 def _overlapping_loops(function: ir.Operation) -> list[ir.Operation]:
     """Returns the loops that wait for their copies and multiply matrices."""
-    waits = operations_in(function, COPIES_WAIT)
-    loops = dict.fromkeys(wait.parent.operation for wait in waits)
-    return [loop for loop in loops if loop.name == FOR and has_operation(loop, MMA)]
+    waiting = loops_around(operations_in(function, COPIES_WAIT))
+    return [loop for loop in waiting if has_operation(loop, MMA)]
 
 
 class _Ahead(NamedTuple):
@@ -171,15 +169,11 @@ class _Ahead(NamedTuple):
         later = [following.clone(read) for read in self.reads]
         self.wait.erase()
         self.barrier.erase()
-        initial = [each.initial for each in carried_values(self.loop)]
-        loop = with_initial_values(self.loop, [*initial, *values])
-        carried = list(body_of(loop).arguments)[1 + len(initial) :]
+        loop, carried = with_more_values(self.loop, values)
         for read, value in zip(self.reads, carried, strict=True):
-            read.results[0].replace_all_uses_with(value)
+            read.results[0].replace_all_uses_with(value.argument)
             read.erase()
-        end = terminator(loop.regions[0])
-        Builder.before(end).like(end, [*end.operands, *later])
-        end.erase()
+        yield_also(loop, later)
 
     def _wait(self, at: Builder) -> None:
         at.clone(self.wait, list(self.wait.operands))

@@ -36,7 +36,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.gpu_target import chip_of
-from ...dialect_utils.loops import FOR, body_of
+from ...dialect_utils.loops import body_of, loops_around
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, with_function_attributes
 from ...dialect_utils.multiplications import EXPONENTIALS, MFMA
 from ...dialect_utils.operations import operations_in, operations_of
@@ -76,10 +76,8 @@ class MixExponentials(FunctionPass):
 
 def _mixing_loops(function: ir.Operation) -> list[ir.Operation]:
     """Returns the loops with products and exponentials in their own bodies."""
-    around = dict.fromkeys(each.parent.operation for each in operations_in(function, MFMA))
     return [
         each
-        for each in around
-        if each.name == FOR
-        and any(inner.name in EXPONENTIALS for inner in operations_of(body_of(each)))
+        for each in loops_around(operations_in(function, MFMA))
+        if any(inner.name in EXPONENTIALS for inner in operations_of(body_of(each)))
     ]

@@ -46,7 +46,7 @@ from iree.compiler import ir
 from ...dialect_utils.builders import PRIORITY, Builder
 from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.gpu_target import chip_of
-from ...dialect_utils.loops import FOR, IF, body_of
+from ...dialect_utils.loops import IF, body_of, loops_around
 from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.multiplications import EXPONENTIALS, MFMA, multiplies_halves
 from ...dialect_utils.operations import has_operation, operations_in, operations_of
@@ -101,8 +101,8 @@ def _steps_in(function: ir.Operation, *, in_one_block: bool) -> list[_Step]:
     Args:
         in_one_block: whether those without a branch are among them.
     """
-    around = dict.fromkeys(each.parent.operation for each in operations_in(function, MFMA))
-    steps = (_step_of(loop, in_one_block) for loop in around if loop.name == FOR)
+    loops = loops_around(operations_in(function, MFMA))
+    steps = (_step_of(loop, in_one_block) for loop in loops)
     return [step for step in steps if step is not None]
 
 
