@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,16 +71,21 @@ MAP_TERMS = tuple(
 
 def legend(contents: Contents) -> Iterator[str]:
     """Yields the legend, with a sample of a bank map."""
-    yield "<details open><summary>How to read this page</summary>"
+    colours = f"the lanes: 0 {ramp()} {_last_lanes(contents)}"
+    return legend_with("How to read this page", _TERMS, colours)
+
+
+def legend_with(title: str, terms: Iterable[tuple[str, str]], colours: str) -> Iterator[str]:
+    """Yields a legend: a sample of a bank map, terms and what they mean, and the colours."""
+    yield f"<details open><summary>{title}</summary>"
     yield '<div class="legend"><figure>'
-    yield from sample_map()
+    yield from _sample_map()
     yield "</figure><dl>"
-    yield from (f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _TERMS)
-    yield f"<dt>colours</dt><dd>the lanes: 0 {ramp()} {_last_lanes(contents)}</dd>"
+    yield from (f"<dt>{term}</dt><dd>{text}</dd>" for term, text in (*terms, ("colours", colours)))
     yield "</dl></div></details>"
 
 
-def sample_map() -> Iterator[str]:
+def _sample_map() -> Iterator[str]:
     """Yields a bank map that has all that bank maps have, and says what that is."""
     yield '<div class="map" role="img" aria-label="a sample of a bank map">'
     # The first stripe is enough of a sample.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..report.html_legend import MAP_TERMS, ramp, sample_map
+from ..report.html_legend import MAP_TERMS, legend_with, ramp
 
 _TERMS = (
     (
@@ -28,10 +28,5 @@ _TERMS = (
 
 def legend(wave_size: int) -> Iterator[str]:
     """Yields the legend, with a sample of a bank map."""
-    yield "<details open><summary>How to read the pictures</summary>"
-    yield '<div class="legend"><figure>'
-    yield from sample_map()
-    yield "</figure><dl>"
-    yield from (f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _TERMS)
-    yield f"<dt>colours</dt><dd>the lanes, or the banks: 0 {ramp()} {wave_size - 1}, or the last "
-    yield "bank</dd></dl></div></details>"
+    colours = f"the lanes, or the banks: 0 {ramp()} {wave_size - 1}, or the last bank"
+    return legend_with("How to read the pictures", _TERMS, colours)
