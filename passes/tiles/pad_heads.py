@@ -33,7 +33,6 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import loops_of, maps_of
 from ...dialect_utils.operations import (
-    has_operation,
     operands_with,
     operations_in,
     redirect,
@@ -85,10 +84,6 @@ class PadHeads(ProgramAttentionPass):
 
     def __post_init__(self) -> None:
         self._expect("multiple", self.multiple >= 0, "0, or a number of elements")
-
-    def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has an attention."""
-        return has_operation(function, ATTENTION)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the attentions of `function`; never fails."""

@@ -44,7 +44,6 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.operations import (
     defining_operation,
-    has_operation,
     operands_with,
     operations_in,
     redirect,
@@ -80,10 +79,6 @@ class SplitKeys(ProgramAttentionPass):
 
     def __post_init__(self) -> None:
         self._expect("parts", self.parts == 0 or self.parts > 1, "0, or a number above 1")
-
-    def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` has an attention."""
-        return has_operation(function, ATTENTION)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the attentions of `function`; never fails."""

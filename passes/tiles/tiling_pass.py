@@ -10,9 +10,10 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of
-from ...dialect_utils.operations import parents_of
+from ...dialect_utils.operations import has_operation, parents_of
 from ..base import FunctionPass, PassContext
 from ..decisions import LayoutRound
+from .program_attention import ATTENTION
 from .tiled_operation import Circumstances, doubt
 
 
@@ -67,6 +68,10 @@ class ProgramAttentionPass(TilingPass):
     """A pass that changes attentions of a program before dispatches are formed."""
 
     layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has an attention."""
+        return has_operation(function, ATTENTION)
 
     def check_place(self, attention: ir.Operation) -> None:
         """Raises Refusal where an attention is in a dispatch already."""
