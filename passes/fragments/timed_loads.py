@@ -11,11 +11,12 @@ Those for the next iteration of a loop stand before it:
     scf.yield %next                               ...
 
 What nobody writes is loaded by `ld.global.nc`, which ptxas moves to the end of the iteration, as it
-has the fewest registers then; the next one waits for all of it. So global memory is read as if it
-might be written, by machine instructions that ptxas does not move behind a barrier of a warp. In
-front of the other barrier, all warps would issue their loads before one multiplies, and the fence
-there may wait for loads. f16 16x1024x75 on an H200, 128 rows and 64 keys a step: 49.1 us by
-`ld.global.nc`, 37.4 us by `ld.global` in front of the barrier, and 37.2 us behind it.
+has the fewest registers then; the next one waits for all of it. Therefore these loads become
+`ld.global`, as of memory that might be written, which ptxas does not move behind `bar.warp.sync`.
+They stand behind `gpu.barrier`: in front of it, all warps would issue their loads before one
+multiplies, and the fence there may wait for loads. f16 16x1024x75 on an H200, 128 rows and 64 keys
+a step: 49.1 us by `ld.global.nc`, 37.4 us by `ld.global` in front of the barrier, and 37.2 us
+behind it.
 
 Those of a mask, which is added to the products, stand behind it, and are issued before the wait:
 
@@ -24,9 +25,9 @@ Those of a mask, which is added to the products, stand behind it, and are issued
     %mask = vector.load %global[...]      ->      bar.warp.sync
     ...                                           wgmma wait
 
-f16 12x512x64 with a mask of i1 takes 21.9 us on an H100 by `ld.global.nc` behind the wait, and 15.3
-us so; with one of f16 21.5 and 17.6, and 16x1024x128 with i1 46.3 and 41.4. To move `ld.global.nc`
-alone changes nothing: ptxas moves them back.
+Microseconds on an H100, by `ld.global.nc` behind the wait and by `ld.global` in front of it: f16
+12x512x64 with a mask of i1 21.9 and 15.3, with one of f16 21.5 and 17.6, and 16x1024x128 with i1
+46.3 and 41.4. To move `ld.global.nc` in front of the wait changes nothing: ptxas moves them back.
 """
 
 from __future__ import annotations
@@ -177,7 +178,8 @@ def _rewritten(load: ir.Operation, index_bits: IndexBits | None = None) -> list[
     ):
         return []
     at = Builder.before(load)
-    begin = len(operations_of(load.block)), operations_of(load.block).index(load)
+    before = operations_of(load.block)
+    first = before.index(load)
     place = at.linearize(indices, buffer.shape) if len(indices) > 1 else indices[0]
     address = at.addi(at.address(memory), at.muli(place, at.index(element_bytes)))
     text = _GLOBAL_LOAD.format(
@@ -196,10 +198,8 @@ def _rewritten(load: ir.Operation, index_bits: IndexBits | None = None) -> list[
     value = at.bitcast(loaded, kind.shape, kind.element_type)
     load.results[0].replace_all_uses_with(value)
     block = operations_of(load.block)
-    before, first = begin
-    load_place = first + len(block) - before
     load.erase()
-    return block[first:load_place]
+    return block[first : first + len(block) - len(before)]
 
 
 def _alignment(load: ir.Operation, index_bits: IndexBits | None) -> int:

@@ -10,14 +10,16 @@ may then hang on a few registers, which ptxas takes although it can do without t
 16x4096x128, 128 rows, 64 keys, 8 warps on an H200: with 153 registers one workgroup fits, and the
 kernel took 386 us; with 128 two fit, and it took 329 us. Today it takes 310 us, with none spilled.
 
-As many workgroups are asked for as the LDS holds, and as what has chosen the tile counts with, of
-which there may not be as many: f16 16x1024x72 has 128 workgroups, for 132 multiprocessors, and
-would spill 104 bytes for the second. So it is if the values of the loop fit the registers then,
-but for a few. Only loops with exponentials are looked at: a matmul of 128 x 128 with 4 warps
-takes 220 registers where such a count gives 145. With more values than that, ptxas spills what
-`wgmma` adds to and lets each of them wait: 64x2048x64 with 128 keys a step took 347 us then, and
-207 us without. What lanes copy to the LDS through registers counts, too: ptxas loads all of it
-before it stores any.
+As many workgroups are asked for as the LDS holds, but no more than the choice of the tile has
+counted with, since the kernel may not have as many: f16 16x1024x72 has 128 workgroups for 132
+multiprocessors, and would spill 104 bytes to make room for a second one. The values of the loop,
+and what lanes copy to the LDS through registers, all of which ptxas loads before it stores any,
+have to fit the registers that are left to a lane then; for two workgroups, a few may be missing.
+Where more are missing, ptxas spills what `wgmma` adds to, and lets each `wgmma` wait: 64x2048x64
+with 128 keys a step took 347 us with the request and 207 us without.
+
+Only loops with exponentials are looked at, because the count of values is too low for others: a
+matmul of 128 x 128 with 4 warps takes 220 registers, of which 145 are counted.
 """
 
 from __future__ import annotations

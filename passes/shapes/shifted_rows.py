@@ -76,6 +76,8 @@ class ShiftedRows(NamedTuple):
         """
         inside = at.andi(place, at.index(self.word - 1))
         pairs = self._pairs(at, at.subi(place, inside), count)
+        # The first word begins that many elements early. Each bit of the number but the lowest one
+        # moves whole pairs, and the lowest one moves all elements by half a pair.
         further = at.index_cast(inside, _PAIR_BITS)
         distance = self.word // 4
         while distance:
