@@ -94,7 +94,8 @@ class RaiseAttention(ProgramAttentionPass):
                 parts, raised = found
                 made = parts.emitted()
                 detail = " x ".join(map(str, parts.extents))
-                self.record_change(function, made, Action.RAISE, raised, detail, context)
+                named = made, Action.RAISE, str(raised), detail
+                self.record_change(context, function, *named)
                 parts.replace_with(made)
 
     def _raised(
