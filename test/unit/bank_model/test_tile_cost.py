@@ -467,6 +467,19 @@ def test_two_warps_that_copy_for_few_rows_are_slower_than_one_that_does_not() ->
     assert direct == pytest.approx(50.3, rel=0.1)
 
 
+def test_what_one_warp_copies_straight_to_the_lds_takes_longer_than_what_two_share() -> None:
+    """2 rows of 96 and 3000 keys: 39.4, 40.9 and 45.8 us by the model of a compute unit."""
+    shape, chip = AttentionShape(16, 2, 3072, 96, 96, depth=32, short_steps=True), "gfx950"
+    tiles = [
+        AttentionTile(16 * warps, 96, keys, warps, slots=2, stages=2, staged_queries=False)
+        for keys, warps in ((64, 2), (128, 2), (128, 1))
+    ]
+    works = [attention_work(shape, each, processor_of(chip), (16, 16, 16)) for each in tiles]
+    times = [predicted_microseconds(each, processor_of(chip)) for each in works]
+    assert max(times[:2]) < times[2]
+    assert times == pytest.approx([39.4, 40.9, 45.8], rel=0.15)
+
+
 @pytest.mark.parametrize(
     ("chip", "head", "tile", "counted"),
     [
