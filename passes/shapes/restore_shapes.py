@@ -311,6 +311,8 @@ class _Restoration:
         binding, count = binding_of(view.buffer), prod(access.vector)
         if binding is None or self.strided is not None or _copied_to(access.operation) is None:
             return None
+        if not access.is_of_rows or count != access.vector[-1]:
+            return None
         element, start = type_of(view.buffer).element_type, start_alignment(view.buffer)
         word = word_elements(self.shape, self.shape[-1], element, start)
         begin = view.indices(at, access.indices)

@@ -260,3 +260,28 @@ func.func @shifted(%row: index, %run: index, %tile: memref<8xf16, #gpu.address_s
   vector.transfer_write %v, %tile[%c0] {in_bounds = [true]} : vector<8xf16>, memref<8xf16, #gpu.address_space<workgroup>>
   return
 }
+
+// -----
+
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
+
+// What lies down a column is no part of a row.
+
+// CHECK-LABEL: func.func @down_a_column(
+// CHECK-COUNT-8: vector.load %{{.+}} : memref<96x75xf16>, vector<1xf16>
+// CHECK-NOT:     llvm.fshr
+
+// AMD-LABEL: func.func @down_a_column(
+// AMD-COUNT-8: vector.load %{{.+}} : memref<96x75xf16>, vector<1xf16>
+// AMD-NOT:     llvm.fshr
+func.func @down_a_column(%row: index, %run: index, %tile: memref<8xf16, #gpu.address_space<workgroup>>) attributes {bankwise.enlarged_bindings = ["0 : index memref<96x80xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 96, 75>} : memref<96x80xf16>
+  %a = memref.assume_alignment %b, 64 : memref<96x80xf16>
+  %column = arith.muli %run, %c8 : index
+  %v = vector.transfer_read %a[%row, %column], %p {in_bounds = [true], permutation_map = affine_map<(i, j) -> (i)>} : memref<96x80xf16>, vector<8xf16>
+  vector.transfer_write %v, %tile[%c0] {in_bounds = [true]} : vector<8xf16>, memref<8xf16, #gpu.address_space<workgroup>>
+  return
+}
