@@ -26,7 +26,7 @@ from ...dialect_utils.indexing_maps import (
     loops_of,
     summed_loops,
 )
-from ...dialect_utils.lowering_config import integers
+from ...dialect_utils.lowering_config import CONFIG, integers
 from ...dialect_utils.operations import (
     children,
     defining_operation,
@@ -40,6 +40,8 @@ Groups = tuple[tuple[int, ...], ...]
 """For each dimension of a tensor the loops that index it."""
 
 _COLLAPSE, _EXPAND = "tensor.collapse_shape", "tensor.expand_shape"
+_COMPILATION = "compilation_info"
+_FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type)
 _CONSTANT, _FILL = "arith.constant", "linalg.fill"
 _CONVERSIONS = ("arith.extf", "arith.truncf")
 _LOOPS = {
@@ -76,8 +78,10 @@ class Product(NamedTuple):
             raise Refusal(f"{operation.name} is no product that it knows")
         loops = loops_of(operation) if MAPS in operation.attributes else _LOOPS[operation.name]
         kinds = [ir.ShapedType(each.type).element_type for each in operation.operands]
-        if not all(isinstance(each, ir.FloatType) for each in kinds):
-            raise Refusal("its products are not of floating-point numbers")
+        if not all(isinstance(each, _FLOATS) for each in kinds):
+            raise Refusal("its products are not of f16, bf16 and f32")
+        if any(name in operation.attributes for name in (CONFIG, _COMPILATION)):
+            raise Refusal("its product has a configuration")
         begin = defining_operation(operation.operands[-1])
         if begin is None or begin.name != _FILL or number_of(begin.operands[0]) != 0.0:
             raise Refusal("its products are added to something")
