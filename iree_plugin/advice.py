@@ -113,7 +113,7 @@ def _advice(function: ir.Operation, name: str) -> Advice | None:
         if attention.masked:
             time += mask_microseconds(attention.shape, circumstances.processor)
     else:
-        tiled, _ = lane_attention(attention, circumstances)
+        tiled, _ = lane_attention(attention, TileByLanes().predicted(function))
         pass_name, time = TileByLanes.name, tiled.time
     assert circumstances is not None
     advice = Advice(name, pass_name, (attention.microseconds(circumstances.processor), time))

@@ -81,7 +81,7 @@ class TileByLanes(TilingPass):
             return None
         if not everywhere and has_instruction(function, attention, test_target):
             return None
-        circumstances = self.circumstances(function, test_target)
+        circumstances = self.predicted(function, test_target)
         tiled = lane_attention(attention, circumstances, only_faster=not everywhere)
         return attention.operation, *tiled
 
@@ -96,7 +96,7 @@ def has_instruction(
 
 
 def lane_attention(
-    attention: ScalarAttention, circumstances: Circumstances | None, *, only_faster: bool = True
+    attention: ScalarAttention, circumstances: Circumstances, *, only_faster: bool = True
 ) -> tuple[LaneTiledAttention, EnlargedAttention]:
     """Returns an attention with the best tile of lanes, and what follows from its sizes.
 
@@ -106,10 +106,8 @@ def lane_attention(
         only_faster: whether it must take less time than one row after the other.
 
     Raises:
-        Refusal: there is no model of the GPU, or no such tile.
+        Refusal: there is no such tile.
     """
-    if circumstances is None:
-        raise Refusal("there is no prediction for the GPU")
     operation = attention.operation
     if attention.loops.rows_first != tuple(range(len(attention.extents))):
         raise Refusal("its rows are not the first of its loops")

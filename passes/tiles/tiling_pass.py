@@ -62,6 +62,17 @@ class TilingPass(FunctionPass):
             short_steps=self.short_steps,
         )
 
+    def predicted(self, function: ir.Operation, test_target: str | None = None) -> Circumstances:
+        """Returns what tiles of a function are judged by.
+
+        Raises:
+            Refusal: there is no model of the GPU.
+        """
+        circumstances = self.circumstances(function, test_target)
+        if circumstances is None:
+            raise Refusal("there is no prediction for the GPU")
+        return circumstances
+
 
 @dataclass(frozen=True)
 class ProgramAttentionPass(TilingPass):
@@ -86,10 +97,9 @@ class ProgramAttentionPass(TilingPass):
         Raises:
             Refusal: there is no prediction.
         """
+        circumstances = self.predicted(function, context.test_target)
         target = gpu_target_of(function, context.test_target)
-        circumstances = self.circumstances(function, context.test_target)
-        if target is None or circumstances is None:
-            raise Refusal("there is no prediction for the GPU")
+        assert target is not None
         return target, circumstances
 
     def check_gain(
