@@ -6,7 +6,8 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Self, TypeVar, get_type_hints
@@ -52,6 +53,14 @@ class PassContext:
     test_target: str | None = None
     """Architecture of functions that carry no target of their own (`--iree-gpu-test-target`)."""
 
+    @contextmanager
+    def refusals_said(self, location: ir.Location, what_stays: str) -> Iterator[None]:
+        """Ends the body where it refuses; a remark then says what stays as it is, and why."""
+        try:
+            yield
+        except Refusal as refusal:
+            self.sink.remark(location, f"{what_stays}: {refusal.reason}")
+
     def planned(
         self, location: ir.Location, what_stays: str, plan: Callable[[], Plan | None]
     ) -> Plan | None:
@@ -60,14 +69,12 @@ class PassContext:
         Where `plan` refuses, or the configuration is the user's own, the result is None, and a
         remark says what stays as it is, and why.
         """
-        try:
+        with self.refusals_said(location, what_stays):
             found = plan()
             if found is not None and (objection := self.users_configuration()):
                 raise Refusal(objection)
-        except Refusal as refusal:
-            self.sink.remark(location, f"{what_stays}: {refusal.reason}")
-            return None
-        return found
+            return found
+        return None
 
     def lds_model(
         self, function: ir.Operation, what_stays: str = ""

@@ -44,7 +44,6 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.carried_loops import with_more_values, yield_also
-from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import is_move
 from ...dialect_utils.loops import FOR, Carried, body_of
 from ...dialect_utils.memory.mma_operands import MMA
@@ -107,15 +106,12 @@ class KeepMaxima(FunctionPass):
                     # Products of `wgmma` may run meanwhile, whose sums nothing else may touch.
                     continue
                 move_behind_maxima(loop)
-            try:
+            with context.refusals_said(location, "maxima are not kept"):
                 kept = KeptMaxima.of(loop)
-                if kept is None:
-                    continue
-                _Rewriting.of(loop, kept).carry_out()
-            except Refusal as refusal:
-                context.sink.remark(location, f"maxima are not kept: {refusal.reason}")
-                continue
-            context.sink.remark(location, "sums are rescaled only where a maximum grows much")
+                if kept is not None:
+                    _Rewriting.of(loop, kept).carry_out()
+                    text = "sums are rescaled only where a maximum grows much"
+                    context.sink.remark(location, text)
 
 
 @dataclass(frozen=True)

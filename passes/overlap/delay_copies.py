@@ -82,14 +82,11 @@ class DelayCopies(FunctionPass):
         """Rewrites the loops for which it is proven; never fails."""
         with function.context:
             for loop in _copying_loops(function.operation):
-                try:
-                    count = _delay(loop)
-                except Refusal as refusal:
-                    reason = f"copies are issued at the beginning of a step: {refusal.reason}"
-                    context.sink.remark(loop.location, reason)
-                    continue
-                text = f"copies are issued behind {counted(count, 'product')} of a step"
-                context.sink.remark(loop.location, text)
+                what_stays = "copies are issued at the beginning of a step"
+                with context.refusals_said(loop.location, what_stays):
+                    products = counted(_delay(loop), "product")
+                    text = f"copies are issued behind {products} of a step"
+                    context.sink.remark(loop.location, text)
 
 
 def _copying_loops(function: ir.Operation) -> list[ir.Operation]:

@@ -122,11 +122,9 @@ class OverlapCopies(FunctionPass):
                     continue
                 # An overlapped loop is another function: its values are looked at anew.
                 counter = ConflictCounter(function, chip, launch) if context.explains else None
-                try:
+                what_stays = "copies to the LDS are not overlapped"
+                with context.refusals_said(loop.operation.location, what_stays):
                     self._overlap(function, loop, noted, counter, context)
-                except Refusal as refusal:
-                    reason = f"copies to the LDS are not overlapped: {refusal.reason}"
-                    context.sink.remark(loop.operation.location, reason)
 
     def _overlap(
         self,

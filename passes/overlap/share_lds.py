@@ -71,12 +71,9 @@ class ShareLds(FunctionPass):
         with function.context:
             lives: list[_Life] = []
             for allocation in lds_allocations(function):
-                try:
+                what_stays = f"{shown_type(type_of(allocation))} shares no memory"
+                with context.refusals_said(allocation.location, what_stays):
                     lives.append(_life_of(allocation, function))
-                except Refusal as refusal:
-                    kind = shown_type(type_of(allocation))
-                    remark = f"{kind} shares no memory: {refusal.reason}"
-                    context.sink.remark(allocation.location, remark)
             for early, late in _pairs(lives, chip.processor):
                 self._share(function, early, late, barriers[0], context)
 

@@ -79,11 +79,8 @@ class ReorderKeys(FunctionPass):
             masks = [transfer for transfer in transfers if _is_mask(transfer, each)]
             if each.kind is not ClassKind.REDUCED or not masks:
                 continue
-            try:
+            with context.refusals_said(masks[0].op.location, "keys stay in their order"):
                 found.append(_reordered(each, transfers, masks[0], layouts))
-            except Refusal as refusal:
-                reason = f"keys stay in their order: {refusal.reason}"
-                context.sink.remark(masks[0].op.location, reason)
         for each in found:
             each.carry_out(context)
 

@@ -43,11 +43,9 @@ class FlattenSwizzleHints(FunctionPass):
         function = function.operation
         with function.context:
             for hinted, hints in _hints_on_tiles(function):
-                try:
+                what_stays = f"swizzle hint of {shown_type(hinted.type)} is left as it is"
+                with context.refusals_said(hints[0].location, what_stays):
                     flatten_allocation(_flattenable(hinted))
-                except Refusal as refusal:
-                    text = f"swizzle hint of {shown_type(hinted.type)} is left as it is: {refusal}"
-                    context.sink.remark(hints[0].location, text)
 
 
 def _hints_on_tiles(function: ir.Operation) -> list[tuple[ir.Value, list[ir.Operation]]]:

@@ -180,7 +180,7 @@ class Retile(FunctionPass):
         Args:
             why_not: why the chosen tile is not taken without a search, if it is not.
         """
-        try:
+        with context.refusals_said(choice.tiled.operation.location, "no tiles are searched"):
             if context.tile_times is None or not circumstances.processor.modelled:
                 raise Refusal("no compiled kernel for this GPU is predicted here")
             if objection := context.users_configuration():
@@ -188,10 +188,7 @@ class Retile(FunctionPass):
             usual = choice.tiled.tile if why_not else choice.best
             every = (choice, usual, self.candidates, circumstances, context.tile_times)
             return SearchedTiles.of(function, *every)
-        except Refusal as refusal:
-            message = f"no tiles are searched: {refusal.reason}"
-            context.sink.remark(choice.tiled.operation.location, message)
-            return None
+        return None
 
     def _take(
         self,
@@ -226,14 +223,10 @@ class Retile(FunctionPass):
     ) -> None:
         """Makes a tile that of the operation, and notes it for a tuning spec."""
         operation = tiled.operation
-        try:
+        with context.refusals_said(operation.location, "no tuning spec can name the operation"):
             if carried_integers.is_marked(function):
                 raise Refusal("it multiplies integers that are called f8")
             context.tuned.append(TunedOperation.of(operation, tiled.attributes(tile)))
-        except Refusal as refusal:
-            context.sink.remark(
-                operation.location, f"no tuning spec can name the operation: {refusal.reason}"
-            )
         tiled.configure(function, tile)
         assume_tile(self, tile, context)
 
