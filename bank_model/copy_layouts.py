@@ -68,7 +68,7 @@ def block_layout(shape: Sequence[int], threads: int) -> NestedLayout | None:
     Blocks are as wide as can be, and as many of them as can stand side by side. 128 threads copy
     64 x 80 elements in blocks of 4 x 2: 16 x 8 of them stand on 16 x 40 blocks, five times.
 
-    None stands for a tile that the threads cannot share so.
+    None stands for a tile that the threads cannot share in this way.
     """
     *outer, rows, columns = shape
     if prod(outer) != 1 or rows % BLOCK_ROWS:

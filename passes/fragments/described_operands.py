@@ -10,8 +10,8 @@ B from the LDS by one descriptor (`bank_model/descriptor_tiles.py`). It is the s
 * between whatever writes the tile and the reads, all warps meet at a barrier. What is written has
   to be made known to the matrix units before that (`fence.proxy.async`).
 
-A of a warpgroup has 64 rows, of which each warp reads 16. A descriptor gives it where those of the
-warps follow each other so. Where B is given, A need not be.
+A of a warpgroup has 64 rows, of which each warp reads 16. A descriptor gives them where the rows of
+each warp follow those of the warp before. Where a descriptor gives B, registers may hold A.
 
 Each of them is proven from the final addresses, whatever has laid out the tile.
 """
@@ -99,7 +99,7 @@ class DescriptorProver:
     """Decides which B operands of one function descriptors can give.
 
     Attributes:
-        arranged: allocations that are judged as if they were arranged so.
+        arranged: allocations that are judged as if they were arranged for descriptors.
     """
 
     function: ir.Operation

@@ -22,7 +22,7 @@ as it has them, and computes those of the next keys, and the sums of all, before
 
     exp2 of keys 0 to 15    wgmma    exp2 of keys 16 to 31    wgmma    ...    sums    wait
 
-f16 16x4096x128 at `fast` takes 310 us on an H200 so, and 330 us where one follows the other.
+f16 16x4096x128 at `fast` takes 310 us on an H200, and 330 us where one follows the other.
 
 A mask is loaded while the scores are multiplied (`timed_loads.py`).
 

@@ -33,7 +33,9 @@ _WORD_BITS, _MOST_BITS = 32, 128
 
 
 def is_read_unaligned(row: int, count: int, element: ir.Type) -> bool:
-    """Returns whether parts of rows are to be read so: where a part may cross the end of its row.
+    """Returns whether parts of rows are to be read from any address.
+
+    They are where a part may cross the end of its row.
 
     Args:
         row: how many elements a row has.
