@@ -56,7 +56,7 @@ def _work_and_leave(work: Callable[[], bytes], output: BinaryIO, messages: Binar
     try:
         # The handlers are those of this process's own ends, which this copy must not follow.
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
         os.dup2(messages.fileno(), 2)

@@ -2,7 +2,7 @@
 """The programs: each is ready for signals and closed streams before it imports its tool.
 
 A signal that comes while Python itself starts cannot be dealt with here. So that this time stays
-short, nothing is imported at first that Python has not imported already.
+short, nothing is imported at first but a few words and what Python has imported already.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import os
 import signal
 import sys
 from importlib import import_module
+
+from .signal_words import WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,17 +66,18 @@ def _run(tool: str) -> int:
     program = f"bankwise-{tool}"
 
     def end(number: int, _frame: object) -> NoReturn:
-        for each in (signal.SIGINT, signal.SIGTERM):
+        for each in WORDS:
             signal.signal(each, signal.SIG_IGN)  # A second one would be a second line.
-        word = "interrupted" if number == signal.SIGINT else "terminated"
-        os.write(2, f"{program}: error: {word}\n".encode())
-        os._exit(128 + number)
+        try:
+            os.write(2, f"{program}: error: {WORDS[signal.Signals(number)]}\n".encode())
+        finally:
+            os._exit(128 + number)
 
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+    for number in WORDS:
         if signal.getsignal(number) is signal.SIG_IGN:
             # LLVM hears it all the same, and removes the files that it is writing.
             signal.pthread_sigmask(signal.SIG_BLOCK, [number])
-        elif number != signal.SIGHUP:
+        else:
             signal.signal(number, end)
 
     from .endings import open_standard_streams

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What SIGINT and SIGTERM do to a tool: it says so in one line, tidies up, and exits with 128 + n.
+"""What SIGHUP, SIGINT and SIGTERM do to a tool: it says so in one line, tidies up, and ends.
 
 Python calls its handlers between two instructions of the main thread. A compile is a single call
 into the compiler, which may take minutes, so that a handler would come late; and an exception that
@@ -18,12 +18,11 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
-WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
-"""What each of the signals does, as the tools say it."""
+from .signal_words import WORDS
 
 
 class Interrupted(KeyboardInterrupt):
-    """SIGINT or SIGTERM, where a tool goes on to write what it has."""
+    """One of the signals, where a tool goes on to write what it has."""
 
     def __init__(self, number: int) -> None:
         super().__init__(WORDS[signal.Signals(number)])
@@ -33,13 +32,13 @@ class Interrupted(KeyboardInterrupt):
 def exit_code(number: int) -> int:
     """Returns what a shell reports of a program that a signal ended.
 
-    It is 130 for SIGINT, and 143 for SIGTERM.
+    It is 129 for SIGHUP, 130 for SIGINT, and 143 for SIGTERM.
     """
     return 128 + number
 
 
 def end_on_signals(program: str) -> None:
-    """Lets SIGINT and SIGTERM end the process with one line, also within a native call."""
+    """Lets the signals end the process with one line, also within a native call."""
 
     def handle(number: int, _frame: FrameType | None) -> None:
         # Until the thread is there. Nothing temporary can exist so early.
@@ -70,7 +69,7 @@ def end_on_signals(program: str) -> None:
 
 @contextlib.contextmanager
 def raised_signals() -> Iterator[None]:
-    """Lets the first SIGINT or SIGTERM in the body raise Interrupted; a second does what it did."""
+    """Lets the first signal in the body raise Interrupted; a second does what it did."""
     wakeup = signal.set_wakeup_fd(-1)
     before = {number: signal.getsignal(number) for number in WORDS}
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from .endings import fail
-from .signals import WORDS
+from .signal_words import WORDS
 
 _CRASHES = frozenset(
     getattr(signal, name)

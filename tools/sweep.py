@@ -16,7 +16,8 @@ from ..bank_model.shown_text import shown_text
 from ..iree_plugin.atomic_file import OutputError
 from ..sweep.result_files import SUFFIXES
 from .endings import fail, fail_with_file
-from .signals import WORDS, Interrupted, exit_code, raised_signals
+from .signal_words import WORDS
+from .signals import Interrupted, exit_code, raised_signals
 from .sweep_arguments import parse_arguments
 from .usage import UsageError
 

@@ -21,7 +21,8 @@ def heeded_signals() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (15, 143, "terminated")]
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (15, 143, "terminated"), (1, 129, "hung up")],
 )
 def test_the_first_signal_is_raised_and_the_handlers_come_back(
     number: int, code: int, word: str
