@@ -746,6 +746,34 @@ class Builder:
         self._linalg_body(generic, body)
         return generic
 
+    def contraction(
+        self, inputs: Sequence[ir.Value], sums: ir.Value, loops: Sequence[Sequence[int]]
+    ) -> ir.Value:
+        """Adds products of the elements of two tensors to sums, in the type of these.
+
+        Args:
+            loops: those that index both inputs and the sums.
+        """
+        count = 1 + max(loop for each in loops for loop in each)
+        parallel, reduction = (
+            ir.Attribute.parse(f"#linalg.iterator_type<{each}>", self.context)
+            for each in ("parallel", "reduction")
+        )
+        kinds = [parallel if loop in loops[-1] else reduction for loop in range(count)]
+        attributes: dict[str, ir.Attribute] = {
+            "indexing_maps": self.indexing_maps(count, loops),
+            "iterator_types": ir.ArrayAttr.get(kinds, self.context),
+        }
+
+        def add_product(at: Builder, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
+            factors = [
+                each if each.type == total.type else at.extf(each, total.type)
+                for each in (left, right)
+            ]
+            return at.addf(total, at.mulf(*factors))
+
+        return self.generic(inputs, sums, attributes, add_product).results[0]
+
     def parallel(
         self,
         inputs: Sequence[ir.Value],

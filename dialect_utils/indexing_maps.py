@@ -19,6 +19,11 @@ from .operations import children
 
 GENERIC = "linalg.generic"
 MAPS, ITERATORS = "indexing_maps", "iterator_types"
+PRODUCTS = {
+    "linalg.matmul": ((0, 2), (2, 1), (0, 1)),
+    "linalg.batch_matmul": ((0, 1, 3), (0, 3, 2), (0, 1, 2)),
+}
+"""Named products, and the loops that index their operands where they have no maps."""
 _MEMOIZED = "linalg.memoized_indexing_maps"
 """In which MLIR keeps the maps of a named operation."""
 
@@ -46,6 +51,15 @@ def loops_of(operation: ir.Operation) -> tuple[tuple[int, ...], ...]:
     if not all(isinstance(each, ir.AffineDimExpr) for m in maps for each in m.results):
         raise Refusal("its operands are indexed by more than loops")
     return tuple(tuple(ir.AffineDimExpr(e).position for e in m.results) for m in maps)
+
+
+def product_loops(operation: ir.Operation) -> tuple[tuple[int, ...], ...]:
+    """Returns the loops that index the operands of one of `PRODUCTS`.
+
+    Raises:
+        Refusal: a dimension is indexed by something else than one loop.
+    """
+    return loops_of(operation) if MAPS in operation.attributes else PRODUCTS[operation.name]
 
 
 def copied_loops(operation: ir.Operation) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

@@ -46,10 +46,12 @@ def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
     from ..passes.tiles.slice_strided_images import SliceStridedImages
     from ..passes.tiles.specialize_sizes import SpecializeSizes
     from ..passes.tiles.split_keys import SplitKeys
+    from ..passes.tiles.widen_sums import WidenSums
 
     where = {"unmeasured": mode.retile == "on"}
     return (
         RaiseAttention(**where),
+        WidenSums(),
         FoldBroadcasts(),
         ShareMasks(),
         SliceStridedImages(),

@@ -74,12 +74,14 @@ from .tiles.tile_matmuls_by_lanes import TileMatmulsByLanes
 from .tiles.transpose_contractions import TransposeContractions
 from .tiles.use_larger_instructions import UseLargerInstructions
 from .tiles.use_matrix_instructions import UseMatrixInstructions
+from .tiles.widen_sums import WidenSums
 
 PASSES: tuple[type[FunctionPass], ...] = (
     RaiseAttention,
     PadHeads,
     SplitKeys,
     FoldBroadcasts,
+    WidenSums,
     ShareMasks,
     SliceStridedImages,
     SpecializeSizes,

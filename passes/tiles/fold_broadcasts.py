@@ -32,7 +32,7 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.indexing_maps import ITERATORS, MAPS, copied_loops, loops_of
+from ...dialect_utils.indexing_maps import PRODUCTS, copied_loops, product_loops
 from ...dialect_utils.operations import (
     defining_operation,
     operands_with,
@@ -43,8 +43,6 @@ from ..base import FunctionPass, PassContext
 from ..decisions import LayoutRound
 
 _BATCH_MATMUL, _COLLAPSE = "linalg.batch_matmul", "tensor.collapse_shape"
-_BATCHED = ((0, 1, 3), (0, 3, 2), (0, 1, 2))
-"""The loops of the operands of a batch of matmuls: over the batch, rows, columns and sums."""
 _ROWS, _COLUMNS, _SUMMED = range(3)
 """The loops of a matmul."""
 _MERGED = [[0, 1], [2]]
@@ -89,20 +87,12 @@ class _Batch(NamedTuple):
         batch = self.operation
         at = Builder.before(batch).at(batch.location)
         rows, sums = (_merged(at, batch.operands[number]) for number in (0, 2))
-        parallel, reduction = (
-            ir.Attribute.parse(f"#linalg.iterator_type<{each}>", batch.context)
-            for each in ("parallel", "reduction")
-        )
-        maps = [(_ROWS, _SUMMED), self.loops, (_ROWS, _COLUMNS)]
-        attributes = {
-            MAPS: at.indexing_maps(len(maps), maps),
-            ITERATORS: ir.ArrayAttr.get([parallel, parallel, reduction], batch.context),
-        }
-        matmul = at.generic([rows, self.matrix], sums, attributes, _multiply)
+        loops = ((_ROWS, _SUMMED), self.loops, (_ROWS, _COLUMNS))
+        matmul = at.contraction([rows, self.matrix], sums, loops)
         result = batch.results[0]
         kind = ir.RankedTensorType(result.type)
         uses = operands_with(result)
-        redirect(uses, at.expand_shape(matmul.results[0], kind, _MERGED))
+        redirect(uses, at.expand_shape(matmul, kind, _MERGED))
         batch.erase()
 
 
@@ -115,19 +105,11 @@ def _merged(at: Builder, tensor: ir.Value) -> ir.Value:
     )
 
 
-def _multiply(at: Builder, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
-    """Emits a product and its sum with others, of their type."""
-    wide = [
-        each if each.type == total.type else at.extf(each, total.type) for each in (left, right)
-    ]
-    return at.addf(total, at.mulf(*wide))
-
-
 def _batches(function: ir.Operation) -> Iterator[_Batch]:
     """Yields the batches of matmuls by the same matrix."""
     for operation in operations_in(function, _BATCH_MATMUL):
         try:
-            usual = MAPS not in operation.attributes or loops_of(operation) == _BATCHED
+            usual = product_loops(operation) == PRODUCTS[_BATCH_MATMUL]
         except Refusal:
             continue
         kinds = [ir.RankedTensorType(each.type) for each in operation.operands]

@@ -22,8 +22,9 @@ from iree.compiler import ir
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import (
     GENERIC,
-    MAPS,
+    PRODUCTS,
     loops_of,
+    product_loops,
     summed_loops,
 )
 from ...dialect_utils.lowering_config import CONFIG, integers
@@ -44,11 +45,6 @@ _COMPILATION = "compilation_info"
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type)
 _CONSTANT, _FILL = "arith.constant", "linalg.fill"
 _CONVERSIONS = ("arith.extf", "arith.truncf")
-_LOOPS = {
-    "linalg.matmul": ((0, 2), (2, 1), (0, 1)),
-    "linalg.batch_matmul": ((0, 1, 3), (0, 3, 2), (0, 1, 2)),
-}
-"""The loops of products' operands where they have no maps."""
 
 
 class Product(NamedTuple):
@@ -74,9 +70,9 @@ class Product(NamedTuple):
         Raises:
             Refusal: it is something else.
         """
-        if operation.name not in _LOOPS:
+        if operation.name not in PRODUCTS:
             raise Refusal(f"{operation.name} is no product that it knows")
-        loops = loops_of(operation) if MAPS in operation.attributes else _LOOPS[operation.name]
+        loops = product_loops(operation)
         kinds = [ir.ShapedType(each.type).element_type for each in operation.operands]
         if not all(isinstance(each, _FLOATS) for each in kinds):
             raise Refusal("its products are not of f16, bf16 and f32")
@@ -145,7 +141,7 @@ def scores_behind(softmax: ir.Operation, extents: Sequence[int]) -> Scores:
         operation = defining_operation(found.value)
         if operation is None or len(operands_with(found.value)) != 1:
             raise Refusal("its scores are not only for the softmax")
-        if operation.name in _LOOPS:
+        if operation.name in PRODUCTS:
             return Scores(Product.of(operation, 2, found.groups), scale, mask)
         if operation.name in (_COLLAPSE, _EXPAND):
             source = _reshaped(operation, found.groups, extents, operation.name == _EXPAND)
@@ -176,7 +172,7 @@ def product_before(softmax: ir.Operation, extents: Sequence[int]) -> tuple[Produ
         if len(uses) != 1:
             raise Refusal("its weights are not only for one product")
         ((user, number),) = uses
-        if user.name in _LOOPS and number < 2:
+        if user.name in PRODUCTS and number < 2:
             return Product.of(user, number, found.groups), number
         found = _moved_on(user, number, found.groups, extents)
 
@@ -352,7 +348,7 @@ def _number_in(block: ir.Block, value: ir.Value) -> int:
 
 def _leads_to_product(operation: ir.Operation) -> bool:
     """Returns whether what is only moved and computed element by element is a product."""
-    while operation.name not in _LOOPS:
+    while operation.name not in PRODUCTS:
         if operation.name not in (GENERIC, _COLLAPSE, _EXPAND):
             return False
         if operation.name == GENERIC and summed_loops(operation):
