@@ -153,6 +153,12 @@ def roots_in(function: ir.Operation) -> list[ir.Operation]:
     ]
 
 
+def only_root(function: ir.Operation) -> ir.Operation | None:
+    """Returns the operation that alone decides on the workgroups of `function`, if there is one."""
+    roots = roots_in(function)
+    return roots[0] if len(roots) == 1 else None
+
+
 def multiplies_by_mma_sync(function: ir.Operation) -> bool:
     """Returns whether the configuration of an operation asks for the `mma.sync` of NVIDIA GPUs."""
     return any(

@@ -64,7 +64,7 @@ from ...dialect_utils.lowering_config import (
     WarpLaunch,
     integers,
     numbers_attribute,
-    roots_in,
+    only_root,
 )
 from ...dialect_utils.operations import children
 from ..shapes.enlarged_shapes import true_row, true_shape
@@ -640,8 +640,8 @@ def _promoted(contraction: str, staged: Collection[int]) -> tuple[int, ...]:
 
 def only_attention(function: ir.Operation) -> ir.Operation | None:
     """Returns the attention that alone decides on the workgroups of `function`, if there is one."""
-    roots = roots_in(function)
-    return roots[0] if [each.name for each in roots] == [_ATTENTION] else None
+    root = only_root(function)
+    return None if root is None or root.name != _ATTENTION else root
 
 
 class ContractionKinds(NamedTuple):

@@ -24,7 +24,7 @@ from ...bank_model.tile_cost import MatmulTile, TileWork
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_target_of
-from ...dialect_utils.indexing_maps import GENERIC, loops_of
+from ...dialect_utils.indexing_maps import loops_of
 from ...dialect_utils.lowering_config import (
     CONFIG,
     MMA_KIND,
@@ -34,11 +34,10 @@ from ...dialect_utils.lowering_config import (
     LoweringConfig,
     WarpLaunch,
     changed_info,
-    roots_in,
 )
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
 from .attention_tiles import BASIS, basis_attribute, promoting, rounded_up
-from .matmul_tiles import PROMOTED, WarpTiledMatmul, is_filled
+from .matmul_tiles import PROMOTED, WarpTiledMatmul, generic_root, is_filled
 from .scalar_attention import LANE_BASIS
 from .scalar_contractions import multiplies_and_adds
 from .size_ranges import SIZES, asked_sizes
@@ -196,10 +195,9 @@ def scalar_matmul_root(function: ir.Operation) -> ir.Operation | None:
 
     One whose lanes have tiles of operands in the LDS is none.
     """
-    roots = roots_in(function)
-    if len(roots) != 1 or roots[0].name != GENERIC or len(roots[0].operands) != _OPERANDS:
+    root = generic_root(function)
+    if root is None:
         return None
-    (root,) = roots
     if MMA_KIND in LoweringConfig.of(root.attributes[CONFIG]).entries or is_tiled_by_lanes(root):
         return None
     return root if multiplies(root) else None

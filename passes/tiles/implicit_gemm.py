@@ -48,7 +48,6 @@ from ...dialect_utils.lowering_config import (
     LoweringConfig,
     WarpLaunch,
     numbers_attribute,
-    roots_in,
 )
 from ...dialect_utils.memory.lds_ops import COLLAPSE_SHAPE, EXPAND_SHAPE, SUBVIEW
 from ...dialect_utils.memory.memref_types import static_strides, type_of
@@ -69,7 +68,8 @@ from .matmul_tiles import (
     PADDING,
     PROMOTED,
     SUBGROUP,
-    multiplies,
+    generic_root,
+    has_matrix_instruction,
 )
 
 _PADDING_CONV = "padding_conv"
@@ -157,11 +157,8 @@ def _contraction_of(function: ir.Operation) -> _Contraction | None:
     Raises:
         Refusal: it is not understood.
     """
-    roots = roots_in(function)
-    if len(roots) != 1 or not multiplies(roots[0]):
-        return None
-    (operation,) = roots
-    if operation.name != GENERIC or len(operation.operands) != _C + 1:
+    operation = generic_root(function)
+    if operation is None or not has_matrix_instruction(operation):
         return None
     config = LoweringConfig.of(operation.attributes[CONFIG])
     usual = (MMA_KIND, PROMOTED, REDUCTION, SUBGROUP, WORKGROUP)

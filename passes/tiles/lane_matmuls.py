@@ -41,7 +41,7 @@ from ...dialect_utils.lowering_config import (
     WarpLaunch,
     changed_info,
     numbers_attribute,
-    roots_in,
+    only_root,
 )
 from .attention_tiles import BASIS, basis_attribute, promoting, rounded_up
 from .dynamic_matmuls import ScalarLoops, is_tiled_by_lanes
@@ -179,10 +179,8 @@ def multiplies_floats(root: ir.Operation) -> bool:
 
 def is_lane_tiled_matmul(function: ir.Operation) -> bool:
     """Returns whether a matmul decides on the workgroups of a function whose lanes have tiles."""
-    roots = roots_in(function)
-    if len(roots) != 1 or roots[0].name != GENERIC:
-        return False
-    return is_tiled_by_lanes(roots[0])
+    root = only_root(function)
+    return root is not None and root.name == GENERIC and is_tiled_by_lanes(root)
 
 
 def row_lanes(tile: ScalarTile, lanes: int) -> int:

@@ -36,6 +36,7 @@ from ...dialect_utils.lowering_config import (
     WORKGROUP,
     LoweringConfig,
     WarpLaunch,
+    only_root,
     roots_in,
 )
 from ...dialect_utils.operations import defining_operation, operations_in, parents_of
@@ -294,7 +295,7 @@ def padded_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
         Refusal: there is one, but of another form than this module describes.
     """
     roots = roots_in(function)
-    configs = [each.attributes[CONFIG] for each in roots if multiplies(each)]
+    configs = [each.attributes[CONFIG] for each in roots if has_matrix_instruction(each)]
     if not any(PADDING in LoweringConfig.of(each).entries for each in configs):
         return None
     return _configured(function, (PADDING,))
@@ -307,7 +308,7 @@ def _configured(function: ir.Operation, entries: tuple[str, ...] = ()) -> WarpTi
         entries: those that its configuration may have beside the usual ones.
     """
     roots = roots_in(function)
-    if not any(multiplies(each) for each in roots):
+    if not any(has_matrix_instruction(each) for each in roots):
         return None
     if len(roots) != 1:
         raise Refusal("several operations decide on the workgroups")
@@ -332,7 +333,15 @@ def _configured(function: ir.Operation, entries: tuple[str, ...] = ()) -> WarpTi
     return matmul
 
 
-def multiplies(root: ir.Operation) -> bool:
+def generic_root(function: ir.Operation) -> ir.Operation | None:
+    """Returns the operation that alone decides on the workgroups of `function`, if it is a
+    `linalg.generic` of three operands."""
+    root = only_root(function)
+    is_one = root is not None and root.name == GENERIC and len(root.operands) == _C + 1
+    return root if is_one else None
+
+
+def has_matrix_instruction(root: ir.Operation) -> bool:
     """Returns whether an operation is configured to use matrix instructions."""
     try:
         return "mma_kind" in LoweringConfig.of(root.attributes[CONFIG]).entries

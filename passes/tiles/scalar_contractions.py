@@ -16,10 +16,10 @@ from typing import NamedTuple
 from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.indexing_maps import GENERIC, loops_of
-from ...dialect_utils.lowering_config import CONFIG, REDUCTION, WORKGROUP, LoweringConfig, roots_in
+from ...dialect_utils.indexing_maps import loops_of
+from ...dialect_utils.lowering_config import CONFIG, REDUCTION, WORKGROUP, LoweringConfig
 from ...dialect_utils.operations import defining_operation, operations_of
-from .matmul_tiles import matmul_loops
+from .matmul_tiles import generic_root, matmul_loops
 from .tiled_operation import loop_extents
 
 THREAD = "thread"
@@ -51,10 +51,9 @@ def scalar_root(function: ir.Operation, element: ir.Type) -> ir.Operation | None
     Args:
         element: the type of the elements of its operands.
     """
-    roots = roots_in(function)
-    if len(roots) != 1 or roots[0].name != GENERIC or len(roots[0].operands) != _OPERANDS:
+    root = generic_root(function)
+    if root is None:
         return None
-    (root,) = roots
     a, b, _ = root.operands
     try:
         entries = LoweringConfig.of(root.attributes[CONFIG]).entries
