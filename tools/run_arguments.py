@@ -11,7 +11,7 @@ from typing import Any
 
 from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, RETILE, CompileSettings
-from ..runtime.module_run import DEVICES, EMULATED, RunSettings
+from ..runtime.module_run import DEVICES, EMULATED, PROGRAM, RunSettings
 from . import compile_arguments
 from .argument_parser import ArgumentParser
 from .assembly_arguments import (
@@ -77,7 +77,10 @@ def _module_settings(
     compiled = _compile_settings(known, rest, plain)
     lists = (known.list_devices, known.dump_devices) != (None, None) or known.list_drivers
     if compiled.input is None and not lists:
-        raise UsageError("no module; name one with --module=FILE")
+        ours = ("--iree-", "--bankwise-")
+        others = (word for word in rest if word.startswith("--") and not word.startswith(ours))
+        unknown = next((f"'{word}' is no flag of {PROGRAM}, and " for word in others), "")
+        raise UsageError(f"{unknown}no module; name one with --module=FILE")
     settings = RunSettings(
         module=compiled.input or "",
         function=known.function,
