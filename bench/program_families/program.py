@@ -28,14 +28,18 @@ TOLERANCE = {
     "f32": 2.0**-18,
     "f16": 2.0**-7,
     "f16 sums": 2.0**-5,
-    "bf16": 2.0**-5,
+    "bf16": 2.0**-4,
     "f8": 2.0**-2,
     "exact": 0.0,
 }
 """The largest error by the least precise type that a float result passes through: a few of its
-last bits. `f16 sums` is for long sums that are themselves in f16; `f8` for attentions that round
-their weights to 3 bits of mantissa before they multiply V; `exact` for integers, and for programs
-that only move or compare values."""
+last bits, of f16 and bf16 eight. `f16 sums` is for long sums that are themselves in f16; `f8` for
+attentions that round their weights to 3 bits of mantissa before they multiply V; `exact` for
+integers, and for programs that only move or compare values.
+
+The last bit of bf16 is 2^-7. IREE rounds the factor of an attention's scores to bf16, and Q times
+it. In 128 rows of 32x1000x128 on gfx942 the errors of IREE's own kernel are up to 3.8 last bits,
+and those of `fast` up to 4.0; the root mean square of both is 0.67."""
 
 
 @dataclass(frozen=True)
