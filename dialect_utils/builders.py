@@ -714,6 +714,16 @@ class Builder:
 
     # Tensors.
 
+    def load_from_buffer(self, buffer: ir.Value) -> ir.Value:
+        """Returns the elements of a buffer of static sizes as a tensor."""
+        kind = ir.ShapedType(buffer.type)
+        tensor = self.tensor_type(kind.shape, kind.element_type)
+        return self._value("iree_codegen.load_from_buffer", [buffer], tensor)
+
+    def store_to_buffer(self, tensor: ir.Value, buffer: ir.Value) -> None:
+        """Writes the elements of a tensor to a buffer."""
+        self.create("iree_codegen.store_to_buffer", [tensor, buffer])
+
     def empty(self, kind: ir.RankedTensorType) -> ir.Value:
         """Creates a tensor of static sizes whose elements are written before they are read."""
         return self._value("tensor.empty", [], kind)

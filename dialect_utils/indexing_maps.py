@@ -79,6 +79,14 @@ def copied_loops(operation: ir.Operation) -> tuple[tuple[int, ...], tuple[int, .
     return read, written
 
 
+def copied_buffers(function: ir.Operation) -> ir.Operation | None:
+    """Returns the `linalg.generic` that copies a buffer to another, if a function has only that."""
+    found = [each for each in children(function) if each.name.startswith("linalg.")]
+    if len(found) != 1 or found[0].results or copied_loops(found[0]) is None:
+        return None
+    return found[0]
+
+
 def index_by_loops(operation: ir.Operation, count: int, loops: Iterable[Iterable[int]]) -> None:
     """Lets `loops`, of which there are `count`, index the dimensions of each operand."""
     dims = [ir.AffineDimExpr.get(loop, operation.context) for loop in range(count)]

@@ -11,16 +11,20 @@ from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gpu
 
 from ..bank_model.targets import FAMILIES
+from ..dialect_utils.indexing_maps import copied_buffers
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
 from ..dialect_utils.memory.flow import lds_allocations
 from ..dialect_utils.operations import children, operations_in
-from .pipeline_edit import CODEGEN_PIPELINES, LOWERED
+from .pipeline_edit import CODEGEN_PIPELINES, COPYING, LOWERED
 from .recording import RecordingKey, pipeline_options
 
 GPU_BACKENDS = tuple(family.backend for family in FAMILIES)
 """The backends whose pipelines are known here."""
 CPU_BACKENDS = ("llvm-cpu", "vmvx", "vmvx-inline")
 """Those whose code has no LDS. Any other backend is that of a GPU that is not read."""
+
+COPY_BACKENDS = ("cuda",)
+"""Those for which kernels that copy parts of buffers are changed; for others they are stock's."""
 
 _LDS_ADDRESS_SPACE = 3
 _BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
@@ -75,7 +79,7 @@ def backend_of(variant: ir.Operation) -> str:
 def _functions(inner: ir.Operation, backend: str) -> Iterator[DeviceFunction]:
     for function in _children(inner, "func.func"):
         kind = _pipeline_kind(function)
-        if kind is not None:
+        if kind is not None and (kind != COPYING or backend in COPY_BACKENDS):
             name = ir.StringAttr(function.attributes["sym_name"]).value
             yield DeviceFunction(function, name, backend, kind)
 
@@ -87,6 +91,8 @@ def _pipeline_kind(function: ir.Operation) -> str | None:
     pipeline = info.pass_pipeline
     if isinstance(pipeline, iree_gpu.PipelineAttr):
         kind = str(pipeline).partition("<")[2].removesuffix(">")
+        if kind == COPYING:
+            return kind if copied_buffers(function) is not None else None
         return kind if kind in CODEGEN_PIPELINES else None
     # Without LDS there is nothing to do, and nothing to risk.
     lowered = isinstance(pipeline, iree_codegen.NoPipelineAttr) and lds_allocations(function)

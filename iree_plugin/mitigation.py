@@ -75,12 +75,13 @@ from ..passes.tiles.merge_blocked_sizes import MergeBlockedSizes
 from ..passes.tiles.retile import Retile, RetileMode
 from ..passes.tiles.tile_by_lanes import TileByLanes
 from ..passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
+from ..passes.tiles.tile_elements import TileElements
 from ..passes.tiles.tile_matmuls_by_lanes import TileMatmulsByLanes
 from ..passes.tiles.transpose_contractions import TransposeContractions
 from ..passes.tiles.use_larger_instructions import UseLargerInstructions
 from ..passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from .compile_settings import LEVELLED, LEVELS, MITIGATIONS, Mode
-from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, TILING, PipelineEdit, Position
+from .pipeline_edit import CODEGEN_PIPELINES, COPYING, LOWERED, TILING, PipelineEdit, Position
 from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
 
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
@@ -100,6 +101,7 @@ _MAY_BE_MISSING = (STOCK_PAD_PASS, _ABSORB)
 
 _VECTOR_DISTRIBUTE = frozenset({"VectorDistribute"})
 _TILE_AND_FUSE = frozenset({"TileAndFuse"})
+_COPYING = frozenset({COPYING})
 _LOWERED = frozenset({LOWERED})
 
 _AUTO, _SWIZZLE, _PAD, _NONE = (frozenset({name}) for name in ("auto", "swizzle", "pad", "none"))
@@ -309,6 +311,7 @@ _BEFORE, _AFTER, _REPLACE = Position.BEFORE, Position.AFTER, Position.REPLACE
 _START = Place(_BEFORE, TILING)
 _DISTRIBUTED_START = Place(_BEFORE, TILING, _VECTOR_DISTRIBUTE)
 _FUSED_START = Place(_BEFORE, TILING, _TILE_AND_FUSE)
+_ELEMENTS = Place(_BEFORE, TILING, _TILE_AND_FUSE | _COPYING)
 _CONVOLUTIONS = Place(_BEFORE, _PAD_CONVOLUTIONS, _TILE_AND_FUSE)
 _TILED_TO_INSTRUCTIONS = Place(_AFTER, _PACK)
 _LANE_TILES = Place(_AFTER, _PACK, _VECTOR_DISTRIBUTE)
@@ -339,6 +342,14 @@ STEPS: tuple[Step, ...] = (
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
     Step(_START, TileMatmulsByLanes, _tiles, since="fast", optional=True),
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
+    Step(
+        _ELEMENTS,
+        TileElements,
+        _where_retiling,
+        since="exact",
+        only=_has_mma_sync,
+        optional=True,
+    ),
     Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
     Step(_CONVOLUTIONS, ImplicitGemm, since="exact", by_mma_sync=True, optional=True),
     # Of integers it is not known before `CarryIntegers` that they are multiplied by `mma.sync`.

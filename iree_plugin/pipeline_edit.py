@@ -51,6 +51,8 @@ class PipelineEditError(ValueError):
 
 
 CODEGEN_PIPELINES = frozenset({"VectorDistribute", "TileAndFuse"})
+COPYING = "Distribute"
+"""The pipeline of kernels that copy parts of buffers; IREE calls them `slow_memcpy`."""
 TILING = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
 """The first pass of these that reads how a function is configured."""
 LOWERED = "Lowered"

@@ -48,7 +48,7 @@ class RecordingKey(NamedTuple):
 
     Attributes:
         backend: HAL target backend, `rocm` or `cuda`.
-        pipeline: pipeline kind: `VectorDistribute`, `TileAndFuse` or `Lowered`.
+        pipeline: pipeline kind: `VectorDistribute`, `TileAndFuse`, `Distribute` or `Lowered`.
         options: the function's `gpu_pipeline_options` that differ from their defaults, sorted.
         flags: the compiler flags of the compile that may change a codegen pipeline, sorted.
     """

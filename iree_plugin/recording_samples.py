@@ -14,9 +14,9 @@ from iree.compiler.api import Session, Source
 from ..bank_model.targets import FAMILIES, target
 from ..dialect_utils.lowering_config import TRANSLATION_INFO
 from .compile_settings import BEFORE_CODEGEN
-from .device_functions import DeviceFunction, device_functions
+from .device_functions import COPY_BACKENDS, DeviceFunction, device_functions
 from .embedding import SteppedInvocation
-from .pipeline_edit import LOWERED
+from .pipeline_edit import COPYING, LOWERED
 from .recording import Recording, RecordingKey, pipeline_options, record
 
 _SOFTMAX = """
@@ -67,7 +67,19 @@ func.func @main(%a: tensor<SIZExf32>) -> tensor<SIZExf32> {
   return %r : tensor<SIZExf32>
 }
 """
-_SAMPLES = {"VectorDistribute": _SOFTMAX, "TileAndFuse": _MATMUL, LOWERED: _LDS_ROUND_TRIP}
+_SLICE = """
+func.func @slice(%input: tensor<64x256xf32>) -> tensor<64x128xf32> {
+  %part = tensor.extract_slice %input[0, 128] [64, 128] [1, 1]
+      : tensor<64x256xf32> to tensor<64x128xf32>
+  return %part : tensor<64x128xf32>
+}
+"""
+_SAMPLES = {
+    "VectorDistribute": _SOFTMAX,
+    "TileAndFuse": _MATMUL,
+    COPYING: _SLICE,
+    LOWERED: _LDS_ROUND_TRIP,
+}
 _FAMILIES = {family.backend: family for family in FAMILIES}
 _OPTIONS = re.compile(r"gpu_pipeline_options = #iree_gpu\.pipeline_options<[^>]*>(, )?")
 
@@ -99,7 +111,7 @@ class RecordingRequest(NamedTuple):
             module = invocation.export()
             function = self._function(module)
             options: tuple[str, ...] = ()
-            if self.pipeline != LOWERED:
+            if self.options:
                 self._set_options(function.op)
                 options = pipeline_options(self._attribute())
             key = RecordingKey(self.backend, self.pipeline, options)
@@ -140,3 +152,5 @@ def packaged_requests() -> Iterator[RecordingRequest]:
         yield RecordingRequest(backend, "TileAndFuse", f"{base}, use_igemm_convolution = true")
     for backend in _FAMILIES:
         yield RecordingRequest(backend, LOWERED, "")
+    for backend in COPY_BACKENDS:
+        yield RecordingRequest(backend, COPYING, "")

@@ -70,6 +70,7 @@ from .tiles.specialize_sizes import SpecializeSizes
 from .tiles.split_keys import SplitKeys
 from .tiles.tile_by_lanes import TileByLanes
 from .tiles.tile_dynamic_matmuls import TileDynamicMatmuls
+from .tiles.tile_elements import TileElements
 from .tiles.tile_matmuls_by_lanes import TileMatmulsByLanes
 from .tiles.transpose_contractions import TransposeContractions
 from .tiles.use_larger_instructions import UseLargerInstructions
@@ -90,6 +91,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     MergeBlockedSizes,
     TileMatmulsByLanes,
     TileDynamicMatmuls,
+    TileElements,
     CarryIntegers,
     ImplicitGemm,
     EnlargeMatmuls,

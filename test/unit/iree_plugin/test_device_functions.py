@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels that stock keeps for itself: an error only where they use LDS."""
+"""Kernels that are replayed, and those that stock keeps: an error only where they use LDS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from bankwise.iree_plugin.device_functions import report_unverified_lds
+from bankwise.iree_plugin.device_functions import device_functions, report_unverified_lds
 
 
 def module_text(space: int, backend: str = "rocm") -> str:
@@ -49,3 +49,43 @@ def test_lds_that_was_not_seen(space: int, backend: str, verified: set[str], cle
         handler.detach()
     assert bool(errors) != clean
     assert all("@kernel cannot be verified: its pipeline is left" in error for error in errors)
+
+
+def copying_module(backend: str, value: str) -> str:
+    return f"""
+      hal.executable private @e {{
+        hal.executable.variant public @v target(<"{backend}", "code">) {{
+          builtin.module {{
+            func.func @copy(%from: memref<8x64xf32>, %to: memref<8x64xf32>) attributes {{
+                translation_info = #iree_codegen.translation_info<
+                    pipeline = #iree_gpu.pipeline<Distribute>
+                    workgroup_size = [64, 1, 1] subgroup_size = 32>}} {{
+              linalg.generic {{indexing_maps = [affine_map<(m, n) -> (m, n)>,
+                  affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}}
+                  ins(%from : memref<8x64xf32>) outs(%to : memref<8x64xf32>) {{
+              ^bb0(%x: f32, %y: f32):
+                %z = arith.negf %x : f32
+                linalg.yield {value} : f32
+              }}
+              return
+            }}
+          }}
+        }}
+      }}"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "value", "is_replayed"),
+    # What is computed, if only for nothing, is no copy.
+    [("cuda", "%x", True), ("rocm", "%x", False), ("cuda", "%y", False), ("cuda", "%z", False)],
+)
+def test_copies_of_buffers_are_replayed_on_nvidia_gpus(
+    backend: str, value: str, is_replayed: bool
+) -> None:
+    text = copying_module(backend, value)
+    if value == "%x":
+        text = text.replace("%z = arith.negf %x : f32", "")
+    with Session().context, ir.Location.unknown():
+        module = ir.Module.parse(text)
+        found = [each.name for each in device_functions(module.operation)]
+    assert found == (["copy"] if is_replayed else [])
