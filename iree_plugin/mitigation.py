@@ -69,6 +69,7 @@ from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.carry_integers import CarryIntegers
 from ..passes.tiles.enlarge_matmuls import EnlargeMatmuls
 from ..passes.tiles.implicit_gemm import ImplicitGemm
+from ..passes.tiles.join_rows import JoinRows
 from ..passes.tiles.lane_matmuls import is_lane_tiled_matmul
 from ..passes.tiles.lane_tiles import is_tiled_by_lanes
 from ..passes.tiles.merge_blocked_sizes import MergeBlockedSizes
@@ -345,6 +346,14 @@ STEPS: tuple[Step, ...] = (
     Step(
         _ELEMENTS,
         TileElements,
+        _where_retiling,
+        since="exact",
+        only=_has_mma_sync,
+        optional=True,
+    ),
+    Step(
+        _DISTRIBUTED_START,
+        JoinRows,
         _where_retiling,
         since="exact",
         only=_has_mma_sync,

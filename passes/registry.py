@@ -60,6 +60,7 @@ from .tiles.carry_integers import CarryIntegers
 from .tiles.enlarge_matmuls import EnlargeMatmuls
 from .tiles.fold_broadcasts import FoldBroadcasts
 from .tiles.implicit_gemm import ImplicitGemm
+from .tiles.join_rows import JoinRows
 from .tiles.merge_blocked_sizes import MergeBlockedSizes
 from .tiles.pad_heads import PadHeads
 from .tiles.raise_attention import RaiseAttention
@@ -92,6 +93,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TileMatmulsByLanes,
     TileDynamicMatmuls,
     TileElements,
+    JoinRows,
     CarryIntegers,
     ImplicitGemm,
     EnlargeMatmuls,
