@@ -126,7 +126,7 @@ def _planned(function: ir.Operation, test_target: str | None) -> _JoinedRows | N
         return None
     sizes = ir.ShapedType(root.results[0].type).shape
     places = [place for place, size in enumerate(sizes) if size > 1]
-    if len(_read_whole(root)) != 1 or not places:
+    if not places or not _sums_whole_tensors(root):
         return None
     rows = _rows(function, root, loops_of(root)[-1][places[-1]])
     count, sector = sizes[places[-1]], _sector_of_rows(rows)
@@ -141,14 +141,11 @@ def _planned(function: ir.Operation, test_target: str | None) -> _JoinedRows | N
     return _JoinedRows(root, rows, launch, most[0], most[0])
 
 
-def _read_whole(root: ir.Operation) -> list[ir.Value]:
-    """Returns the operands of a reduction that have all of its loops."""
-    loops = loops_of(root)
-    return [
-        value
-        for value, dims in zip(root.operands, loops, strict=True)
-        if {*dims} == {loop for each in loops for loop in each}
-    ]
+def _sums_whole_tensors(root: ir.Operation) -> bool:
+    """Returns whether what a reduction sums is read once, unlike the vector that a matrix takes."""
+    summed = summed_loops(root)
+    *inputs, result = loops_of(root)
+    return all({*dims} == {*result} | summed for dims in inputs if summed & {*dims})
 
 
 def _sector_of_rows(rows: Mapping[ir.Operation, int]) -> int:

@@ -170,3 +170,27 @@ func.func @several_warps() attributes {translation_info = #iree_codegen.translat
   iree_codegen.store_to_buffer %r, %1 : tensor<16000x128xf32> into memref<16000x128xf32, #hal.descriptor_type<storage_buffer>>
   return
 }
+
+// All rows of a matrix are multiplied by one vector: IREE's workgroups are what other passes expect.
+
+// CHECK-LABEL: func.func @multiplied
+// CHECK-SAME:    workgroup_size = [32, 1, 1]
+func.func @multiplied() attributes {translation_info = #warp} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<16000x128xf32, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<16000xf32, #hal.descriptor_type<storage_buffer>>
+  %2 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<128xf32, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %0 : memref<16000x128xf32, #hal.descriptor_type<storage_buffer>> -> tensor<16000x128xf32>
+  %by = iree_codegen.load_from_buffer %2 : memref<128xf32, #hal.descriptor_type<storage_buffer>> -> tensor<128xf32>
+  %none = tensor.empty() : tensor<16000xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%none : tensor<16000xf32>) -> tensor<16000xf32>
+  %sums = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%in, %by : tensor<16000x128xf32>, tensor<128xf32>) outs(%zeros : tensor<16000xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 32], [0, 1]], partial_reduction = [0, 128], subgroup_basis = [[1, 1], [0, 1]], thread = [0, 4], workgroup = [1, 0]}>} {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %p, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<16000xf32>
+  iree_codegen.store_to_buffer %sums, %1 : tensor<16000xf32> into memref<16000xf32, #hal.descriptor_type<storage_buffer>>
+  return
+}
