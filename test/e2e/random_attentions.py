@@ -25,6 +25,7 @@ from bankwise.emulator.chips import EMULATED_CHIPS
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin import program_passes
 from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.tiles.pad_heads import PadHeads
 from bankwise.passes.tiles.split_keys import SplitKeys
 from bankwise.passes.tiles.tile_by_lanes import TileByLanes
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
@@ -40,6 +41,16 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload([__name__])
 SECONDS = 200
 """The longest that a case may take."""
+REPETITION = """  %{name}_empty = tensor.empty() : {many}
+  %{name}_many = linalg.generic {{indexing_maps = [affine_map<(h, g, x, y) -> (h, x, y)>,
+      affine_map<(h, g, x, y) -> (h, g, x, y)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}}
+      ins(%{name}_few : {few}) outs(%{name}_empty : {many}) {{
+    ^bb0(%x: {dtype}, %unused: {dtype}):
+      linalg.yield %x : {dtype}
+  }} -> {many}
+  %{name} = tensor.collapse_shape %{name}_many [[0, 1], [2], [3]] : {many} into {all}
+"""
 EPILOGUE = """  %wide = tensor.empty() : {wide}
   %twice = linalg.generic {{indexing_maps = [affine_map<({dims}) -> ({dims})>,
       affine_map<({dims}) -> ({dims})>], iterator_types = [{parallel}]}}
@@ -60,6 +71,9 @@ class Case:
         doubled: whether the kernel doubles the result in f32, which it is not itself in.
         by_lanes: whether lanes multiply in the place of matrix instructions, as on CUDA.
         parts: into how many parts the keys are split; 0 where the prediction decides on that.
+        padded: of how many elements heads become multiples; 0 where they stay.
+        repeated: how many heads share one of K and V, which the program repeats for them; 1 where
+            none do.
     """
 
     chip: str
@@ -67,10 +81,15 @@ class Case:
     doubled: bool
     by_lanes: bool
     parts: int = 0
+    padded: int = 0
+    repeated: int = 1
 
     @property
     def text(self) -> str:
         text = self.attention.program().source
+        if self.repeated > 1:
+            text = self._with_repetition(text, "k", self.attention.key)
+            text = self._with_repetition(text, "v", self.attention.value)
         if not self.doubled:
             return text
         sizes, dims = self.attention.sizes, self.attention.output.split()
@@ -81,15 +100,36 @@ class Case:
         head, _, end = text.rpartition(f"  return %out : {narrow}")
         return head.replace(f" -> {narrow} {{\n", f" -> {wide} {{\n", 1) + tail + end
 
+    def _with_repetition(self, text: str, name: str, dims: str) -> str:
+        """Returns MLIR that makes K or V of fewer heads, each of which it repeats."""
+        heads, *outer = (self.attention.sizes[dim] for dim in dims.split())
+        dtype, groups = self.attention.dtype, heads // self.repeated
+        kinds = {
+            kind: f"tensor<{'x'.join(map(str, (*shape, *outer)))}x{dtype}>"
+            for kind, shape in (
+                ("few", (groups,)),
+                ("many", (groups, self.repeated)),
+                ("all", (heads,)),
+            )
+        }
+        made = REPETITION.format(name=name, dtype=dtype, **kinds)
+        argument = f"%{name}: {kinds['all']}"
+        assert text.count(argument) == 1
+        head, _, body = text.replace(argument, f"%{name}_few: {kinds['few']}").partition("{\n")
+        return f"{head}{{\n{made}{body}"
+
     def inputs(self) -> list[Array]:
         """Returns normal values, and masks that show each row a key."""
         drawn = self.attention.program().draw_inputs()
+        drawn[1:3] = [each[: len(each) // self.repeated] for each in drawn[1:3]]
         if self.attention.mask_dtype == "i1" and self.attention.mask:
             drawn[-1][..., 0] = True
         return drawn
 
     def expected(self, inputs: list[Array]) -> Array:
-        (output,) = self.attention.program().expected(inputs)
+        query, key, value, *mask = inputs
+        many = [each.repeat(self.repeated, axis=0) for each in (key, value)]
+        (output,) = self.attention.program().expected([query, *many, *mask])
         return output * (2.0 if self.doubled else 1.0)
 
 
@@ -104,6 +144,8 @@ def cases(draw: st.DrawFn, most: int) -> Case:
     batch = draw(st.sampled_from([{"b": 1}, {"b": 3}, {"b": 2, "h": 2}, {"h": 2, "g": 3}]))
     if "g" in batch:
         batch["g"] = draw(st.integers(1, 8))
+    repeated = draw(st.sampled_from([1, 2, 3, 4])) if len(batch) == 1 else 1
+    batch |= {"b": batch["b"] * repeated} if repeated > 1 else {}
     rows, keys, head = (draw(size) for _ in range(3))
     parts = draw(st.sampled_from([0, 0, 2, 3, 4, 7]))
     # iree-compile crashes on attentions with one key.
@@ -131,8 +173,10 @@ def cases(draw: st.DrawFn, most: int) -> Case:
         mask_dtype=draw(st.sampled_from(["i1", dtype])),
     )
     chip, coin = draw(st.sampled_from(EMULATED_CHIPS)), draw(st.booleans())
+    padded = draw(st.sampled_from([0, 0, 8, 16]))
     by_lanes = coin and dtype == "f32"
-    return Case(chip, attention, coin and dtype != "f32", by_lanes, 0 if by_lanes else parts)
+    parts = 0 if by_lanes else parts
+    return Case(chip, attention, coin and dtype != "f32", by_lanes, parts, padded, repeated)
 
 
 def _joined(batch: list[str], dims: tuple[str, str], beside: bool) -> str:
@@ -176,10 +220,10 @@ def _outcome(case: Case, mode: str) -> dict[str, float]:
 
     inputs, log = case.inputs(), DecisionLog()
     is_stock = mode == "stock"
-    splitting = patch.object(
-        program_passes, "program_passes", lambda mode: (SplitKeys(parts=case.parts),)
-    )
-    with nullcontext() if is_stock else splitting:
+    padding = (PadHeads(multiple=case.padded),) if case.padded else ()
+    passes = (*padding, SplitKeys(parts=case.parts))
+    changing = patch.object(program_passes, "program_passes", lambda mode: passes)
+    with nullcontext() if is_stock else changing:
         done = run_emulated(
             case.text,
             target_flags(case.chip),
