@@ -13,11 +13,11 @@ tile decides how many products are made of what a step brings into the LDS.
 All tiles that the sizes divide into are compared by a model of the GPU (`bank_model/tile_cost.py`).
 Another tile is taken where it saves 3 % of the predicted time or more, and
 
-* with `mode=auto`, only on GPUs on which the model was compared with measured times, and where it
-  saves 10 % or more on AMD's, on which it was compared with the predictions of a more exact model
-  (`emulator/timing/`); elsewhere a remark names the tile and what it would save; `mode=on` takes it
-  anyway. With `mode=search` the best tiles are compiled, and that model decides among them
-  (`tile_search.py`);
+* with `mode=auto`, only on GPUs on which the model was compared with measured times, and on AMD's,
+  on which it was compared with the predictions of a more exact model (`emulator/timing/`), where it
+  saves 10 % or more, or 6.5 % of a matmul on 2-byte elements; elsewhere a remark names the tile and
+  what it would save; `mode=on` takes it anyway. With `mode=search` the best tiles are compiled, and
+  that model decides among them (`tile_search.py`);
 * only where the configuration is IREE's own: a user's stands.
 
 Outputs are bitwise the same, unless `other-order` allows attentions to take another number of keys
@@ -123,7 +123,7 @@ class Retile(FunctionPass):
         if choice is None:
             return
         times = choice.best_time, choice.stock_time
-        why_not = doubt(*times, circumstances.processor, target.arch)
+        why_not = doubt(*times, circumstances.processor, target.arch, choice.tiled.modelled_gain)
         if self.mode is RetileMode.SEARCH:
             searched = self._search(function, choice, why_not, circumstances, context)
             if searched is not None:

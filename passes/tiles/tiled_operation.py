@@ -209,6 +209,11 @@ class TiledOperation(ABC, Generic[Tile]):
         )
 
     @property
+    def modelled_gain(self) -> float:
+        """Returns the part of its time that another tile must save where no time was measured."""
+        return MODELLED_GAIN
+
+    @property
     def handicap(self) -> float:
         """Returns what the time of the operation's own tile counts."""
         return 1.0
@@ -315,21 +320,28 @@ def single_loops(
     return [next(iter(found)) for found in parts.values()]
 
 
-def needed_gain(processor: Processor) -> float:
-    """Returns the part of a predicted time that a change has to save to be trusted on a GPU."""
+def needed_gain(processor: Processor, modelled: float = MODELLED_GAIN) -> float:
+    """Returns the part of a predicted time that a change has to save to be trusted on a GPU.
+
+    Args:
+        modelled: that part where no time was measured, but predictions were compared.
+    """
     if processor.measured:
         return 0.0
-    return MODELLED_GAIN if processor.modelled else math.inf
+    return modelled if processor.modelled else math.inf
 
 
-def doubt(time: float, usual: float, processor: Processor, arch: str) -> str:
+def doubt(
+    time: float, usual: float, processor: Processor, arch: str, modelled: float = MODELLED_GAIN
+) -> str:
     """Returns why what is predicted to be faster may not be; empty where there is no doubt.
 
     Args:
         time, usual: the predicted microseconds with and without the change.
         arch: the name of the GPU.
+        modelled: as for `needed_gain`.
     """
-    gain = needed_gain(processor)
+    gain = needed_gain(processor, modelled)
     if not gain or time <= usual * (1 - gain):
         return ""
     less = f"it saves less than {gain:.0%}, and " if processor.modelled else ""
