@@ -12,9 +12,16 @@ the LDS instructions and LDS cycles of whole grids for each multiplication that 
 asks for: what a tile computes beyond the end of a tensor counts as nothing. Counts of whole grids
 are extrapolated from both workgroups.
 
-Tiles are IREE's, or those of `bankwise-use-matrix-instructions` where it has only scalar ones.
-IREE has folded the loop over a single row away, so that only a program whose keys are split can
-have matrix instructions for it: such an attention is compiled as `fast` splits it, and runs whole.
+Fewer rows than a matrix instruction has count as that many in the ratios: K and V go through the
+LDS whole for one row as for all rows of an instruction. 4 rows of 128 and 4096 keys that copy K and
+V once, and read them once, have 3 times the LDS instructions of 128 rows for each multiplication.
+
+Tiles are IREE's, or those of `bankwise-use-matrix-instructions` where it has only scalar ones. The
+tile of a round shape is the one that `fast` chooses, as that of the attention beside it is chosen:
+its copies then go the same way. Where `fast` splits its keys, it is IREE's tile and no keys are
+split, since no sample of two kernels can run. IREE has folded the loop over a single row away, so
+that only a program whose keys are split can have matrix instructions for it: such an attention is
+compiled as `fast` splits it, and runs whole.
 
 A row fails where
 
@@ -36,6 +43,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,6 +54,7 @@ from ..emulator.counters import Counted, instruction_class
 from ..passes.decisions import DecisionLog
 from ..runtime.emulated_module import compile_for_emulation
 from ..runtime.emulated_run import EmulatedRun, run_emulated
+from ..runtime.host_values import HostProgramError
 from ..sweep.cases import target_flags
 from ..sweep.tables import markdown_lines
 from .benchmark import RESULTS, Benchmark, BenchRow, each_mode, pattern, some_of
@@ -107,6 +116,7 @@ class ShapeRow(BenchRow):
         fast: what the attention counts; None where that failed.
         neighbour: what the round shape counts.
         floor: what `least_computed` returns for the attention.
+        rows_counted: how many rows count in the ratios for each row that the attention has.
         tolerance: the largest error of a right result.
     """
 
@@ -115,14 +125,19 @@ class ShapeRow(BenchRow):
     fast: Counts | None = None
     neighbour: Counts | None = None
     floor: float = 1.0
+    rows_counted: float = 1.0
     tolerance: float = field(default=0.0, kw_only=True)
 
     @classmethod
     def of_case(cls, case: Case) -> ShapeRow:
         """Returns the row of an attention that has not run."""
         attention, chip = case
-        floor = least_computed(attention)
-        return cls(attention.name, chip, floor=floor, tolerance=TOLERANCE[attention.dtype])
+        return cls(
+            *(attention.name, chip),
+            floor=least_computed(attention),
+            rows_counted=max(1.0, _INSTRUCTION / _rows(attention)),
+            tolerance=TOLERANCE[attention.dtype],
+        )
 
     def measured(self, case: Case) -> ShapeRow:
         """Runs an attention, and the round shape next to it where stock has it not."""
@@ -130,11 +145,11 @@ class ShapeRow(BenchRow):
         stock, _ = each_mode([STOCK], lambda _: _matrix_instructions(attention, chip))
         row = replace(self, stock=stock.get(STOCK))
         near = round_shape(attention)
-        measured = {FAST: attention}
+        runs = {FAST: partial(_counts, attention, chip)}
         if not row.stock and near.sizes != attention.sizes:
-            measured[near.name] = near
+            runs[near.name] = partial(_round_counts, near, chip)
             row = replace(row, round=near.name)
-        found, errors = each_mode([*measured], lambda name: _counts(measured[name], chip))
+        found, errors = each_mode([*runs], lambda name: runs[name]())
         return replace(row, fast=found.get(FAST), neighbour=found.get(near.name), errors=errors)
 
     @property
@@ -148,10 +163,13 @@ class ShapeRow(BenchRow):
         return self.kernel.removeprefix("attention_").replace("_", " ")
 
     def ratio(self, counter: str) -> float | None:
-        """Returns a counter for each multiplication over the round shape's, if there is one."""
+        """Returns a counter for each multiplication over the round shape's, if there is one.
+
+        Rows that an instruction has and the attention has not count, too.
+        """
         if self.fast is None or self.neighbour is None:
             return None
-        return self.fast.each(counter) / self.neighbour.each(counter)
+        return self.fast.each(counter) / self.rows_counted / self.neighbour.each(counter)
 
     @property
     def faults(self) -> list[str]:
@@ -219,8 +237,17 @@ def _matrix_instructions(attention: Attention, chip: str) -> int:
         return sum(instruction_class(each) == "MFMA" for k in kernels for each in k.instructions)
 
 
-def _counts(attention: Attention, chip: str) -> Counts:
-    """Runs the first and the last workgroup of an attention at `fast`, or all for a single row."""
+def _round_counts(attention: Attention, chip: str) -> Counts:
+    """Runs two workgroups of a round shape in the tile that `fast` chooses, or else in IREE's."""
+    try:
+        return _counts(attention, chip, FAST)
+    except HostProgramError:
+        # Its keys are split, so that there are two kernels.
+        return _counts(attention, chip)
+
+
+def _counts(attention: Attention, chip: str, mode: str = at_given_tiles(FAST)) -> Counts:
+    """Runs the first and the last workgroup of an attention, or all for a single row at `fast`."""
     program, log, is_single = attention.program(), DecisionLog(), _rows(attention) == 1
     inputs = program.draw_inputs()
     devices: list[MarkingDevice] = []
@@ -230,7 +257,7 @@ def _counts(attention: Attention, chip: str) -> Counts:
         devices.append(MarkingDevice(kernels, whole_grid=_ANY_GRID if is_single else 0))
         return devices[-1]
 
-    flags, mode = target_flags(chip), FAST if is_single else at_given_tiles(FAST)
+    flags, mode = target_flags(chip), FAST if is_single else mode
     run = run_emulated(program.source, flags, mode, inputs, decisions=log, device=device)
     sizes = attention.sizes
     batch = math.prod(size for dim, size in sizes.items() if dim not in ("m", "n", "k1", "k2"))
@@ -298,7 +325,8 @@ def markdown(rows: Sequence[ShapeRow]) -> str:
         "`python -m bankwise.bench.attention_shapes`: attentions at `fast`, of each of which the "
         "first and the last workgroup ran. LDS instructions and LDS cycles are counts for 1,000 "
         "multiplications that the attention asks for, and the ratios are to those of the round "
-        "shape next to it, where stock has no matrix instructions for the attention itself. The "
+        "shape next to it, in the tile that `fast` chooses for it, where stock has no matrix "
+        "instructions for the attention itself; fewer than 16 rows count as 16 in the ratios. The "
         "floor is what matrix instructions compute at least over what the attention asks for: all "
         "sizes count as multiples of 16, which are their rows, columns and summed elements. The "
         "error is the largest of the elements that were written, against float64, relative to "

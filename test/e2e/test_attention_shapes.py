@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bankwise.bench import attention_shapes
 from bankwise.bench.attention_shapes import (
     Counts,
     ShapeRow,
@@ -15,9 +16,11 @@ from bankwise.bench.attention_shapes import (
     least_computed,
     round_shape,
 )
+from bankwise.bench.gpu.modes import FAST
 from bankwise.bench.gpu.timed_sets import ModelAttention, attentions_of_models, model_attention
 from bankwise.bench.reference_attention import attention_rows
 from bankwise.emulator.counters import Counted
+from bankwise.runtime.host_values import HostProgramError
 
 COUNTS = Counts(
     {Counted.MFMA: 8, Counted.LDS: 100, Counted.LDS_CYCLES: 400, Counted.CONFLICTS: 0},
@@ -88,6 +91,37 @@ def test_counts_are_of_the_whole_grid_for_each_multiplication() -> None:
     assert COUNTS.each(Counted.LDS) == 2.0
     twice = replace(COUNTS, counters={**COUNTS.counters, Counted.LDS: 200})
     assert replace(ROW, fast=twice).ratio(Counted.LDS) == 2.0
+
+
+def test_a_round_shape_whose_keys_are_split_has_the_tile_of_iree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    modes: list[tuple[str, ...]] = []
+
+    def counts(attention: ModelAttention, chip: str, *mode: str) -> Counts:
+        modes.append(mode)
+        if mode:
+            raise HostProgramError("2 dispatches cannot be sampled")
+        return COUNTS
+
+    monkeypatch.setattr(attention_shapes, "_counts", counts)
+    assert attention_shapes._round_counts(model_attention(2, 128, 64), "gfx950") == COUNTS
+    assert modes == [(FAST,), ()]
+
+
+@pytest.mark.parametrize(
+    ("attention", "rows"),
+    [
+        (model_attention(2, 4, 64, keys=512), 4.0),
+        (model_attention(8, 2, 64, keys=512, group=4), 2.0),
+        (model_attention(2, 17, 64), 1.0),
+    ],
+)
+def test_rows_of_an_instruction_count_in_ratios(attention: ModelAttention, rows: float) -> None:
+    found = ShapeRow.of_case((attention, "gfx950"))
+    assert found.rows_counted == rows
+    few = replace(ROW, rows_counted=rows)
+    assert few.ratio(Counted.LDS) == 1.0 / rows
 
 
 @pytest.mark.parametrize(
