@@ -178,7 +178,7 @@ def decisions_on_tiles(kernel: Attention | Matmul, mode: str) -> list[Decision]:
 
 
 def test_a_gain_that_the_formula_may_be_wrong_about_is_named_only() -> None:
-    kernel = Matmul(4096, 4096, 4096, "f16", transposed=True)
+    kernel = Matmul(4096, 4096, 4096, "i8", transposed=True)
     (chosen,) = decisions_on_tiles(kernel, "auto/exact/on")
     (named,) = decisions_on_tiles(kernel, "auto/exact")
     assert (chosen.action, named.action) == (Action.RETILE, Action.KEEP)
