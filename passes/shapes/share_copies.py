@@ -391,34 +391,41 @@ class _Sharing:
         old = ir.VectorType(read.results[0].type)
         kind = at.vector_type([1] * (len(old.shape) - 1) + [tile.width], old.element_type)
         if tile.is_contiguous:
-            (buffer,) = memory
-            shape = type_of(buffer).shape
-            zero = at.index(0)
-            origin = at.linearize([added or zero for _, added in tile.origin], shape)
             if tile.order.is_by_rows:
-                inside, terms = f"d1 * {tile.width} + {begin * tile.width}", [thread]
+                place, terms = f"d1 * {tile.width} + {begin * tile.width}", [thread]
             else:
-                inside, terms = f"d1 * {shape[-1]} + d2", [row, column]
-            place = at.apply(f"d0 + {inside}", origin, *terms)
-            flat = self._flat(buffer)
-            part = at.vector_type([tile.width], old.element_type)
-            bytes_each = (element_bits(old.element_type) or 8) // 8
-            aligned = gcd(tile.width * bytes_each, start_alignment(buffer))
-            row = at.load(part, flat, [place], max(bytes_each, aligned))
-            return at.shaped(row, list(kind.shape)), indices
+                place, terms = f"d1 * {type_of(memory[0]).shape[-1]} + d2", [row, column]
+            return at.shaped(self._read_run(at, tile, place, terms), list(kind.shape)), indices
         places: list[ir.Value] = []
         for dim, added in tile.origin:
             index = None if dim is None else indices[dim]
             if further and index == row:
                 # A constant that is added last becomes part of the instruction.
-                begin = first_row if added is None else at.addi(first_row, added)
-                flags = ir.Attribute.parse("#arith.overflow<nsw, nuw>", begin.context)
-                places.append(at.add_without_wrap(begin, at.index(further), flags))
+                first = first_row if added is None else at.addi(first_row, added)
+                flags = ir.Attribute.parse("#arith.overflow<nsw, nuw>", first.context)
+                places.append(at.add_without_wrap(first, at.index(further), flags))
                 continue
             terms = [each for each in (index, added) if each is not None]
             places.append(terms[0] if len(terms) == 1 else at.addi(*terms))
         made = at.like(read, [*memory, *places, *padding], [kind])
         return made.results[0], indices
+
+    def _read_run(
+        self, at: Builder, tile: _Tile, place: str, terms: Sequence[ir.Value]
+    ) -> ir.Value:
+        """Emits the read of a part of a tile that is one run of elements in memory.
+
+        Args:
+            place: where the part begins in the tile, an affine expression of `terms`: d1, d2.
+        """
+        (buffer,), *_ = segments_of(tile.copies[0].read)
+        kind, zero = type_of(buffer), at.index(0)
+        origin = at.linearize([added or zero for _, added in tile.origin], kind.shape)
+        begin = at.apply(f"d0 + {place}", origin, *terms)
+        bytes_each = (element_bits(kind.element_type) or 8) // 8
+        aligned = gcd(tile.width * bytes_each, start_alignment(buffer))
+        part = at.vector_type([tile.width], kind.element_type)
+        return at.load(part, self._flat(buffer), [begin], max(bytes_each, aligned))
 
 
 def _is_shifted(buffer: ir.Value, count: int) -> bool:
