@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.iree_plugin.atomic_file import AtomicFile, OutputError, check_output, write_output
+from bankwise.iree_plugin.atomic_file import (
+    AtomicFile,
+    OutputError,
+    check_distinct,
+    check_output,
+    write_output,
+)
 
 
 def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
@@ -66,6 +72,17 @@ def test_dash_is_stdout(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     check_output("-")
     write_output("-", b"\xff\n")
     assert capfdbinary.readouterr().out == b"\xff\n"
+
+
+def test_an_output_is_no_input_and_no_other_output(tmp_path: Path) -> None:
+    path, link = str(tmp_path / "a"), tmp_path / "link"
+    link.symlink_to(path)
+    with pytest.raises(OutputError, match="link': -o names an input; name another file"):
+        check_distinct([path], {"-o": str(link)})
+    with pytest.raises(OutputError, match="a': -d names the file of -o, too; name another"):
+        check_distinct([], {"-o": path, "-d": path})
+    # The standard input is not the standard output, and a device takes any number of outputs.
+    check_distinct(["-", "/dev/null"], {"-o": "-", "-d": "/dev/null", "-t": "/dev/null"})
 
 
 def test_a_full_device_is_named() -> None:
