@@ -40,7 +40,7 @@ from ...dialect_utils.lowering_config import (
     WORKGROUP,
     LoweringConfig,
     WarpLaunch,
-    roots_in,
+    only_root,
 )
 from ...dialect_utils.operations import defining_operation, operands_with, operations_in
 from ..base import FunctionPass, PassContext
@@ -111,11 +111,10 @@ def _planned(function: ir.Operation, test_target: str | None) -> _JoinedRows | N
     Raises:
         Refusal: something is not understood.
     """
-    chip, roots = chip_of(function, test_target), roots_in(function)
-    if chip is None or not chip.mma_sync or chip.processor is None or len(roots) != 1:
+    chip, root = chip_of(function, test_target), only_root(function)
+    if chip is None or not chip.mma_sync or chip.processor is None:
         return None
-    (root,) = roots
-    if root.name != GENERIC or not summed_loops(root):
+    if root is None or root.name != GENERIC or not summed_loops(root):
         return None
     launch = WarpLaunch.as_row(function)
     config = LoweringConfig.of(root.attributes[CONFIG])

@@ -31,7 +31,7 @@ from ...dialect_utils.lowering_config import (
     WORKGROUP,
     LoweringConfig,
     WarpLaunch,
-    roots_in,
+    only_root,
 )
 from ...dialect_utils.operations import children
 from ..base import FunctionPass, PassContext
@@ -77,12 +77,10 @@ def _planned(function: ir.Operation, test_target: str | None) -> _Planned | None
     Raises:
         Refusal: something is not understood.
     """
-    chip = chip_of(function, test_target)
-    roots = roots_in(function)
-    if chip is None or not chip.mma_sync or chip.processor is None or len(roots) != 1:
+    chip, operation = chip_of(function, test_target), only_root(function)
+    if chip is None or not chip.mma_sync or chip.processor is None:
         return None
-    (operation,) = roots
-    if operation.name != GENERIC or summed_loops(operation):
+    if operation is None or operation.name != GENERIC or summed_loops(operation):
         return None
     if operation.results:
         config = LoweringConfig.of(operation.attributes[CONFIG])
