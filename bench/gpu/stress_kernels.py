@@ -2,8 +2,9 @@
 """The kernels that are launched over and over: those that wait for copies and products in all ways.
 
 Matmuls issue all, half or none of their copies before they wait for those of the iteration before,
-by the order of B and by where its rows begin. Attentions load masks while `wgmma` runs, shift odd
-rows into place, and have heads and keys that no tile divides.
+by the order of B and by where its rows begin, and have tiles of as many columns as gain. Attentions
+load masks while `wgmma` runs, shift odd rows into place, and have heads and keys that no tile
+divides.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _MATMULS = (
     Matmul(2000, 1500, 1000, "bf16", transposed=True),
     Matmul(1000, 1000, 1000, "f16"),
     Matmul(1000, 1000, 1000, "f16", transposed=True),
+    Matmul(1536, 1536, 512, "f16"),
+    Matmul(1536, 1536, 512, "f16", transposed=True),
+    Matmul(2048, 1280, 512, "f16"),
 )
 _ROUND_ATTENTIONS = (
     (4, 256, 64, "f16", ""),
@@ -43,6 +47,7 @@ _ODD_ATTENTIONS = (
     (12, 197, 72, "f16", "f16"),
     (12, 197, 75, "f16", "i1"),
     (12, 197, 75, "bf16", ""),
+    (16, 333, 75, "f16", ""),
     (8, 333, 100, "f16", ""),
     (4, 300, 192, "bf16", ""),
 )
