@@ -63,6 +63,7 @@ def held(text: str, target: str) -> int:
         (kernel(), 2),
         (kernel(lds_kib=48), 2),
         (kernel(lds_kib=128), 0),
+        (kernel(threads=128, lds_kib=128), 2),
         (kernel(registers=136), 2),
         (kernel(registers=137), 0),
         (kernel(threads=128, lds_kib=48), 4),
@@ -77,6 +78,7 @@ def held(text: str, target: str) -> int:
         "both",
         "LDS for four",
         "LDS for one",
+        "all registers for two",
         "a few too many",
         "too many",
         "threads",
@@ -97,9 +99,15 @@ def test_other_code_keeps_its_registers(target: str) -> None:
     assert held(kernel(), target) == 0
 
 
-@pytest.mark.parametrize(("noted", "number"), [(1, 0), (2, 2), (5, 4)])
-def test_no_more_are_held_than_the_tile_was_chosen_for(noted: int, number: int) -> None:
-    parsed = parse(kernel(threads=128, lds_kib=48))
+@pytest.mark.parametrize(
+    ("threads", "noted", "number"),
+    # Two workgroups of 128 threads leave each lane 255 registers.
+    [(128, 1, 2), (128, 2, 2), (128, 5, 4), (256, 1, 0), (256, 2, 2)],
+)
+def test_no_more_are_held_than_the_tile_was_chosen_for(
+    threads: int, noted: int, number: int
+) -> None:
+    parsed = parse(kernel(threads=threads, lds_kib=48))
     note_held_workgroups(parsed.function, noted)
     run(parsed, HoldWorkgroups(), target="sm_90a")
     attributes = parsed.function.attributes
