@@ -38,6 +38,9 @@ from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
 from ...dialect_utils.lowering_config import WarpLaunch
 from ..base import PassContext
 from .attention_tiles import (
+    K,
+    Q,
+    V,
     WarpTiledAttention,
     attention_loops,
     contractions_of,
@@ -107,8 +110,11 @@ class MatrixAttention(NamedTuple):
         """Finds what follows for the function from the sizes that a tile divides.
 
         Raises:
-            Refusal: something uses the attention or its operands that cannot have other sizes.
+            Refusal: something uses the attention or its operands that cannot have other sizes, or
+                the reads of two operands would be one.
         """
+        if _reads_q_as_others(tiled):
+            raise Refusal("its only step of keys is its only tile of rows, of the same tensor")
         enlarged = EnlargedAttention.of(tiled.operation, tiled.loops, attention.sizes, tiled.sizes)
         return MatrixAttention(tiled, enlarged, replaced)
 
@@ -121,6 +127,18 @@ class MatrixAttention(NamedTuple):
         tiled = self.tiled.with_rows_first()
         tiled.configure(function, tiled.tile)
         self.enlarged.apply(function)
+
+
+def _reads_q_as_others(tiled: WarpTiledAttention) -> bool:
+    """Returns whether one tile of Q is all of it, and all that one step reads of K or V.
+
+    The compiler makes one read of two equal ones, which cannot have two layouts.
+    """
+    query, key, value = (tiled.operation.operands[number] for number in (Q, K, V))
+    rows = math.prod(tiled.sizes[loop] for loop in tiled.loops.rows)
+    keys = tiled.sizes[tiled.loops.keys]
+    is_whole = tiled.tile.rows >= rows and tiled.tile.keys >= keys
+    return is_whole and query in (key, value)
 
 
 def matrix_attention(
