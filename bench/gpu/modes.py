@@ -23,6 +23,11 @@ def mode_for(mode: str, target: str) -> str:
     return f"{mode}{_FOR}{target}"
 
 
+HOPPER = "sm_90a"
+"""What code with Hopper's matrix instructions is compiled for."""
+FAST_HOPPER = mode_for(FAST, HOPPER)
+
+
 def mode_and_target(series: str) -> tuple[str, str]:
     """Returns a mode, and the GPU that its name names; empty where it names none."""
     mode, _, target = series.partition(_FOR)

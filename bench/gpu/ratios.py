@@ -28,6 +28,9 @@ Scalar kernels keep a row's weights in f32. Matrix instructions take them rounde
 whose errors are as large as those of rounding the output: both together are up to 1.41 times one.
 """
 
+RMS_ERROR = "the rms error is "
+"""What is said of a row that is too inexact begins with it."""
+
 _GROSS = 10.0
 """From how many times another's an error is no matter of rounding, so that its kernel is wrong."""
 
@@ -163,7 +166,7 @@ def _inexact(record: Record) -> list[Finding]:
         ratio = rms_ratio(row, rows.get((row.kernel, STOCK)))
         most = MOST_ERROR_OVER_SCALAR if row.kernel in scalar else MOST_ERROR
         if ratio is not None and not ratio <= most:
-            found.append(Finding(row.kernel, row.mode, f"the rms error is {ratio:.3f}x stock's"))
+            found.append(Finding(row.kernel, row.mode, f"{RMS_ERROR}{ratio:.3f}x stock's"))
     return found
 
 

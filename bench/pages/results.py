@@ -11,7 +11,7 @@ from ...sweep.tables import Summary, markdown_lines, summaries
 from ..attention_shapes import COMPARED
 from ..emulated_rows import EmulatedRow
 from ..gpu.kernels import ATTENTION, MATMUL, TimedKernel
-from ..gpu.modes import EXACT, FAST, LAYOUT, STOCK
+from ..gpu.modes import EXACT, FAST, FAST_HOPPER, HOPPER, LAYOUT, STOCK
 from ..gpu.ratios import LIBRARY, is_scalar_in_stock
 from ..gpu.references import CUBLAS, FLASH, SERIES
 from ..register_layouts import COMPILED_ONLY, LOADS, RegisterRow
@@ -118,19 +118,22 @@ def _model_attentions(records: Records) -> Lines:
 def _models(records: Records) -> Lines:
     """Yields times of whole models over those of stock."""
     record = records.models
-    heads = [f"`fast` over {library}" for library in TORCH_SERIES.values()]
-    yield ["model", "stock IREE", "`exact`", "`fast`", "rms error of `fast` over stock's", *heads]
+    modes, codes = (EXACT, FAST, FAST_HOPPER), {"": FAST, f" ({HOPPER})": FAST_HOPPER}
+    compared = [(mode, series) for mode in codes.values() for series in TORCH_SERIES]
+    heads = [f"`fast`{code} over {each}" for code in codes for each in TORCH_SERIES.values()]
+    levels = ["`exact`", *(f"`fast`{code}" for code in codes)]
+    yield ["model", "stock IREE", *levels, "rms error of `fast` over stock's", *heads]
     for model in record.models():
         stock = record.row(model, STOCK)
         if stock is None:
             continue
-        ratios = [record.ratio(model, mode, lambda row: row.milliseconds) for mode in (EXACT, FAST)]
+        ratios = [record.ratio(model, mode, lambda row: row.milliseconds) for mode in modes]
         ratios.append(record.ratio(model, FAST, lambda row: row.errors.rms))
-        ratios += [record.torch_ratio(model, FAST, series) for series in TORCH_SERIES]
+        ratios += [record.torch_ratio(model, *each) for each in compared]
         cells = ("" if ratio is None else times(ratio) for ratio in ratios)
         yield [model.replace("_", " "), f"{stock.milliseconds:.3f} ms", *cells]
-    means = [times(call_mean(record, mode)) for mode in (EXACT, FAST)]
-    torch_means = [times(torch_mean(record, FAST, series)) for series in TORCH_SERIES]
+    means = [times(call_mean(record, mode)) for mode in modes]
+    torch_means = [times(torch_mean(record, *each)) for each in compared]
     yield ["geometric mean", "", *means, "", *torch_means]
 
 

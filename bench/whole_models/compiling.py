@@ -10,10 +10,10 @@ from pathlib import Path
 from ..benchmark import first_line
 from ..gpu.compiling import compile_kernels, in_modes
 from ..gpu.kernels import CompiledKernels, TimedKernel
-from ..gpu.modes import EXACT, FAST, STOCK
+from ..gpu.modes import EXACT, FAST, FAST_HOPPER, STOCK
 from .exported import FUNCTION, ExportedModel, ExportedModels
 
-MODES = (STOCK, EXACT, FAST)
+MODES = (STOCK, EXACT, FAST, FAST_HOPPER)
 
 _CONTRACTION = re.compile(r"matmul|matvec|mmt|conv|contract|attention")
 _PTX_KERNEL = re.compile(rb"\.visible \.entry (\w+)\(")
@@ -22,7 +22,7 @@ _PTX_MATRIX_INSTRUCTION = b"mma.sync"
 
 def timed(model: ExportedModel) -> TimedKernel:
     """Returns what the machine with the GPU has to know of a model's modules."""
-    return TimedKernel(model.name, FUNCTION, model.operands, MODES, (FAST,))
+    return TimedKernel(model.name, FUNCTION, model.operands, MODES, MODES[2:])
 
 
 def compile_all(directory: Path, only: str = "", jobs: int = 1) -> bool:

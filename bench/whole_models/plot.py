@@ -8,7 +8,7 @@ import io
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from ..gpu.modes import EXACT, FAST, STOCK
+from ..gpu.modes import EXACT, FAST, FAST_HOPPER, STOCK, mode_and_target
 from ..gpu.plot import MARKS, STYLE
 from ..gpu.table import shown
 from .record import ModelRecord
@@ -22,8 +22,9 @@ def svg(record: ModelRecord) -> bytes:
         figure.set_layout_engine("constrained")
         axis = figure.subplots()
         axis.axhline(1, color=MARKS[STOCK].colour, linewidth=1.4, label=shown(STOCK))
-        for mode in (EXACT, FAST):
-            ratios = [record.ratio(model, mode, lambda row: row.milliseconds) for model in models]
+        for series in (EXACT, FAST, FAST_HOPPER):
+            mode, target = mode_and_target(series)
+            ratios = [record.ratio(model, series, lambda row: row.milliseconds) for model in models]
             known = [(x, ratio) for x, ratio in enumerate(ratios) if ratio is not None]
             axis.plot(
                 [x for x, _ in known],
@@ -31,7 +32,8 @@ def svg(record: ModelRecord) -> bytes:
                 linestyle="none",
                 marker=MARKS[mode].marker,
                 color=MARKS[mode].colour,
-                label=shown(mode),
+                markerfacecolor="none" if target else MARKS[mode].colour,
+                label=shown(series),
             )
         axis.set_yscale("log")
         axis.yaxis.set_major_formatter(lambda y, _: f"{y:g}x")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..documents import Document
-from ..gpu.modes import FAST, STOCK
+from ..gpu.modes import FAST, STOCK, mode_and_target
 from ..gpu.ratios import NOISE, Finding
 from ..gpu.record import Errors
 
@@ -147,7 +147,7 @@ class ModelRecord(Document):
             return found
         # A wrong output is no measure for one that `exact` or `fast` has mended.
         comparable = not _is_wrong(stock)
-        if comparable and row.mode != FAST and row.output != stock.output:
+        if comparable and mode_and_target(row.mode)[0] != FAST and row.output != stock.output:
             found.append(f"the output differs from that of {STOCK}")
         # Written as "not below", so that an error that is no number is found.
         if comparable and not row.errors.rms <= MOST_ERROR * stock.errors.rms:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...sweep.tables import markdown_lines
-from ..gpu.modes import EXACT, FAST, STOCK
+from ..gpu.modes import EXACT, FAST, FAST_HOPPER, STOCK
 from ..gpu.table import findings_table
 from .record import TORCH_SERIES, Figure, ModelRecord
 
@@ -12,7 +12,8 @@ _TIMES: dict[str, Figure] = {
     "call": lambda row: row.milliseconds,
     "kernels": lambda row: row.kernel_milliseconds,
 }
-_TORCH_MODES = {"stock": STOCK, "exact": EXACT, "fast": FAST}
+_MODES = {"exact": EXACT, "fast": FAST, "fast sm_90a": FAST_HOPPER}
+_TORCH_MODES = {"stock": STOCK, **_MODES}
 _SLOWEST = 2
 """How many kernels of `fast` are named."""
 
@@ -32,15 +33,19 @@ def markdown(record: ModelRecord) -> str:
 
 
 def _ratios(record: ModelRecord) -> str:
-    heads = [f"{mode} {time}" for time in _TIMES for mode in ("exact", "fast")]
+    heads = [f"{mode} {time}" for time in _TIMES for mode in _MODES]
     lines = [["model", "stock's call", *heads, "stock's rms error", "fast's over stock's"]]
     for model in record.models():
         stock = record.row(model, STOCK)
-        ratios = [_cell(record.ratio(model, m, f)) for f in _TIMES.values() for m in (EXACT, FAST)]
+        ratios = [
+            _cell(record.ratio(model, mode, figure))
+            for figure in _TIMES.values()
+            for mode in _MODES.values()
+        ]
         error = record.ratio(model, FAST, lambda row: row.errors.rms)
         cells = (f"{stock.milliseconds:.3f} ms", f"{stock.errors.rms:.1e}") if stock else ("", "")
         lines.append([model, cells[0], *ratios, cells[1], _cell(error)])
-    means = [_cell(record.mean(m, f)) for f in _TIMES.values() for m in (EXACT, FAST)]
+    means = [_cell(record.mean(m, f)) for f in _TIMES.values() for m in _MODES.values()]
     return markdown_lines([*lines, ["geometric mean", "", *means, "", ""]], text_columns=1)
 
 

@@ -81,8 +81,8 @@ def measured(directory: Path, **arguments: Any) -> tuple[bool, ModelRecord, Coun
 def test_models_are_checked_together_and_timed_one_by_one(directory: Path):
     write_modules(directory, "a_f16", "b_f16", "c_f16")
     well, record, runs = measured(directory, jobs=2)
-    assert well and record.models() == ["a_f16", "b_f16", "c_f16"] and len(record.rows) == 9
-    assert runs == {"iree-run-module": 18, "iree-benchmark-module": 9, "ncu": 9}
+    assert well and record.models() == ["a_f16", "b_f16", "c_f16"] and len(record.rows) == 12
+    assert runs == {"iree-run-module": 24, "iree-benchmark-module": 12, "ncu": 12}
     row = record.rows[0]
     assert (row.milliseconds, row.kernels, row.errors.rms) == (5, {"main_dispatch_0": 0.001}, 0)
     assert not measured(directory)[2]
@@ -94,7 +94,7 @@ def test_times_of_kernels_are_added_later(directory: Path):
     assert not runs["ncu"] and record.ratio("a_f16", "auto/fast", kernel_time) is None
     assert record.ratio("a_f16", "auto/fast", lambda row: row.milliseconds) == 1
     _, record, runs = measured(directory)
-    assert runs == {"ncu": 3} and record.ratio("a_f16", "auto/fast", kernel_time) == 1
+    assert runs == {"ncu": 4} and record.ratio("a_f16", "auto/fast", kernel_time) == 1
 
 
 @pytest.mark.parametrize("calls_only", [False, True])
@@ -104,7 +104,7 @@ def test_modules_that_are_equal_are_timed_once(directory: Path, calls_only: bool
         path.write_bytes(ONES)
     runs = measured(directory, calls_only=calls_only)[2] + measured(directory)[2]
     record = ModelRecord.read(directory / "record.json")
-    assert (runs["iree-benchmark-module"], runs["ncu"], len(record.rows)) == (2, 2, 3)
+    assert (runs["iree-benchmark-module"], runs["ncu"], len(record.rows)) == (2, 2, 4)
     assert all(row.kernels for row in record.rows)
 
 
@@ -117,7 +117,7 @@ def test_changed_modules_are_measured_again_and_others_are_kept(directory: Path)
     changed.write_bytes(b"broken")
     well, record, _ = measured(directory)
     (failure,) = record.failures
-    assert not well and (failure.mode, len(record.rows)) == ("auto/fast", 2)
+    assert not well and (failure.mode, len(record.rows)) == ("auto/fast", 3)
 
 
 CHILD = f"""
@@ -154,7 +154,7 @@ def test_torch_is_timed_beside_what_is_measured(directory: Path, monkeypatch: py
         ("d_f16", "compiled"): (None, "it took longer than 1 s"),
     }
     assert record.versions["timed torch"] == "2.11" and record.versions["ncu"] == "1"
-    assert len(record.rows) == 6
+    assert len(record.rows) == 8
 
 
 def test_torch_is_not_timed_again(directory: Path, monkeypatch: pytest.MonkeyPatch):
