@@ -80,9 +80,9 @@ class _SharedMask(NamedTuple):
         Raises:
             Refusal: its heads have masks of their own, or the attention is not a plain one.
         """
-        attention = ProgramAttention.as_written(operation)
-        if len(attention.inputs) <= _MASK:
+        if len(operation.operands) <= _MASK + 1:
             return None
+        attention = ProgramAttention.as_written(operation)
         mask = attention.inputs[_MASK]
         found = Repeated.behind(mask, attention.extents)
         if found is None:

@@ -139,3 +139,17 @@ func.func @own(%q: tensor<6x5x16xf16>, %k: tensor<6x7x16xf16>, %v: tensor<6x7x8x
   } -> tensor<6x5x8xf16>
   return %r, %t : tensor<6x5x8xf16>, tensor<6x5x8xf16>
 }
+
+// -----
+
+// Nothing is said of an attention that has none, whatever else is not known of it.
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK:       iree_linalg_ext.attention
+func.func @dynamic(%q: tensor<6x?x16xf16>, %k: tensor<6x7x16xf16>, %v: tensor<6x7x8xf16>, %s: f16, %o: tensor<6x?x8xf16>) -> tensor<6x?x8xf16> {
+  %r = iree_linalg_ext.attention <{indexing_maps = [affine_map<(b, m, k1, k2, n) -> (b, m, k1)>, affine_map<(b, m, k1, k2, n) -> (b, k2, k1)>, affine_map<(b, m, k1, k2, n) -> (b, k2, n)>, affine_map<(b, m, k1, k2, n) -> ()>, affine_map<(b, m, k1, k2, n) -> (b, m, n)>]}> ins(%q, %k, %v, %s : tensor<6x?x16xf16>, tensor<6x7x16xf16>, tensor<6x7x8xf16>, f16) outs(%o : tensor<6x?x8xf16>) {
+  ^bb0(%x: f32):
+    iree_linalg_ext.yield %x : f32
+  } -> tensor<6x?x8xf16>
+  return %r : tensor<6x?x8xf16>
+}
