@@ -765,15 +765,6 @@ class Builder:
             loops: those that index both inputs and the sums.
         """
         count = 1 + max(loop for each in loops for loop in each)
-        parallel, reduction = (
-            ir.Attribute.parse(f"#linalg.iterator_type<{each}>", self.context)
-            for each in ("parallel", "reduction")
-        )
-        kinds = [parallel if loop in loops[-1] else reduction for loop in range(count)]
-        attributes: dict[str, ir.Attribute] = {
-            "indexing_maps": self.indexing_maps(count, loops),
-            "iterator_types": ir.ArrayAttr.get(kinds, self.context),
-        }
 
         def add_product(at: Builder, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
             factors = [
@@ -782,7 +773,7 @@ class Builder:
             ]
             return at.addf(total, at.mulf(*factors))
 
-        return self.generic(inputs, sums, attributes, add_product).results[0]
+        return self.generic(inputs, sums, self._looped(count, loops), add_product).results[0]
 
     def parallel(
         self,
@@ -797,7 +788,7 @@ class Builder:
             loops: the loops that index each of the inputs, one for each dimension of the output.
         """
         rank = ir.ShapedType(output.type).rank
-        attributes = self._parallel(rank, [*loops, range(rank)])
+        attributes = self._looped(rank, [*loops, range(rank)])
         return self.generic(inputs, output, attributes, body).results[0]
 
     def computed(
@@ -815,7 +806,7 @@ class Builder:
         rank = kinds[0].rank
         attributes = {
             **more,
-            **self._parallel(rank, [range(rank)] * len(kinds)),
+            **self._looped(rank, [range(rank)] * len(kinds)),
             "operandSegmentSizes": self._segments(0, len(kinds)),
         }
         made = [self.empty(each) for each in kinds]
@@ -834,16 +825,20 @@ class Builder:
         kind = ir.RankedTensorType(tensor.type).element_type
         return self._value("tensor.extract", [tensor, *indices], kind)
 
-    def _parallel(self, rank: int, loops: Sequence[Sequence[int]]) -> dict[str, ir.Attribute]:
-        """Returns the attributes of a `linalg.generic` that sums nothing.
+    def _looped(self, count: int, loops: Sequence[Sequence[int]]) -> dict[str, ir.Attribute]:
+        """Returns the attributes of a `linalg.generic`, which sums over what no result has.
 
         Args:
-            loops: the loops that index each operand.
+            count: how many loops there are.
+            loops: those that index each operand, the last of which is a result.
         """
-        parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>", self.context)
+        kinds = ["parallel" if loop in loops[-1] else "reduction" for loop in range(count)]
+        iterators = [
+            ir.Attribute.parse(f"#linalg.iterator_type<{each}>", self.context) for each in kinds
+        ]
         return {
-            "indexing_maps": self.indexing_maps(rank, loops),
-            "iterator_types": ir.ArrayAttr.get([parallel] * rank, self.context),
+            "indexing_maps": self.indexing_maps(count, loops),
+            "iterator_types": ir.ArrayAttr.get(iterators, self.context),
         }
 
     def indexing_maps(self, count: int, loops: Sequence[Sequence[int]]) -> ir.Attribute:
