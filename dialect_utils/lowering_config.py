@@ -23,6 +23,7 @@ from .diagnostics import Refusal
 from .operations import attributes_of, operations_in
 
 CONFIG = "lowering_config"
+COMPILATION_INFO = "compilation_info"
 TRANSLATION_INFO = "translation_info"
 WORKGROUP = "workgroup"
 REDUCTION = "reduction"
@@ -151,6 +152,11 @@ def roots_in(function: ir.Operation) -> list[ir.Operation]:
         for operation in operations_in(function)
         if CONFIG in operation.attributes and _tiles_workgroups(operation.attributes[CONFIG])
     ]
+
+
+def is_configured(operation: ir.Operation) -> bool:
+    """Returns whether an operation of a program has a configuration, which is then the user's."""
+    return any(name in operation.attributes for name in (CONFIG, COMPILATION_INFO))
 
 
 def only_root(function: ir.Operation) -> ir.Operation | None:

@@ -32,6 +32,7 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import loops_of, maps_of
+from ...dialect_utils.lowering_config import COMPILATION_INFO
 from ...dialect_utils.operations import (
     operands_with,
     operations_in,
@@ -234,4 +235,4 @@ def _configured(
         threads=threads,
         lanes=lanes,
     )
-    return {"compilation_info": ir.Attribute.parse(text, at.context)}
+    return {COMPILATION_INFO: ir.Attribute.parse(text, at.context)}

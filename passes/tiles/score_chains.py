@@ -27,7 +27,7 @@ from ...dialect_utils.indexing_maps import (
     product_loops,
     summed_loops,
 )
-from ...dialect_utils.lowering_config import CONFIG, integers
+from ...dialect_utils.lowering_config import integers, is_configured
 from ...dialect_utils.operations import (
     children,
     defining_operation,
@@ -41,7 +41,8 @@ Groups = tuple[tuple[int, ...], ...]
 """For each dimension of a tensor the loops that index it."""
 
 _COLLAPSE, _EXPAND = "tensor.collapse_shape", "tensor.expand_shape"
-_COMPILATION = "compilation_info"
+_MOST_OPERATIONS = 4
+"""The most operations of a body, the last one included, of which a step is made."""
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type)
 _CONSTANT, _FILL = "arith.constant", "linalg.fill"
 _CONVERSIONS = ("arith.extf", "arith.truncf")
@@ -76,7 +77,7 @@ class Product(NamedTuple):
         kinds = [ir.ShapedType(each.type).element_type for each in operation.operands]
         if not all(isinstance(each, _FLOATS) for each in kinds):
             raise Refusal("its products are not of f16, bf16 and f32")
-        if any(name in operation.attributes for name in (CONFIG, _COMPILATION)):
+        if is_configured(operation):
             raise Refusal("its product has a configuration")
         begin = defining_operation(operation.operands[-1])
         if begin is None or begin.name != _FILL or number_of(begin.operands[0]) != 0.0:
@@ -328,10 +329,6 @@ class _Step(NamedTuple):
             return number_of(value)
         number = _number_in(block, value)
         return number_of(self.operation.operands[number])
-
-
-_MOST_OPERATIONS = 4
-"""The most operations of a body, the last one included, of which a step is made."""
 
 
 def _number_in(block: ir.Block, value: ir.Value) -> int:

@@ -31,7 +31,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_target_of
 from ...dialect_utils.indexing_maps import PRODUCTS, product_loops
-from ...dialect_utils.lowering_config import CONFIG
+from ...dialect_utils.lowering_config import is_configured
 from ...dialect_utils.operations import (
     defining_operation,
     operands_with,
@@ -41,7 +41,7 @@ from ...dialect_utils.operations import (
 from ..base import FunctionPass, PassContext
 from ..decisions import LayoutRound
 
-_FILL, _COMPILATION = "linalg.fill", "compilation_info"
+_FILL = "linalg.fill"
 _NARROW = (ir.F16Type, ir.BF16Type)
 
 
@@ -82,7 +82,7 @@ def _loops(operation: ir.Operation) -> tuple[tuple[int, ...], ...]:
     Raises:
         Refusal: it keeps its type.
     """
-    if any(name in operation.attributes for name in (CONFIG, _COMPILATION)):
+    if is_configured(operation):
         raise Refusal("it has a configuration")
     if DYNAMIC in ir.ShapedType(operation.results[0].type).shape:
         raise Refusal("its sizes are not all known")
