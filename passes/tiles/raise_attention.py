@@ -135,6 +135,7 @@ class _Parts(NamedTuple):
     Attributes:
         extents: how long the loops are.
         weighted: the product with V.
+        weights: what it multiplies by V.
         order: the loops in the order of batch, rows, head, keys and columns.
         inputs: Q, K, V and the mask if there is one.
         output: the loops of the attention's result.
@@ -144,6 +145,7 @@ class _Parts(NamedTuple):
     softmax: ir.Operation
     scores: Scores
     weighted: Product
+    weights: ir.Value
     order: tuple[int, ...]
     inputs: tuple[Operand, ...]
     output: tuple[int, ...]
@@ -178,6 +180,7 @@ class _Parts(NamedTuple):
             softmax,
             scores,
             weighted._replace(groups={**weighted.groups, **result}),
+            weighted.operation.operands[number],
             (*batch, *rows, head, keys, columns),
             inputs,
             (*batch, *rows, columns),
@@ -190,14 +193,9 @@ class _Parts(NamedTuple):
         The softmax is counted as if it read scores once.
         """
         elements = math.prod(ir.ShapedType(self.softmax.results[0].type).shape)
-        weights = self.weighted.operation.operands[0 if self._weights_first else 1]
-        kinds = (self.scores.product.operation.results[0].type, weights.type)
+        kinds = (self.scores.product.operation.results[0].type, self.weights.type)
         bits = sum(element_bits(ir.ShapedType(each).element_type) or 0 for each in kinds)
         return 2 * elements * bits // 8
-
-    @property
-    def _weights_first(self) -> bool:
-        return self.weighted.operation.operands[0] != self.inputs[2].value
 
     def emitted(self) -> ir.Operation:
         """Emits the attention before the product with V."""
