@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What SIGHUP, SIGINT and SIGTERM do to a tool: it says so in one line, tidies up, and ends.
+"""Lets SIGHUP, SIGINT and SIGTERM end a tool, which says so in one line and tidies up before.
 
 Python calls its handlers between two instructions of the main thread. A compile is a single call
 into the compiler, which may take minutes, so that a handler would come late; and an exception that

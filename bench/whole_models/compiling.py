@@ -22,7 +22,7 @@ _PTX_MATRIX_INSTRUCTION = b"mma.sync"
 
 def timed(model: ExportedModel) -> TimedKernel:
     """Returns what the machine with the GPU has to know of a model's modules."""
-    return TimedKernel(model.name, FUNCTION, model.operands, MODES, MODES[2:])
+    return TimedKernel(model.name, FUNCTION, model.operands, MODES, (FAST, FAST_HOPPER))
 
 
 def compile_all(directory: Path, only: str = "", jobs: int = 1) -> bool:
