@@ -77,7 +77,10 @@ def check(program: Program) -> Renamed:
         for output in (plain, near):
             wrong = np.abs(output.astype(np.float64) - right.value) - right.bound
             assert wrong.max() <= 0
-    assert exact.counters[Counted.LDS] <= stock.counters[Counted.LDS] or not renamed_in(exact_log)
+    if renamed_in(exact_log):
+        # An access that a layout splits to avoid conflicts is two instructions, and fewer cycles.
+        saved = stock.counters[Counted.LDS_CYCLES] - exact.counters[Counted.LDS_CYCLES]
+        assert saved > 0 or exact.counters[Counted.LDS] <= stock.counters[Counted.LDS]
     return Renamed(renamed_in(exact_log), renamed_in(fast_log))
 
 
