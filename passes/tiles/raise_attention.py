@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
@@ -33,7 +32,13 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.operations import has_operation, operands_with, operations_in, redirect
+from ...dialect_utils.operations import (
+    erase_unused,
+    has_operation,
+    operands_with,
+    operations_in,
+    redirect,
+)
 from ..base import PassContext
 from ..decisions import Action
 from .key_splits import least_microseconds
@@ -89,41 +94,46 @@ class RaiseAttention(ProgramAttentionPass):
         """Rewrites the softmaxes of `function`; never fails."""
         function = function.operation
         for operation in operations_in(function, _SOFTMAX):
-            plan = partial(self._raised, function, operation, context)
-            if found := context.planned(operation.location, "it stays a softmax", plan):
-                parts, raised = found
-                made = parts.emitted()
-                detail = " x ".join(map(str, parts.extents))
-                named = made, Action.RAISE, str(raised), detail
-                self.record_change(context, function, *named)
-                parts.replace_with(made)
+            with context.refusals_said(operation.location, "it stays a softmax"):
+                self._raise(function, operation, context)
 
-    def _raised(
-        self, function: ir.Operation, operation: ir.Operation, context: PassContext
-    ) -> tuple[_Parts, _Raised]:
-        """Returns the attention that a softmax is part of, and what is predicted of it.
+    def _raise(self, function: ir.Operation, softmax: ir.Operation, context: PassContext) -> None:
+        """Makes an attention of what a softmax is part of.
 
         Raises:
-            Refusal: it stays.
+            Refusal: it stays as it is.
         """
-        self.check_place(operation)
-        parts = _Parts.around(operation)
-        if self.always:
-            return parts, _Raised()
-        target, circumstances = self.predicted_on(function, context)
-        whole = copy_microseconds(parts.moved_bytes, circumstances.processor)
+        self.check_place(softmax)
+        parts = _Parts.around(softmax)
         made = parts.emitted()
         try:
-            attention = ProgramAttention.of(made)
-            time = least_microseconds(attention, target.matrix_instructions, circumstances)
-        finally:
-            made.erase()
-        raised = _Raised(time, whole)
-        if time > whole:
+            raised = _Raised() if self.always else self._predicted(parts, made, function, context)
+            if objection := context.users_configuration():
+                raise Refusal(objection)
+        except Refusal:
+            erase_unused(made.results)
+            raise
+        detail = " x ".join(map(str, parts.extents))
+        self.record_change(context, function, made, Action.RAISE, str(raised), detail)
+        parts.replace_with(made)
+
+    def _predicted(
+        self, parts: _Parts, made: ir.Operation, function: ir.Operation, context: PassContext
+    ) -> _Raised:
+        """Returns what is predicted of the attention that was made of some parts.
+
+        Raises:
+            Refusal: nothing is predicted, or not that it takes less time.
+        """
+        target, circumstances = self.predicted_on(function, context)
+        attention = ProgramAttention.of(made)
+        time = least_microseconds(attention, target.matrix_instructions, circumstances)
+        raised = _Raised(time, copy_microseconds(parts.moved_bytes, circumstances.processor))
+        if time > raised.whole:
             raise Refusal(str(raised))
         if not self.unmeasured:
             self.check_gain(raised, target, circumstances)
-        return parts, raised
+        return raised
 
 
 class _Parts(NamedTuple):

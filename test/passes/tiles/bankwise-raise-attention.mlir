@@ -1,5 +1,6 @@
 // RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-raise-attention{always}))' --split-input-file --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 // RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-raise-attention))' --split-input-file --mlir-print-local-scope --bankwise-remarks 2>&1 | FileCheck %s --check-prefix=PREDICTED
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-raise-attention))' --split-input-file --mlir-print-local-scope | FileCheck %s --check-prefix=STAYS
 
 // The scale of the scores is that of the attention, and what is -inf where the mask is false is its mask.
 
@@ -10,6 +11,13 @@
 // CHECK-NEXT:  ^bb0(%[[SCORE:.*]]: f32):
 // CHECK-NEXT:    iree_linalg_ext.yield %[[SCORE]]
 // CHECK:       return %[[R]]
+// Nothing is left of the attention for which that is predicted.
+// STAYS-LABEL: func.func @masked
+// STAYS-NOT:   arith.constant 1.25
+// STAYS-NOT:   attention
+// STAYS-COUNT-3: tensor.empty()
+// STAYS-NOT:   tensor.empty()
+// STAYS:       return
 // PREDICTED: it stays a softmax: an attention is predicted to take {{.*}} us, and moving the scores and weights of its softmax alone {{.*}} us
 func.func @masked(%q: tensor<6x80x64xf16>, %k: tensor<6x144x64xf16>, %v: tensor<6x144x32xf16>, %mask: tensor<80x144xi1>) -> tensor<6x80x32xf32> attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>}>} {
   %zero = arith.constant 0.0 : f32
