@@ -103,9 +103,8 @@ def test_outputs_are_those_of_the_copies(read: str, element: str, target: str) -
     np.testing.assert_allclose(ran.outputs[0], expected, rtol=4e-3, atol=4e-3)
 
 
-@pytest.mark.parametrize(
-    ("mode", "copied"),
-    [("auto/exact", b"elementwise_broadcast_2x3x2880_"), ("auto/fast", b"elementwise_5760_")],
-)
-def test_no_copy_is_written_at_fast(mode: str, copied: bytes) -> None:
-    assert copied in compile(_attention("bmk", "i1"), target_flags("sm_80"), mode)
+def test_no_copy_is_written_at_fast() -> None:
+    attention, flags = _attention("bmk", "i1"), target_flags("sm_80")
+    with pytest.warns(UserWarning, match="scalar instructions"):
+        assert b"elementwise_broadcast_2x3x2880_" in compile(attention, flags, "auto/exact")
+    assert b"elementwise_5760_" in compile(attention, flags, "auto/fast")
