@@ -31,38 +31,35 @@ _MATMULS = (
     Matmul(1536, 1536, 512, "f16", transposed=True),
     Matmul(2048, 1280, 512, "f16"),
 )
-_ROUND_ATTENTIONS = (
-    (4, 256, 64, "f16", ""),
-    (4, 256, 64, "f16", "i1"),
-    (4, 256, 64, "bf16", "bf16"),
-    (4, 256, 64, "f16", "f32"),
-    (8, 512, 128, "f16", "i1"),
-    (4, 512, 128, "bf16", ""),
+_ODD, _ROUND = (STOCK, FAST), (STOCK, EXACT, FAST)
+"""The modes of attentions for which stock has no matrix instructions, and of those for which it has
+them."""
+_ATTENTIONS = (
+    (4, 256, 64, "f16", "", _ROUND),
+    (4, 256, 64, "f16", "i1", _ROUND),
+    (4, 256, 64, "bf16", "bf16", _ROUND),
+    (4, 256, 64, "f16", "f32", _ROUND),
+    (8, 512, 128, "f16", "i1", _ROUND),
+    (4, 512, 128, "bf16", "", _ROUND),
+    (16, 577, 64, "f16", "i1", _ODD),
+    (8, 333, 64, "bf16", "bf16", _ODD),
+    (16, 197, 72, "f16", "f32", _ODD),
+    (12, 197, 72, "f16", "f16", _ODD),
+    (12, 197, 75, "f16", "i1", _ODD),
+    (12, 197, 75, "bf16", "", _ODD),
+    (16, 333, 75, "f16", "", _ODD),
+    (8, 333, 100, "f16", "", _ODD),
+    (4, 300, 192, "bf16", "", _ODD),
 )
-"""Batch, rows, head, type and mask of attentions for which stock has matrix instructions."""
-_ODD_ATTENTIONS = (
-    (16, 577, 64, "f16", "i1"),
-    (8, 333, 64, "bf16", "bf16"),
-    (16, 197, 72, "f16", "f32"),
-    (12, 197, 72, "f16", "f16"),
-    (12, 197, 75, "f16", "i1"),
-    (12, 197, 75, "bf16", ""),
-    (16, 333, 75, "f16", ""),
-    (8, 333, 100, "f16", ""),
-    (4, 300, 192, "bf16", ""),
-)
+"""Batch, rows, head, type, mask and modes."""
 
 
 def sources(target: str) -> dict[TimedKernel, str]:
     """Returns the kernels, as compiled for a GPU, with their MLIR; stock's code is for sm_80."""
     made = {timed(each, (STOCK, EXACT)): each.source() for each in _MATMULS}
-    for shapes, modes in (
-        (_ROUND_ATTENTIONS, (STOCK, EXACT, FAST)),
-        (_ODD_ATTENTIONS, (STOCK, FAST)),
-    ):
-        for batch, rows, head, dtype, mask in shapes:
-            model = model_attention(batch, rows, head, dtype, mask=mask)
-            made[timed_model(model, modes)] = model.program().source
+    for batch, rows, head, dtype, mask, modes in _ATTENTIONS:
+        model = model_attention(batch, rows, head, dtype, mask=mask)
+        made[timed_model(model, modes)] = model.program().source
     return {_only_for(kernel, target): source for kernel, source in made.items()}
 
 
