@@ -90,6 +90,9 @@ class PassRunner:
         printing: which of our passes print their IR to stderr.
         dumps: where the IR after each of our passes is written, if anywhere.
         verify: whether the IR is verified after each of our passes.
+        flagged: whether flags of the process are for the compiler's pass managers.
+        managers: those of the compiler's passes, by the text of these. They are to be given up
+            before the session's context is.
     """
 
     session: Session
@@ -97,6 +100,8 @@ class PassRunner:
     printing: IrPrinting = field(default_factory=IrPrinting)
     dumps: IrDumps | None = None
     verify: bool = True
+    flagged: bool = False
+    managers: dict[str, PassManager] = field(default_factory=dict)
 
     def run(
         self,
@@ -156,7 +161,10 @@ class PassRunner:
             raise ReplayError(f"{passes[0].name} failed") from error
 
     def _run_natively(self, function: ir.Operation, passes: Sequence[NativePass]) -> None:
-        if not SteppedInvocation(self.session).run_on(function, ",".join(map(str, passes))):
+        errors = self._errors(function, passes, SteppedInvocation)
+        if errors is not None:
+            for error in errors:
+                _emit_again(error)
             raise ReplayError(f"pipeline failed on {function.attributes['sym_name']}")
 
     def _run_refusable(
@@ -166,15 +174,46 @@ class PassRunner:
         said: list[Diagnostic] = []
         try:
             with captured_diagnostics(function.context, said.append):
-                text = ",".join(map(str, passes))
-                passed = CapturedInvocation(self.session).run_on(function, text)
+                errors = self._errors(function, passes, CapturedInvocation)
         finally:
             function.context.enable_multithreading(True)
-        if not passed:
-            reason = next((each.message for each in said), "the compiler gives no reason")
+        if errors is not None:
+            reasons = (each.message for each in (*errors, *said))
+            reason = next(reasons, "the compiler gives no reason")
             raise RecoverableFailure(blamed, PassFailure(function.location, reason))
         for each in said:
             self.context.sink.consume(each)
+
+    def _errors(
+        self,
+        function: ir.Operation,
+        passes: Sequence[NativePass],
+        invocation: type[SteppedInvocation],
+    ) -> Sequence[ir.DiagnosticInfo] | None:
+        """Runs passes of the compiler, and returns None if they succeed.
+
+        Their pass manager is kept for other functions: each `canonicalize` of a new one collects
+        the patterns of all dialects, which takes longer than canonicalizing most functions.
+
+        Args:
+            invocation: what runs them where flags are for pass managers, which those that Python
+                makes do not read.
+
+        Returns:
+            the errors that have not been emitted, if a pass fails.
+        """
+        text = ",".join(map(str, passes))
+        if self.flagged:
+            return None if invocation(self.session).run_on(function, text) else ()
+        manager = self.managers.get(text)
+        if manager is None:
+            manager = PassManager.parse(f"{function.name}({text})", function.context)
+            self.managers[text] = manager
+        try:
+            manager.run(function)
+        except ir.MLIRError as error:
+            return error.error_diagnostics
+        return None
 
     def run_python_pass(
         self, function: ir.Operation, step: FunctionPass, *, recoverable: bool = False

@@ -121,6 +121,8 @@ class SteppedCompile:
         while self._open:
             self._open.pop().close()
         self._replays.clear()
+        if "_runner" in self.__dict__:
+            self._runner.managers.clear()
 
     def run(self, source: Source) -> SteppedInvocation:
         """Compiles `source` and returns the invocation that holds the result, until `close`.
@@ -291,7 +293,9 @@ class SteppedCompile:
 
         directory = self.settings.dump_ir
         dumps = None if directory is None else IrDumps(Path(directory))
-        return PassRunner(self.session, self.context, _printing(self.settings), dumps)
+        flagged = any(flag.lstrip("-").startswith("mlir-") for flag in self.settings.process_flags)
+        printing = _printing(self.settings)
+        return PassRunner(self.session, self.context, printing, dumps, flagged=flagged)
 
     def _invocation(self) -> SteppedInvocation:
         invocation = SteppedInvocation(self.session, verify=self.settings.verify)
