@@ -269,12 +269,12 @@ class SteppedCompile:
             return ""
         if self._users_configuration is None:
             self._users_configuration = configuring_flag(self.settings.process_flags)
-        if not self._users_configuration and self._source is not None:
-            # Reading it twice is less work than to look at every program before its codegen. The
-            # invocation stays open, because it receives the diagnostics from here on.
-            again = self._invocation()
-            self._parse_into(again, self._source)
-            self._users_configuration = configuring_attribute(self._module_of(again))
+            if not self._users_configuration and self._source is not None:
+                # Reading it twice is less work than to look at every program before its codegen.
+                # The invocation stays open, because it receives the diagnostics from here on.
+                again = self._invocation()
+                self._parse_into(again, self._source)
+                self._users_configuration = configuring_attribute(self._module_of(again))
         return self._users_configuration
 
     @property

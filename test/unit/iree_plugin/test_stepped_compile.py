@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""iree_plugin/stepped_compile: what is asked about a source is found out once."""
+
+from __future__ import annotations
+
+import pytest
+
+from bankwise.iree_plugin.compile import compile
+from bankwise.iree_plugin.embedding import SteppedInvocation
+from bankwise.sweep.cases import target_flags
+
+_LOOP = "affine_map<(d0) -> (d0)>"
+
+
+def _truncated(number: int, size: int) -> str:
+    return f"""
+func.func @f{number}(%a: tensor<{size}xf32>) -> tensor<{size}xf16> {{
+  %e = tensor.empty() : tensor<{size}xf16>
+  %0 = linalg.generic {{indexing_maps = [{_LOOP}, {_LOOP}], iterator_types = ["parallel"]}}
+      ins(%a : tensor<{size}xf32>) outs(%e : tensor<{size}xf16>) {{
+  ^bb0(%x: f32, %y: f16):
+    %z = arith.truncf %x : f32 to f16
+    linalg.yield %z : f16
+  }} -> tensor<{size}xf16>
+  return %0 : tensor<{size}xf16>
+}}
+"""
+
+
+RETILED = _truncated(0, 4_194_304) + _truncated(1, 8_388_608)
+"""Both functions get another tile than IREE's, unless the user has configured them."""
+
+
+def test_a_source_is_read_once_more_for_the_users_configuration(monkeypatch: pytest.MonkeyPatch):
+    read: list[object] = []
+    parse = SteppedInvocation.parse
+
+    def counted(self: SteppedInvocation, *arguments: object, **named: object) -> bool:
+        read.append(self)
+        return parse(self, *arguments, **named)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(SteppedInvocation, "parse", counted)
+    compile(RETILED, target_flags("sm_80"), "auto/exact")
+    assert len(read) == 2
