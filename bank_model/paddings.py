@@ -14,7 +14,9 @@ What makes a padding better, in this order (`issue.py` says why):
 An amount that takes the alignment of wide accesses away splits them into slivers, which rarely
 conflict but may need more phases, and every phase costs a cycle as a conflict does. On gfx942 the
 four b32 pieces of a 16-byte access take as many phases as the whole, on gfx950 twice as many. Bytes
-are only spent against conflicts: a tile without conflicts is not padded.
+are only spent against conflicts: a tile without conflicts is not padded. No amount moves an access
+into words that begins at them in the plain tile. On AMD such an access stays whole, but the
+hardware waits for it (`SQ_LDS_UNALIGNED_STALL`), and nobody has published how long.
 
 Worked example: a 64 x 64 tile of f16 on gfx942, each lane reads 16 bytes of its own row. Rows are
 128 bytes = 32 banks apart, so that all 8 lanes of a phase hit the same 4 banks: 7 conflict cycles
@@ -38,7 +40,7 @@ from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .issue import ISSUE_CYCLES, LayoutCosts
-from .layouts import PaddedLayout, PlainLayout
+from .layouts import Layout, PaddedLayout, PlainLayout, machine_batches
 from .padding_counts import PaddedCounts
 from .targets import Target
 
@@ -105,9 +107,29 @@ def padding_choices(
         choice = PaddingChoice(padding, conflicts, cycles, issued, layout.size_bytes(tile))
         if choice.cost >= choices[-1].cost or cycles > plain.cycles:
             continue
+        if not keeps_words(target, tile, layout, accesses):
+            continue
         if is_legal is None or is_legal(layout):
             choices.append(choice)
     return tuple(choices)
+
+
+def keeps_words(
+    target: Target, tile: LdsTile, layout: PaddedLayout, accesses: Sequence[LdsAccess]
+) -> bool:
+    """Returns whether no more machine accesses begin inside words than in the plain tile."""
+    word = target.bank_width_bytes
+    if not target.unaligned_lds or layout.padding_elements * tile.element_bits % (8 * word) == 0:
+        return True
+
+    def inside_words(each: Layout) -> int:
+        return sum(
+            len(owners)
+            for machine, owners in machine_batches(target, tile, each, accesses)
+            if machine.instruction.width_bytes >= word and (machine.addresses % word).any()
+        )
+
+    return inside_words(layout) <= inside_words(PlainLayout())
 
 
 def padding_amounts(

@@ -133,8 +133,9 @@ def solve(
 ) -> LayoutDecision:
     """Returns the best layout for `tile` under `accesses`, all of them to the same allocation.
 
-    Layouts that make the accesses run more phases than the plain one does are not considered:
-    slivers of an access rarely conflict but cost more cycles than the conflicts they avoid.
+    Layouts that take more LDS cycles than the plain one are not considered, nor swizzles that make
+    the accesses run more phases: slivers of an access rarely conflict but cost more cycles than the
+    conflicts they avoid.
     `costs` may be those of the same target, tile and accesses, if the caller counts layouts too.
 
     Among linear swizzles the result has the fewest conflict cycles, and `LINEAR_MINIMUM` says so,

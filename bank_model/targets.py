@@ -188,6 +188,7 @@ class Target(NamedTuple):
     rounds two f32 to the nearest f16, `multiplies_eight` whether matrix instructions multiply eight
     2-byte floats of a lane, `direct_loads` whether 16 bytes of a lane go straight to the LDS,
     `unaligned_loads` whether a lane loads 16 bytes of global memory from any address,
+    `unaligned_lds` whether LLVM leaves an LDS access whole that begins inside a word,
     `mixes_exponentials` whether kernels are predicted to gain where LLVM mixes products with
     exponentials (`passes/overlap/mix_exponentials.py`), and `wave_priorities` whether they are
     where some waves issue first (`passes/overlap/raise_priority.py`). `processor` has the rates by
@@ -221,6 +222,7 @@ class Target(NamedTuple):
     multiplies_eight: bool = False
     direct_loads: bool = False
     unaligned_loads: bool = False
+    unaligned_lds: bool = False
     mixes_exponentials: bool = False
     wave_priorities: bool = False
     processor: Processor | None = None
@@ -273,7 +275,9 @@ class Target(NamedTuple):
         Returns pairs (instruction, byte offset from the lane's address), ascending, that cover
         the access exactly once. An instruction needs its own width as alignment, 12 bytes need
         16 (LLVM's rule for DS and shared memory). So on AMD 16 bytes aligned to 8 become the
-        two halves of a read2_b64, aligned to 4 four b32 halves of two read2_b32.
+        two halves of a read2_b64, aligned to 4 four b32 halves of two read2_b32. What is less
+        aligned than a word gets the widest instructions there (`unaligned_lds`): 4 bytes aligned
+        to 2 are one b32 and 16 one b128, since LLVM knows no faster way.
         """
         require_positive("width_bytes", width_bytes)
         require_power_of_two("alignment_bytes", alignment_bytes)
@@ -282,6 +286,7 @@ class Target(NamedTuple):
             if special.name == name and width == width_bytes <= alignment_bytes:
                 return ((special, 0),)
         widths = sorted(self.widths(kind), reverse=True)
+        anywhere = self.unaligned_lds and alignment_bytes < self.bank_width_bytes
         pieces: list[tuple[LdsInstruction, int]] = []
         offset = 0
         while offset < width_bytes:
@@ -289,7 +294,7 @@ class Target(NamedTuple):
             width = next(
                 w
                 for w in widths
-                if w <= width_bytes - offset and _required_alignment(w) <= alignment
+                if w <= width_bytes - offset and (anywhere or _required_alignment(w) <= alignment)
             )
             pieces.append((self.instruction(kind, width), offset))
             offset += width
@@ -587,8 +592,10 @@ def _cdna(
         rounds_pairs=generation >= 4,
         multiplies_eight=generation >= 4,
         direct_loads=generation >= 4,
-        # LLVM's feature `unaligned-access-mode`, which its amdhsa targets have.
+        # LLVM's feature `unaligned-access-mode`, which its amdhsa targets have. What it makes of
+        # LDS accesses by it is `allowsMisalignedMemoryAccessesImpl` in its `SIISelLowering.cpp`.
         unaligned_loads=True,
+        unaligned_lds=True,
         mixes_exponentials=generation >= 3,
         wave_priorities=generation >= 3,
         processor=processor,

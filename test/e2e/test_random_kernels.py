@@ -555,6 +555,21 @@ def test_what_was_found_once(kernel: Kernel):
     assert not tally.worse
 
 
+@pytest.mark.sampled("arch", "element", "width", every=4)
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+@pytest.mark.parametrize(("element", "width"), [("f16", 2), ("f16", 4), ("f16", 8), ("i8", 4)])
+def test_loads_that_begin_inside_words_are_counted_as_llvm_leaves_them(
+    arch: str, element: str, width: int
+):
+    """Rows of 33 elements begin inside words; LLVM splits none of these loads."""
+    consumer = Access(width, Places((0, 1)))
+    tile = Tile(element, (64, 33), Access(1, Places((0, 1))), (consumer,))
+    tally = Tally()
+    check(Kernel(arch, (64, 1, 1), (tile,)), tally)
+    assert tally.decisions_counted == 1
+    assert tally.conflicts_compared == 1
+
+
 def check_spoiled(kernel: Kernel) -> None:
     """Checks that the spoiled tile keeps its layout for the right reason.
 

@@ -29,10 +29,16 @@ def solve_checked(
     assert decision.conflict_cycles == layout_conflicts(chip, tile, decision.layout, accesses)
     assert decision.kind is layout_kind(decision.layout)
     assert decision.lds_bytes == decision.layout.size_bytes(tile)
-    assert phases_run(accesses, decision.costs) <= phases_run(
-        accesses, access_costs(chip, tile, PlainLayout(), accesses)
-    )
+    plain = access_costs(chip, tile, PlainLayout(), accesses)
+    assert cycles(accesses, decision.costs) <= cycles(accesses, plain)
+    if not chip.unaligned_lds:
+        assert phases_run(accesses, decision.costs) <= phases_run(accesses, plain)
     return decision
+
+
+def cycles(accesses: Sequence[LdsAccess], costs: Sequence[AccessCost]) -> int:
+    """Returns weighted wavefronts."""
+    return sum(a.weight * c.wavefronts for a, c in zip(accesses, costs, strict=True))
 
 
 def phases_run(accesses: Sequence[LdsAccess], costs: Sequence[AccessCost]) -> int:

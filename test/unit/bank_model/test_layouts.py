@@ -134,7 +134,7 @@ def test_padding_decides_the_alignment_and_with_it_the_instructions():
         (8, ["ds_read_b128"]),
         (4, ["ds_read_b64"] * 2),
         (2, ["ds_read_b32"] * 4),
-        (1, ["ds_read_u16"] * 8),
+        (1, ["ds_read_b128"]),
     ]:
         machine = machine_accesses(GFX942, tile, PaddedLayout(padding), access)
         assert [m.instruction.name for m in machine] == names
@@ -143,8 +143,8 @@ def test_padding_decides_the_alignment_and_with_it_the_instructions():
 
 def test_alignment_is_that_of_all_active_lanes_only():
     tile = LdsTile((4, 64), 16)
-    elements = np.where(LANES == 5, 1, LANES // 16 * 64)
-    assert len(machine_accesses(GFX942, tile, PlainLayout(), LdsAccess(READ, elements, 8))) == 8
+    elements = np.where(LANES == 5, 2, LANES // 16 * 64)
+    assert len(machine_accesses(GFX942, tile, PlainLayout(), LdsAccess(READ, elements, 8))) == 4
     access = LdsAccess(READ, elements, 8, active=LANES != 5)
     (only,) = machine_accesses(GFX942, tile, PlainLayout(), access)
     assert only.instruction.name == "ds_read_b128"

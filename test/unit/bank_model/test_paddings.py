@@ -22,6 +22,7 @@ from bankwise.bank_model.layouts import (
 from bankwise.bank_model.padding_counts import PaddedCounts
 from bankwise.bank_model.paddings import (
     PaddingChoice,
+    keeps_words,
     padding_amounts,
     padding_choices,
     share_lds,
@@ -61,7 +62,6 @@ def test_worked_example() -> None:
     choices = padding_choices(GFX942, ROWS_OF_128_BYTES, rows)
     assert choices == (
         PaddingChoice(0, 56, 64, 1, 8192),
-        PaddingChoice(1, 16, 32, 8, 8320),
         PaddingChoice(2, 0, 8, 2, 8448),
         PaddingChoice(4, 0, 8, 1, 8704),
     )
@@ -93,14 +93,14 @@ def test_tile_without_conflicts_has_no_choice() -> None:
 
 
 def test_bytes_are_not_spent_on_instructions_alone() -> None:
-    # Rows of 18 f16: the 8-byte accesses are unaligned, two instructions each. Two more elements
-    # would align them, but there is no conflict to avoid.
+    # Rows of 18 f16. One more element would leave 8-byte accesses inside words, which are whole.
+    # Two more would align them, but there is no conflict to avoid.
     tile = LdsTile((64, 18), 16)
     access = [LdsAccess(READ, np.arange(64) * 18, 4)]
     plain, *better = padding_choices(GFX942, tile, access)
     unaligned, aligned = PaddedCounts(GFX942, tile, access).count([1, 2])
     assert (plain.conflict_cycles, plain.instructions) == (0, 1)
-    assert unaligned[:2] == (8, 4)
+    assert unaligned[:2] == (4, 1)
     assert aligned[:2] == (0, 1)
     assert not better
 
@@ -167,7 +167,7 @@ def test_vetoed_amounts_are_skipped() -> None:
         return layout.padding_elements not in (2, 4, 8)
 
     choices = padding_choices(GFX942, ROWS_OF_128_BYTES, rows, is_legal=is_legal)
-    assert [c.padding_elements for c in choices] == [0, 1, 6, 12]
+    assert [c.padding_elements for c in choices] == [0, 6, 12]
 
 
 def test_errors_are_those_of_the_exact_count() -> None:
@@ -232,10 +232,33 @@ def test_choices_are_the_best_of_all_amounts(problem: Problem, slack: int) -> No
         layout = PaddedLayout(padding)
         if layout.size_bytes(tile) <= choices[0].lds_bytes + slack:
             cost = layout_cost(chip, tile, layout, accesses)
-            if cost.cycles <= plain.cycles:
+            if cost.cycles <= plain.cycles and keeps_words(chip, tile, layout, accesses):
                 ranked.append((*cost.rank, padding))
     best = within(choices, choices[0].lds_bytes + slack)
     assert (*best.cost, best.padding_elements) == min(ranked)
+
+
+@pytest.mark.parametrize(
+    ("chip", "first", "count", "kept"),
+    [
+        (GFX942, 0, 8, False),
+        (GFX950, 0, 2, False),
+        # These never begin at words, or are none.
+        (GFX942, 1, 8, True),
+        (GFX942, 0, 1, True),
+        # NVIDIA's compiler splits such an access, which is counted.
+        (SM80, 0, 8, True),
+    ],
+)
+def test_no_padding_moves_accesses_into_words(
+    chip: Target, first: int, count: int, kept: bool
+) -> None:
+    lanes = np.arange(chip.wave_size)
+    accesses = [LdsAccess(READ, lanes * 64 + first, count)]
+    for padding in (1, 3, 5):
+        layout = PaddedLayout(padding)
+        assert keeps_words(chip, ROWS_OF_128_BYTES, layout, accesses) is kept
+    assert keeps_words(chip, ROWS_OF_128_BYTES, PaddedLayout(2), accesses)
 
 
 @settings(max_examples=60, deadline=None)
@@ -332,9 +355,10 @@ def test_lds_is_shared_best_between_counted_tiles(drawn: list[Problem], slack: i
         plain = layout_cost(chip, tile, PlainLayout(), accesses)
         allowed = {(PlainLayout().size_bytes(tile), plain.rank[0])}
         for padding in padding_amounts(chip, tile) if plain.conflict_cycles else ():
-            cost = layout_cost(chip, tile, PaddedLayout(padding), accesses)
-            if cost.cycles <= plain.cycles:
-                allowed.add((PaddedLayout(padding).size_bytes(tile), cost.rank[0]))
+            layout = PaddedLayout(padding)
+            cost = layout_cost(chip, tile, layout, accesses)
+            if cost.cycles <= plain.cycles and keeps_words(chip, tile, layout, accesses):
+                allowed.add((layout.size_bytes(tile), cost.rank[0]))
         totals = {(a + c, b + d) for a, b in totals for c, d in allowed}
         totals = {(size, cost) for size, cost in totals if size <= budget}
     assert sum(c.cost[0] for c in share_lds(tiles, budget)) == min(c for _, c in totals)
