@@ -326,7 +326,7 @@ def test_claims_hold_for_any_accesses(seed):
     instructions = tuple(
         i._replace(phases=phases) if i.width_bytes < 4 else i for i in chip.instructions
     )
-    chip = chip._replace(instructions=instructions)
+    chip = chip._replace(instructions=instructions, unaligned_lds=seed % 2 == 0)
     tile = LdsTile((16,), int(rng.choice([8, 16, 32])))
     accesses = []
     for _ in range(int(rng.integers(1, 4))):
