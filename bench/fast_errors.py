@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Errors of `auto/fast` against those of stock, over many random inputs, on the emulator.
 
-python -m bankwise.bench.fast_errors [--seeds 100] [--target gfx942] [--jobs 2]
+python -m bankwise.bench.fast_errors [--seeds 100] [--target gfx942] [--dtype f16] [--jobs 2]
     [-o bench/results/fast_errors.md]
 
 `fast` adds the same products up in another order. For one input its error may be larger or smaller
@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..emulator.chips import EMULATED_CHIPS
+from ..runtime.dtypes import dtype_of
 from ..runtime.emulated_device import EmulatedDevice
 from ..runtime.emulated_module import compile_for_emulation
 from ..runtime.host_program import HostProgram
@@ -87,11 +88,11 @@ KINDS: dict[str, Inputs] = {
 }
 
 
-def cases(target: str, seeds: int) -> list[Case]:
+def cases(target: str, seeds: int, dtype: str) -> list[Case]:
     """Returns the products of one tensor with itself and of two, with all kinds of values."""
-    gram = Contraction("gram", "f16", {"m": 64, "k": 96, "n": 64}, right="n k")
-    small = Contraction("small", "f16", {"m": 64, "k": 32, "n": 128})
-    long = Contraction("long", "f16", {"m": 64, "k": 1024, "n": 64})
+    gram = Contraction("gram", dtype, {"m": 64, "k": 96, "n": 64}, right="n k")
+    small = Contraction("small", dtype, {"m": 64, "k": 32, "n": 128})
+    long = Contraction("long", dtype, {"m": 64, "k": 1024, "n": 64})
     return [
         Case(each, kind, target, mode, seeds, twice=each is gram)
         for each, mode in ((gram, "auto/fast/on"), (small, "auto/fast"), (long, "auto/fast"))
@@ -113,7 +114,8 @@ def sample(case: Case, modes: dict[str, HostProgram], seed: int) -> Sample:
     """Runs stock and `fast` on the inputs of a seed."""
     random = np.random.default_rng(seed)
     dims = (case.product.left, case.product.right)
-    drawn = [KINDS[case.kind](random, case.product.shape(each)).astype(np.float16) for each in dims]
+    dtype = dtype_of(case.product.dtype)
+    drawn = [KINDS[case.kind](random, case.product.shape(each)).astype(dtype) for each in dims]
     if case.kind == _ONE_PLACE:
         drawn[0][:, seed % case.product.sizes["k"]] = 6e4
     inputs = [drawn[0], drawn[0] if case.twice else drawn[1]]
@@ -179,7 +181,7 @@ def shown(rows: Sequence[Row]) -> str:
 BENCHMARK = Benchmark(
     "products",
     Row,
-    lambda arguments: cases(arguments.target, arguments.seeds),
+    lambda arguments: cases(arguments.target, arguments.seeds, arguments.dtype),
     shown,
     texts={"md": lambda rows: shown(rows) + "\n"},
 )
@@ -190,6 +192,9 @@ def main() -> int:
     parser = bench_parser(__doc__, "products")
     parser.add_argument("--seeds", type=int, default=100, help="inputs of each kind")
     parser.add_argument("--target", choices=EMULATED_CHIPS, default="gfx942")
+    parser.add_argument(
+        "--dtype", choices=("f16", "bf16", "f32"), default="f16", help="of operands"
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.md", help="also write the table")
     arguments = parser.parse_args()
     if arguments.seeds < 2:
