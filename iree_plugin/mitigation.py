@@ -56,6 +56,7 @@ from ..passes.registers.transpose_tiles import TransposeTiles
 from ..passes.shapes.exclude_absent_keys import ExcludeAbsentKeys
 from ..passes.shapes.fold_transposes import FoldTransposes
 from ..passes.shapes.index_unit_loops import IndexUnitLoops
+from ..passes.shapes.keep_mask_bounds import KeepMaskBounds
 from ..passes.shapes.peel_last_step import PeelLastStep
 from ..passes.shapes.restore_shapes import RestoreShapes
 from ..passes.shapes.share_copies import ShareCopies
@@ -383,6 +384,7 @@ STEPS: tuple[Step, ...] = (
     # Right products come before equal ones: stock takes the scales of other blocks.
     Step(_COPIES, OrderScaledOperands, mitigations=_SWIZZLING | _PAD),
     Step(_COPIES, RestoreShapes, since="exact"),
+    Step(_COPIES, KeepMaskBounds, mitigations=_SWIZZLING | _PAD),
     Step(_COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     *_swizzled(_UNROLLED, _early, by_mma_sync=False),

@@ -46,6 +46,7 @@ from .registers.transpose_tiles import TransposeTiles
 from .shapes.exclude_absent_keys import ExcludeAbsentKeys
 from .shapes.fold_transposes import FoldTransposes
 from .shapes.index_unit_loops import IndexUnitLoops
+from .shapes.keep_mask_bounds import KeepMaskBounds
 from .shapes.peel_last_step import PeelLastStep
 from .shapes.restore_shapes import RestoreShapes
 from .shapes.share_copies import ShareCopies
@@ -108,6 +109,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     FoldTransposes,
     ShareCopies,
     RestoreShapes,
+    KeepMaskBounds,
     RenameRegisters,
     ReorderKeys,
     DeferLaneSums,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.decisions import Action
 from bankwise.passes.shapes.fold_transposes import FoldTransposes
 from bankwise.passes.tiles.enlarge_matmuls import EnlargeMatmuls
+from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Matmul, random_operands
 
@@ -26,6 +28,7 @@ FUSED = frozenset({"TileAndFuse"})
 # The passes are for NVIDIA; on the emulator AMD's instructions multiply.
 ENLARGE = PipelineEdit.before(FIRST, EnlargeMatmuls(), pipelines=FUSED)
 FOLD = PipelineEdit.before(COMBINE_SOURCES, FoldTransposes(), pipelines=FUSED)
+RAGGED_BATCH = (Path(__file__).parents[2] / "docs/for_iree/ragged_batch.mlir").read_text()
 
 
 def with_epilogue(m: int, n: int, k: int, residual: str) -> str:
@@ -81,6 +84,19 @@ def test_sizes_of_whole_tiles_keep_all_bits(kernel: Matmul) -> None:
     assert [each.action for each in log if each.pass_name == EnlargeMatmuls.name] == [Action.RETILE]
     assert ours.counters[Counted.MFMA] > 0
     assert ours.counters[Counted.CONFLICTS] == 0
+
+
+@pytest.mark.sampled("arch", "mode", every=3)
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("mode", ["pad", "auto/layout", "auto/exact", "auto/fast"])
+def test_a_batch_does_not_read_the_next_one(arch: str, mode: str) -> None:
+    """Its sums have 20 elements, and a step has 16: stock adds rows of the next batch."""
+    random = np.random.default_rng(6)
+    a, b = (random.standard_normal((2, 20, size)).astype(np.float16) for size in (7, 18))
+    a[1, 0, 0], b[1, 0, 0] = np.inf, np.nan
+    right = np.einsum("bkm,bkn->bmn", a.astype(np.float64), b.astype(np.float64))
+    (output,) = run_emulated(RAGGED_BATCH, target_flags(arch), mode, [a, b]).outputs
+    np.testing.assert_allclose(output, right, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.sampled(every=3)
