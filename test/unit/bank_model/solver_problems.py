@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
-from bankwise.bank_model.layouts import AccessCost, PlainLayout, access_costs, layout_conflicts
+from bankwise.bank_model.issue import layout_cost
+from bankwise.bank_model.layouts import PlainLayout, layout_conflicts
 from bankwise.bank_model.proof import check
 from bankwise.bank_model.solver import LayoutDecision, SolverOptions, layout_kind, solve
 from bankwise.bank_model.targets import AccessKind, Target, target
@@ -29,23 +30,14 @@ def solve_checked(
     assert decision.conflict_cycles == layout_conflicts(chip, tile, decision.layout, accesses)
     assert decision.kind is layout_kind(decision.layout)
     assert decision.lds_bytes == decision.layout.size_bytes(tile)
-    plain = access_costs(chip, tile, PlainLayout(), accesses)
-    assert cycles(accesses, decision.costs) <= cycles(accesses, plain)
+    cost = layout_cost(chip, tile, decision.layout, accesses)
+    plain = layout_cost(chip, tile, PlainLayout(), accesses)
+    assert decision.costs == cost.accesses
+    assert cost.cycles <= plain.cycles
     if not chip.unaligned_lds:
-        assert phases_run(accesses, decision.costs) <= phases_run(accesses, plain)
+        phases = cost.cycles - cost.conflict_cycles
+        assert phases <= plain.cycles - plain.conflict_cycles
     return decision
-
-
-def cycles(accesses: Sequence[LdsAccess], costs: Sequence[AccessCost]) -> int:
-    """Returns weighted wavefronts."""
-    return sum(a.weight * c.wavefronts for a, c in zip(accesses, costs, strict=True))
-
-
-def phases_run(accesses: Sequence[LdsAccess], costs: Sequence[AccessCost]) -> int:
-    """Returns weighted wavefronts that no conflict causes."""
-    return sum(
-        a.weight * (c.wavefronts - c.conflict_cycles) for a, c in zip(accesses, costs, strict=True)
-    )
 
 
 def wave_transpose() -> tuple[LdsTile, list[LdsAccess]]:
