@@ -34,6 +34,7 @@ from .program_passes import BEFORE_DISPATCHES, changes_programs
 
 if TYPE_CHECKING:
     from iree.compiler import ir
+    from iree.compiler.passmanager import PassManager
 
     from ..dialect_utils.diagnostics import Diagnostic
     from ..passes.base import PassContext
@@ -89,6 +90,7 @@ class SteppedCompile:
     _messages: list[str] = field(default_factory=list)
     _open: list[SteppedInvocation] = field(default_factory=list)
     _replays: list[CodegenReplay] = field(default_factory=list)
+    _managers: dict[str, PassManager] = field(default_factory=dict)
     _source: Source | None = None
     _users_configuration: str | None = None
 
@@ -121,8 +123,7 @@ class SteppedCompile:
         while self._open:
             self._open.pop().close()
         self._replays.clear()
-        if "_runner" in self.__dict__:
-            self._runner.managers.clear()
+        self._managers.clear()
 
     def run(self, source: Source) -> SteppedInvocation:
         """Compiles `source` and returns the invocation that holds the result, until `close`.
@@ -294,8 +295,14 @@ class SteppedCompile:
         directory = self.settings.dump_ir
         dumps = None if directory is None else IrDumps(Path(directory))
         flagged = any(flag.lstrip("-").startswith("mlir-") for flag in self.settings.process_flags)
-        printing = _printing(self.settings)
-        return PassRunner(self.session, self.context, printing, dumps, flagged=flagged)
+        return PassRunner(
+            self.session,
+            self.context,
+            _printing(self.settings),
+            dumps,
+            flagged=flagged,
+            managers=self._managers,
+        )
 
     def _invocation(self) -> SteppedInvocation:
         invocation = SteppedInvocation(self.session, verify=self.settings.verify)
