@@ -152,6 +152,29 @@ class Builder:
             copy.operands[number] = operand
         return copy
 
+    def accessing(
+        self, access: ir.Operation, number: int, rank: int, buffer: ir.Value, index: ir.Value
+    ) -> ir.Operation:
+        """Creates an access like another one, to a buffer that has one index.
+
+        Args:
+            number: which operand of `access` is the buffer; its indices come behind it.
+            rank: how many indices these are.
+        """
+        operands, attributes = list(access.operands), attributes_of(access)
+        if "operandSegmentSizes" in attributes:
+            sizes = list(ir.DenseI32ArrayAttr(attributes["operandSegmentSizes"]))
+            places = range(len(sizes))
+            (indices,) = (
+                at for at in places if sum(sizes[:at]) == number + 1 and sizes[at] == rank
+            )
+            attributes["operandSegmentSizes"] = self._segments(
+                *sizes[:indices], 1, *sizes[indices + 1 :]
+            )
+        operands[number : number + 1 + rank] = [buffer, index]
+        results = [result.type for result in access.results]
+        return self.create(access.name, operands, results, attributes)
+
     def _value(
         self,
         name: str,

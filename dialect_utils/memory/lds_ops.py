@@ -542,6 +542,7 @@ TABLE: dict[str, Row] = {
         0,
         _WRITE,
         _device_async_copy,
+        Offset.FLAT,
         takes_strides=True,
         is_whole=True,
         alignment=_copied_bytes,

@@ -20,7 +20,7 @@ from ...dialect_utils.swizzle_hint import Chain, hints_in, remove_hints
 from ..base import PassContext
 from ..decisions import Action, LayoutRound
 from .access_offsets import KnownOffsets
-from .flat_ldmatrix import fold_expansions_into_ldmatrix
+from .flat_accesses import fold_views_into_accesses
 from .hint_ownership import HintPass, unmark_hints
 from .hint_resolution import (
     check_one_layout,
@@ -64,7 +64,7 @@ class ResolveSwizzleHints(HintPass):
             return
         with function.context:
             hints = hints_in(function)
-            fold_expansions_into_ldmatrix(function)
+            fold_views_into_accesses(function)
             launch = launch_of(function)
             lanes = None if launch is None else LaneEvaluator(launch)
             bits = IndexBits(function, lanes)
