@@ -66,15 +66,29 @@ def _matmul(name: str, m: int, n: int, k: int, flags: tuple[str, ...] = ()) -> P
     return _program(name, dims.inputs(), dims.reference, "f32", flags=flags)
 
 
+SPARSE_8_ROWS = """attrs = {compilation_info = #iree_codegen.compilation_info<
+      lowering_config = #iree_gpu.lowering_config<{
+        mma_kind = #iree_gpu.virtual_mma_layout<VDMFMA_F32_8x16x64x2_F16>,
+        promote_operands = [0, 1], reduction = [0, 0, 4], subgroup = [1, 2, 0],
+        workgroup = [8, 64, 0]}>,
+      translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse>
+        workgroup_size = [128, 1, 1] subgroup_size = 64, {
+          gpu_pipeline_options = #iree_gpu.pipeline_options<
+            prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false,
+            use_igemm_convolution = false>}>>} """
+"""The tile that IREE 3.13 gives products of 8 rows for gfx942."""
+
+
 def _with_epilogue(
-    name: str, m: int, n: int, k: int, right: str = "k n", targets: tuple[str, ...] = EMULATED_CHIPS
-) -> Program:
-    """Returns a matmul with bias, GELU and residual."""
+    name: str, m: int, n: int, k: int, right: str = "k n", configured: str = "",
+    targets: tuple[str, ...] = EMULATED_CHIPS,
+) -> Program:  # fmt: skip
+    """Returns a matmul with bias, GELU and residual; `configured` says how it is to be tiled."""
     steps = ("bias", "gelu", "residual")
     dims = Contraction("", "f16", {"m": m, "n": n, "k": k}, right=right, epilogue=steps)
     shape = "x".join(map(str, dims.shape(right)))
     places = {"m": m, "n": n, "k": k, "right": shape, "map": right.replace(" ", ",")}
-    text = file_source("reproducers/mm_epilogue", **places)
+    text = file_source("reproducers/mm_epilogue", configured=configured, **places)
     return _program(name, dims.inputs(), dims.reference, "f32", source=text, targets=targets)
 
 
@@ -165,9 +179,8 @@ def _matmuls() -> list[Program]:
         _with_epilogue("mm_narrowN", 512, 8, 256),
         # Moves of registers in pairs.
         _with_epilogue("mm_skinny", 1, 512, 512, "n k"),
-        # The compiler does it with sparse matrix instructions. iree-compile itself dies of this one
-        # for gfx950, of a division by zero.
-        _with_epilogue("mm_skinny8", 8, 256, 512, targets=("gfx942",)),
+        # With sparse matrix instructions, as IREE configures it for gfx942.
+        _with_epilogue("mm_skinny8", 8, 256, 512, configured=SPARSE_8_ROWS, targets=("gfx942",)),
         _program("mmt4d_f16", [normal("f16", 4, 8, 16, 16)] * 2, _packed_product, "f32"),
         _program("mmt4d_f32", [normal("f32", 8, 16, 8, 1)] * 2, _packed_product, "f32"),
         _program("deq_i4_f16", [normal("f16", 128, 2, 64),

@@ -8,7 +8,6 @@ says what else is to be done with it:
 
     <!-- not run: REASON -->    nothing; the reason says why
     <!-- nightly -->            it is slow, and runs with the nightly tests
-    <!-- needs: PROGRAM -->     it runs where the program is installed
     <!-- file: NAME -->         it is the contents of a file, which the commands below it use
 """
 
@@ -16,7 +15,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +24,6 @@ _FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 ANY_LINES = "..."
-_NEEDS = "needs: "
 
 
 @dataclass(frozen=True)
@@ -67,9 +64,6 @@ class Block:
     @property
     def reason_not_to_run(self) -> str | None:
         """Returns why it is not run, if so."""
-        if self.comment.startswith(_NEEDS):
-            program = self.comment.removeprefix(_NEEDS)
-            return f"{program} is not installed" if shutil.which(program) is None else None
         return (
             self.comment.removeprefix("not run: ") if self.comment.startswith("not run") else None
         )

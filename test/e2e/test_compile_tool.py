@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from bankwise.bench import program_families
-from bankwise.bench.gpu.timed_sets import model_attention
 from bankwise.sweep.kernels import Attention
 
-from .conftest import BIN, Tool
+from .conftest import Tool
 
 Result = subprocess.CompletedProcess[str]
 
@@ -290,35 +289,6 @@ def test_hints_survive_prefetching(tool: Tool, source: Path, tmp_path: Path) -> 
     assert "iree_codegen.swizzle_hint" not in absorbed
     assert "iree_codegen.swizzle_hint" in dumped["reinsert-swizzle-hints.mlir"].read_text()
     assert "iree_codegen.swizzle" not in dumped["resolve-swizzle-hints.mlir"].read_text()
-
-
-# IREE 3.13 crashes where it configures an attention over one key.
-ONE_KEY = model_attention(1, 64, 64, keys=1).program().source
-
-
-def test_a_crash_of_the_compiler_is_one_line_that_says_whose_it_is(
-    tool: Tool, tmp_path: Path
-) -> None:
-    (tmp_path / "one_key.mlir").write_text(ONE_KEY)
-    result = tool("bankwise-compile", "one_key.mlir", *GFX942, "-o", "out.vmfb")
-    assert_fails_with_one_line(
-        result,
-        "bankwise-compile: error: 'one_key.mlir': the compiler crashed (SIGSEGV) in ",
-        "Pass, and so does iree-compile without Bankwise (SIGSEGV, just tried)",
-    )
-    assert [path.name for path in tmp_path.iterdir()] == ["one_key.mlir"]
-
-
-@pytest.mark.nightly
-def test_the_pass_of_a_crash_is_named_without_a_symbolizer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(BIN))
-    source = tmp_path / "one_key.mlir"
-    source.write_text(ONE_KEY)
-    command = [BIN / "bankwise-compile", source, *GFX942, "-o", tmp_path / "out.vmfb"]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert "the compiler crashed (SIGSEGV) in LLVMGPUSelectLoweringStrategyPass" in result.stderr
 
 
 @pytest.mark.parametrize(

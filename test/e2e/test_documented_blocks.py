@@ -46,13 +46,6 @@ def test_blocks_have_their_line_language_and_comment(page: Path) -> None:
     assert (file.file, file.text, file.is_session) == ("a.json", "{}\n", False)
 
 
-def test_a_program_that_is_not_installed_is_the_reason_not_to_run(tmp_path: Path) -> None:
-    text = "".join(f"<!-- needs: {each} -->\n```\n$ {each}\n```\n" for each in ("sh", "no-program"))
-    (tmp_path / "page.md").write_text(text)
-    found = [each.reason_not_to_run for each in blocks(tmp_path / "page.md")]
-    assert found == [None, "no-program is not installed"]
-
-
 def test_commands_go_on_behind_a_backslash_and_a_prompt(page: Path) -> None:
     assert blocks(page)[0].commands() == [
         Command(4, "one \\\n    --two", ("printed",)),

@@ -104,7 +104,7 @@ def test_a_block_that_does_not_run_has_a_reason(page: Path) -> None:
     for block in blocks(page):
         assert block.reason_not_to_run != "", f"{page.name}:{block.line}"
         if block.comment:
-            known = block.comment.startswith(("not run: ", "needs: ", "file: ")) or block.is_nightly
+            known = block.comment.startswith(("not run: ", "file: ")) or block.is_nightly
             assert known, f"{page.name}:{block.line}: {block.comment}"
 
 

@@ -10,8 +10,6 @@ import time
 
 import pytest
 
-from bankwise.tools.crash_report import in_pass
-
 _PROGRAM = """
 import os, resource, signal, sys, time
 from bankwise.tools.supervision import supervised
@@ -77,29 +75,3 @@ def test_the_work_ends_with_a_program_that_is_killed() -> None:
         begin = time.monotonic()
         assert (run.stdout.read(), worker > 0) == ("", True)
         assert time.monotonic() - begin < 30
-
-
-_TRACE = """\
- #4 0x00 mlir::iree_compiler::setVectorDistributionConfig(int) KernelConfig.cpp:0:0
- #6 0x00 mlir::(anonymous namespace)::LLVMGPUSelectLoweringStrategyPass::runOnOperation() X.cpp:0:0
- #9 0x00 mlir::IREE::HAL::(anonymous namespace)::ConfigureExecutablesPass::runOnOperation() Y.cpp
-"""
-_PRINTED = """\
-// -----// IR Dump Before CSEPass: cse //----- //
-module {}
-// -----// IR Dump Before FlattenSwizzleHints: bankwise-flatten-swizzle-hints //----- //
-module {}
-"""
-
-
-@pytest.mark.parametrize(
-    ("said", "where"),
-    [
-        ("", ""),
-        ("a.mlir:1:1: error: no\n", ""),
-        (_PRINTED, " in FlattenSwizzleHints"),
-        (_PRINTED + _TRACE, " in LLVMGPUSelectLoweringStrategyPass"),
-    ],
-)
-def test_the_pass_of_a_crash_is_the_innermost_that_is_named(said: str, where: str) -> None:
-    assert in_pass(said.splitlines()) == where

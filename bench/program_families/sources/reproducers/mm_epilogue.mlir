@@ -6,7 +6,7 @@ func.func @main(%a: tensor<${m}x${k}xf16>, %b: tensor<${right}xf16>, %bias: tens
   %is2 = arith.constant 0.70710678 : f32
   %e = tensor.empty() : tensor<${m}x${n}xf32>
   %f = linalg.fill ins(%z0 : f32) outs(%e : tensor<${m}x${n}xf32>) -> tensor<${m}x${n}xf32>
-  %mm = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(${map})>, affine_map<(m,n,k)->(m,n)>], iterator_types = ["parallel","parallel","reduction"]} ins(%a, %b : tensor<${m}x${k}xf16>, tensor<${right}xf16>) outs(%f : tensor<${m}x${n}xf32>) {
+  %mm = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(${map})>, affine_map<(m,n,k)->(m,n)>], iterator_types = ["parallel","parallel","reduction"]} ins(%a, %b : tensor<${m}x${k}xf16>, tensor<${right}xf16>) outs(%f : tensor<${m}x${n}xf32>) ${configured}{
    ^bb0(%x: f16, %y: f16, %c: f32):
      %x1 = arith.extf %x : f16 to f32
      %y1 = arith.extf %y : f16 to f32
