@@ -17,6 +17,7 @@ from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch, launch_each
 from ..emulator.supervision import Supervision
 from ..emulator.trace import TraceRecorder, buffer_uses
+from ..iree_plugin.user_cache import UserCache
 
 if TYPE_CHECKING:
     from ..emulator.timing.prediction import Prediction
@@ -111,8 +112,10 @@ def run_dispatch(
 def _predicted(dispatch: Dispatch, recorder: TraceRecorder, memory: GlobalMemory) -> Prediction:
     """Returns the predicted time of a dispatch of which some workgroups were recorded."""
     # numba, which compiles the model, takes half a second to import.
+    from ..emulator.timing.kept_code import keep_code_in
     from ..emulator.timing.prediction import predict
 
+    keep_code_in(UserCache())
     uses = buffer_uses(recorder.finished, memory)
     return predict(dispatch, recorder.finished, uses, work=recorder.work)
 

@@ -12,15 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
-
 from ..bank_model.shown_text import counted
 from ..emulator.counters import Counted
+from ..emulator.library_settings import no_settings_of_the_folder
 from .plot_page import Mark, Page, marks_of, plot_style
 from .rows import Row
 from .shapes import Level, ShapeAxis
 from .tables import Group, groups
+
+with no_settings_of_the_folder():
+    from matplotlib.axes import Axes
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 REFERENCE = "stock"
 _TALL_PANEL, _LANE, _PANEL, _LABEL_LINE = 1.6, 0.13, 1.05, 0.16

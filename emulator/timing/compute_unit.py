@@ -13,7 +13,7 @@ the part of the hardware that executes them:
 What an instruction waits for is counted by `Reason`. In every step the wave that can issue first
 does so; among several it is the one with the highest priority, then the oldest one.
 
-The functions are compiled by numba when they are first used, and kept in its cache. The state of
+The functions are compiled by numba when they are first used, and their code is kept. The state of
 the unit is one record, which they take by reference.
 """
 
@@ -23,10 +23,10 @@ import zlib
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from .kept_code import compiled, kept
 from .operations import NO_WAIT, REGISTERS, Code, Column, Kind
 from .reasons import Reason
 
@@ -94,8 +94,8 @@ class Log(NamedTuple):
 
 
 _COMPILED_IN = zlib.crc32(repr([*map(list, (Column, Kind, Reason)), NO_WAIT, REGISTERS]).encode())
-"""A digest of what the compiled functions have from other files. Numba's cache notices changes of
-this file and of the types of arguments alone, so that the type of the unit holds the digest."""
+"""A digest of what the compiled functions have from other files. Kept code is looked up by this
+file and the types of arguments alone, so that the type of the unit holds the digest."""
 
 MOST_WAVES = 32
 """The most waves of a compute unit."""
@@ -157,8 +157,6 @@ _EVER = 1 << 62
 _OWN_LINES = 1 << 44
 """How far the lines of repeated workgroups are apart; addresses have 48 bits."""
 
-_jit = numba.njit(cache=True, nogil=True)
-
 
 def run(code: Code, tape: Tape, starts: I64, unit: Unit, log: Log) -> None:
     """Runs workgroups to their end.
@@ -171,11 +169,11 @@ def run(code: Code, tape: Tape, starts: I64, unit: Unit, log: Log) -> None:
     """
     unit["waves"], unit["slots"] = tape.waves, min(len(starts), len(log.ends))
     unit["recorded_workgroups"] = (len(tape.bounds) - 1) // tape.waves
-    # Numba's cache outlives these classes, so that it must not know them.
+    # Kept code outlives these classes, so that it must not know them.
     _play(code.table, code.registers, tuple(tape)[1:], starts, unit, tuple(log))
 
 
-@_jit
+@kept
 def _play(code: I32, registers: I32, tape: Any, starts: I64, unit: Unit, log: Any) -> None:
     """Does what `run` says."""
     instructions, bounds, events, cycles, bounds_of_lines, lines = tape
@@ -212,7 +210,7 @@ def _play(code: I32, registers: I32, tape: Any, starts: I64, unit: Unit, log: An
             _stop(wave, row[Column.KIND] == Kind.END, bounds, events, stalls, ends, unit)
 
 
-@_jit
+@compiled
 def _note(wave: int, time: int, waits: int, reason: int, bounds: I64, log: Any, unit: Unit) -> None:
     """Notes when a wave of the first workgroup issues its next instruction, and for what it waits.
 
@@ -229,7 +227,7 @@ def _note(wave: int, time: int, waits: int, reason: int, bounds: I64, log: Any, 
         reasons[seat] = reason
 
 
-@_jit
+@compiled
 def _step(
     wave: int, row: I32, registers: I32, taken: bool, counted: int, lines: I64, unit: Unit
 ) -> int:
@@ -265,7 +263,7 @@ def _step(
 # -- workgroups ----------------------------------------------------------------------------------
 
 
-@_jit
+@compiled
 def _start(slot: int, number: int, time: int, bounds: I64, events: I64, unit: Unit) -> None:
     """Starts a workgroup in a slot; it does what one of the recorded ones does."""
     unit.live[slot] = unit.waves
@@ -286,7 +284,7 @@ def _start(slot: int, number: int, time: int, bounds: I64, events: I64, unit: Un
         unit.head[:, wave] = unit.tail[:, wave]
 
 
-@_jit
+@compiled
 def _first(unit: Unit) -> int:
     """Returns the wave that goes on next; -1 if none does."""
     found, time, priority = -1, _EVER, 0
@@ -299,7 +297,7 @@ def _first(unit: Unit) -> int:
     return found
 
 
-@_jit
+@compiled
 def _stop(
     wave: int, ended: bool, bounds: I64, events: I64, stalls: I64, ends: I64, unit: Unit
 ) -> None:
@@ -323,7 +321,7 @@ def _stop(
         _release(slot, stalls, unit)
 
 
-@_jit
+@compiled
 def _release(slot: int, stalls: I64, unit: Unit) -> None:
     """Lets the waves of a workgroup go on behind a barrier."""
     first, last = slot * unit.waves, (slot + 1) * unit.waves
@@ -345,7 +343,7 @@ def _release(slot: int, stalls: I64, unit: Unit) -> None:
 # -- when an instruction can issue ---------------------------------------------------------------
 
 
-@_jit
+@compiled
 def _fetched(wave: int, line: int, unit: Unit, fetched: I64) -> tuple[int, int]:
     """Returns when a line of code is there for a wave, and the reason for the wait; 0 for none."""
     if fetched[line] == 0:
@@ -355,7 +353,7 @@ def _fetched(wave: int, line: int, unit: Unit, fetched: I64) -> tuple[int, int]:
     return unit.time[wave], 0
 
 
-@_jit
+@compiled
 def _earliest(wave: int, row: I32, registers: I32, unit: Unit) -> tuple[int, int]:
     """Returns when the next instruction of a wave can issue, and what it waits for until then."""
     kind, simd = row[Column.KIND], wave % _SIMDS
@@ -386,7 +384,7 @@ def _earliest(wave: int, row: I32, registers: I32, unit: Unit) -> tuple[int, int
     return max(time, unit.time[wave]), reason
 
 
-@_jit
+@compiled
 def _registers_ready(wave: int, row: I32, registers: I32, unit: Unit) -> tuple[int, int]:
     """Returns when the registers of an instruction are ready, and the reason for the wait."""
     ready, chain = unit.ready[wave], unit.chain[wave]
@@ -410,7 +408,7 @@ def _registers_ready(wave: int, row: I32, registers: I32, unit: Unit) -> tuple[i
     return time, Reason.MATRIX_RESULT.value if matrix else Reason.DEPENDENCE.value
 
 
-@_jit
+@compiled
 def _wait_ends(wave: int, vm: int, lgkm: int, unit: Unit) -> tuple[int, int]:
     """Returns when at most `vm` and `lgkm` instructions of a wave are under way, and the reason."""
     memory, lds = _done_but(_VM, wave, vm, unit), _done_but(_LGKM, wave, lgkm, unit)
@@ -418,7 +416,7 @@ def _wait_ends(wave: int, vm: int, lgkm: int, unit: Unit) -> tuple[int, int]:
     return max(memory, lds, unit.time[wave]), reason
 
 
-@_jit
+@compiled
 def _done_but(queue: int, wave: int, count: int, unit: Unit) -> int:
     """Returns when all but the youngest `count` instructions in a queue of a wave are done."""
     time = 0
@@ -427,7 +425,7 @@ def _done_but(queue: int, wave: int, count: int, unit: Unit) -> int:
     return time
 
 
-@_jit
+@compiled
 def _place(queue: int, wave: int, unit: Unit) -> int:
     """Returns when there is a place in a queue of a wave, which has as many as its counter."""
     if unit.tail[queue, wave] - unit.head[queue, wave] < _QUEUE - 1:
@@ -435,7 +433,7 @@ def _place(queue: int, wave: int, unit: Unit) -> int:
     return unit.under_way[queue, wave, unit.head[queue, wave] % _QUEUE]
 
 
-@_jit
+@compiled
 def _lds_free(path: int, rows: int, unit: Unit) -> int:
     """Returns when a path to the LDS takes an instruction that puts `rows` into its queue."""
     last = (unit.data[path] + min(rows, unit.data_rows) - 1) % unit.data_rows
@@ -446,7 +444,7 @@ def _lds_free(path: int, rows: int, unit: Unit) -> int:
 # -- what an instruction does --------------------------------------------------------------------
 
 
-@_jit
+@compiled
 def _issue_other(wave: int, row: I32, registers: I32, unit: Unit) -> int:
     """Issues a scalar instruction, a wait or a hint; returns the cycles that it takes the wave."""
     kind, time = row[Column.KIND], unit.time[wave]
@@ -466,7 +464,7 @@ def _issue_other(wave: int, row: I32, registers: I32, unit: Unit) -> int:
     return unit.issue
 
 
-@_jit
+@compiled
 def _issue_vector(wave: int, row: I32, registers: I32, unit: Unit) -> None:
     """Issues an instruction to the vector ALU or the matrix unit of a wave's SIMD."""
     simd, busy, time = wave % _SIMDS, row[Column.BUSY], unit.time[wave]
@@ -485,7 +483,7 @@ def _issue_vector(wave: int, row: I32, registers: I32, unit: Unit) -> None:
         unit.chain[wave, registers[k]] = chain
 
 
-@_jit
+@compiled
 def _enqueue(queue: int, wave: int, done: int, unit: Unit) -> None:
     """Puts an instruction of a wave into one of its queues."""
     tail = unit.tail[queue, wave]
@@ -495,14 +493,14 @@ def _enqueue(queue: int, wave: int, done: int, unit: Unit) -> None:
     unit.tail[queue, wave] = tail + 1
 
 
-@_jit
+@compiled
 def _forget(queue: int, wave: int, count: int, unit: Unit) -> None:
     """Takes all but the youngest `count` instructions out of a queue of a wave."""
     if count < NO_WAIT:
         unit.head[queue, wave] = max(unit.head[queue, wave], unit.tail[queue, wave] - count)
 
 
-@_jit
+@compiled
 def _issue_lds(wave: int, row: I32, counted: int, unit: Unit) -> None:
     """Issues an LDS instruction, for which the emulator has counted cycles; -1 if it has not."""
     path, cost, time = (wave % _SIMDS) // 2, row[Column.SECOND], unit.time[wave]
@@ -526,7 +524,7 @@ def _issue_lds(wave: int, row: I32, counted: int, unit: Unit) -> None:
     unit.totals[Total.LDS_CYCLES] += cycles
 
 
-@_jit
+@compiled
 def _issue_memory(
     wave: int, row: I32, counted: int, lines: I64, repetition: int, unit: Unit
 ) -> None:
@@ -553,7 +551,7 @@ def _issue_memory(
     _enqueue(_VM, wave, done, unit)
 
 
-@_jit
+@compiled
 def _load_line(line: int, time: int, unit: Unit) -> int:
     """Returns when a line is there that the L1 cache is asked for; the cache keeps it."""
     at, oldest = line % unit.sets, 0
@@ -577,7 +575,7 @@ def _load_line(line: int, time: int, unit: Unit) -> int:
     return filled
 
 
-@_jit
+@compiled
 def _beyond(time: int, far: bool, unit: Unit) -> int:
     """Returns when the unit's share of the L2 cache, and of what is behind it, has moved a line."""
     unit.l2_free = max(unit.l2_free, float(time)) + unit.l2_line

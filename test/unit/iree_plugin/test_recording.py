@@ -168,7 +168,7 @@ def test_a_spoilt_cache_file_is_taken_anew(
     if text.startswith("lists of"):
         document = json.loads(spoilt.read_text().partition("\n")[2])
         document["pass_lists"] = [[1] if text.endswith("numbers") else []] * 2
-        text = user_cache._sealed(json.dumps(document))
+        text = user_cache._sealed(json.dumps(document).encode()).decode()
     elif text == "a name that is cut":
         # Every key and every type is right, and yet there is no such pass.
         name = RECORDING.codegen[0]

@@ -142,7 +142,7 @@ def test_the_first_wave_waits_for_code() -> None:
 
 
 def test_all_compiled_functions_take_the_unit_whose_type_names_what_is_compiled_in() -> None:
-    """Numba's cache would otherwise not notice that another file has changed."""
+    """Kept code would otherwise be used after another file has changed."""
     compiled = [each for each in vars(compute_unit).values() if hasattr(each, "py_func")]
     assert len(compiled) > 15
     for each in compiled:
