@@ -29,6 +29,7 @@ from ..passes.fragments.form_transpose_loads import FormTransposeLoads
 from ..passes.fragments.form_wgmma import FormWgmma
 from ..passes.fragments.join_products import JoinProducts
 from ..passes.fragments.multiply_integers import MultiplyIntegers
+from ..passes.fragments.multiply_unsigned import MultiplyUnsigned
 from ..passes.fragments.order_contractions import OrderContractions
 from ..passes.fragments.order_fragments import OrderFragments
 from ..passes.fragments.order_scaled_operands import OrderScaledOperands
@@ -68,6 +69,7 @@ from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from ..passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from ..passes.tiles.carry_integers import CarryIntegers
+from ..passes.tiles.check_products import CheckProducts
 from ..passes.tiles.enlarge_matmuls import EnlargeMatmuls
 from ..passes.tiles.implicit_gemm import ImplicitGemm
 from ..passes.tiles.join_rows import JoinRows
@@ -88,6 +90,7 @@ from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
 
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
 _PAD_CONVOLUTIONS = "iree-codegen-gpu-pad-convs"
+_TO_IGEMM = "iree-codegen-convolution-to-igemm"
 _PACK = "iree-codegen-gpu-pack-to-intrinsics"
 _COMBINE_SOURCES = "iree-codegen-combine-source-layout-transformation"
 _VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
@@ -98,8 +101,9 @@ _LOWER_GPU_OPS = "iree-gpu-lower-ops"
 _VECTOR_LOWERING = "iree-llvmgpu-vector-lowering"
 _ABSORB = "iree-codegen-absorb-swizzle-hint-to-alloc"
 _REINSERT = "iree-codegen-reinsert-swizzle-hints"
-_MAY_BE_MISSING = (STOCK_PAD_PASS, _ABSORB)
-"""A kernel may have the padding switched off, and only pipelines that prefetch stow hints."""
+_MAY_BE_MISSING = (STOCK_PAD_PASS, _ABSORB, _TO_IGEMM)
+"""A kernel may have the padding switched off, only pipelines that prefetch stow hints, and only
+some convolutions become products of matrices."""
 
 _VECTOR_DISTRIBUTE = frozenset({"VectorDistribute"})
 _TILE_AND_FUSE = frozenset({"TileAndFuse"})
@@ -108,6 +112,8 @@ _LOWERED = frozenset({LOWERED})
 
 _AUTO, _SWIZZLE, _PAD, _NONE = (frozenset({name}) for name in ("auto", "swizzle", "pad", "none"))
 _SWIZZLING = frozenset(LEVELLED)
+_ALL = _SWIZZLING | _PAD | _NONE
+"""All mitigations of ours: what is wrong in stock is right in each of them."""
 
 
 class Place(NamedTuple):
@@ -159,7 +165,8 @@ class Step:
         stock_pads: whether it is for pipelines that pad allocations, or for those that do not. None
             says for both.
         optional: whether a function can do without it in all modes. In the mode `auto` it can do
-            without any of them; what other modes are asked for by name is done, or is an error.
+            without most of them; what other modes are asked for by name is done, or is an error.
+        corrects: whether outputs would be wrong without it, so that no function does.
     """
 
     place: Place
@@ -171,6 +178,7 @@ class Step:
     only: Callable[[ir.Operation], bool] | None = None
     stock_pads: bool | None = None
     optional: bool = False
+    corrects: bool = False
 
     def edits(self, mode: Mode, *, tells_apart: bool) -> Iterator[PipelineEdit]:
         """Yields the edits that make the step.
@@ -197,7 +205,7 @@ class Step:
                     beside=STOCK_PAD_PASS if depends and pads else "",
                     without=STOCK_PAD_PASS if depends and not pads else "",
                     only=only,
-                    optional=self.optional or mode.mitigation == "auto",
+                    optional=not self.corrects and (self.optional or mode.mitigation == "auto"),
                 )
 
     def _passes(self, setting: Setting) -> tuple[FunctionPass, ...] | None:
@@ -315,10 +323,12 @@ _DISTRIBUTED_START = Place(_BEFORE, TILING, _VECTOR_DISTRIBUTE)
 _FUSED_START = Place(_BEFORE, TILING, _TILE_AND_FUSE)
 _ELEMENTS = Place(_BEFORE, TILING, _TILE_AND_FUSE | _COPYING)
 _CONVOLUTIONS = Place(_BEFORE, _PAD_CONVOLUTIONS, _TILE_AND_FUSE)
+_AS_MATRICES = Place(_AFTER, _TO_IGEMM, _TILE_AND_FUSE)
 _TILED_TO_INSTRUCTIONS = Place(_AFTER, _PACK)
 _LANE_TILES = Place(_AFTER, _PACK, _VECTOR_DISTRIBUTE)
 _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
 _VECTOR_ALLOCS = Place(_AFTER, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
+_INSTRUCTIONS = Place(_BEFORE, _LOWER_GPU_OPS)
 _SLICES = Place(_BEFORE, _COMBINE_SOURCES, _TILE_AND_FUSE)
 _COPIES = Place(_AFTER, _VECTORIZE_COPIES, _TILE_AND_FUSE)
 _ANNOTATED = Place(_BEFORE, _UNROLL_LOOPS, _TILE_AND_FUSE)
@@ -339,6 +349,9 @@ _FLAT_VECTORS = Place(_BEFORE, _REINSERT, _VECTOR_DISTRIBUTE)
 _RESOLVED = Place(_AFTER, _RESOLVE, CODEGEN_PIPELINES | _LOWERED)
 
 STEPS: tuple[Step, ...] = (
+    Step(_CONVOLUTIONS, CheckProducts, mitigations=_ALL, corrects=True),
+    Step(_DISTRIBUTED_START, CheckProducts, mitigations=_ALL, corrects=True),
+    Step(_AS_MATRICES, CheckProducts, mitigations=_ALL, corrects=True),
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
@@ -382,9 +395,10 @@ STEPS: tuple[Step, ...] = (
     Step(_VECTOR_ALLOCS, HintVectorAllocs, _padding, by_mma_sync=False),
     Step(_SLICES, FoldTransposes, since="exact", by_mma_sync=True, optional=True),
     # Right products come before equal ones: stock takes the scales of other blocks.
-    Step(_COPIES, OrderScaledOperands, mitigations=_SWIZZLING | _PAD),
+    Step(_COPIES, OrderScaledOperands, mitigations=_SWIZZLING | _PAD, corrects=True),
     Step(_COPIES, RestoreShapes, since="exact"),
-    Step(_COPIES, KeepMaskBounds, mitigations=_SWIZZLING | _PAD),
+    Step(_COPIES, KeepMaskBounds, mitigations=_SWIZZLING | _PAD, corrects=True),
+    Step(_INSTRUCTIONS, MultiplyUnsigned, mitigations=_ALL, corrects=True),
     Step(_COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     *_swizzled(_UNROLLED, _early, by_mma_sync=False),

@@ -19,6 +19,7 @@ from .fragments.form_transpose_loads import FormTransposeLoads
 from .fragments.form_wgmma import FormWgmma
 from .fragments.join_products import JoinProducts
 from .fragments.multiply_integers import MultiplyIntegers
+from .fragments.multiply_unsigned import MultiplyUnsigned
 from .fragments.order_contractions import OrderContractions
 from .fragments.order_fragments import OrderFragments
 from .fragments.order_scaled_operands import OrderScaledOperands
@@ -58,6 +59,7 @@ from .swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from .tiles.carry_integers import CarryIntegers
+from .tiles.check_products import CheckProducts
 from .tiles.enlarge_matmuls import EnlargeMatmuls
 from .tiles.fold_broadcasts import FoldBroadcasts
 from .tiles.implicit_gemm import ImplicitGemm
@@ -88,6 +90,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ShareMasks,
     SliceStridedImages,
     SpecializeSizes,
+    CheckProducts,
     UseMatrixInstructions,
     TileByLanes,
     MergeBlockedSizes,
@@ -103,6 +106,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TransposeContractions,
     OrderFragments,
     OrderScaledOperands,
+    MultiplyUnsigned,
     IndexUnitLoops,
     ExcludeAbsentKeys,
     StageOperands,
