@@ -2,8 +2,12 @@
 """Which GPU a function is compiled for, and how many lanes and waves run it.
 
 The target is IREE's `#iree_gpu.target` attribute inside the configuration of the
-`hal.executable.target` that encloses the function. That attribute has no Python binding, so it
-is read from its text.
+`hal.executable.target` that encloses the function, or MLIR's `#nvvm.target` or `#rocdl.target` on a
+`gpu.module`. These attributes have no Python binding, so they are read from their text.
+
+The launch is what the function's `translation_info` says. A `gpu.func`, a `gpu.launch`, or any
+function with MLIR's attribute `gpu.known_block_size`, may say the size of its workgroups alone;
+then its waves are as large as the GPU has them.
 """
 
 from __future__ import annotations
@@ -18,9 +22,13 @@ from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 
 from ..bank_model.targets import Target, UnknownTargetError, target_named
 from .diagnostics import Refusal
-from .operations import children
+from .operations import GPU_FUNC, GPU_LAUNCH, children, constant_value, segments_of
 
 _TARGET = re.compile(r'#iree_gpu\.target<\s*arch\s*=\s*"([^"]+)"')
+_MODULE_TARGET = re.compile(r"#(?:nvvm|rocdl)\.target(?:<[^>]*>)?")
+_CHIP = re.compile(r'\bchip\s*=\s*"([^"]+)"')
+_DEFAULT_CHIPS = {"nvvm": "sm_75", "rocdl": "gfx900"}
+"""What MLIR's targets mean that name no chip: NVVMOps.td and ROCDLOps.td."""
 _MATRIX_INSTRUCTIONS = re.compile(r"\bmma = \[([^\]]*)\]")
 _NAME = re.compile(r"<(\w+)>")
 _WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
@@ -98,9 +106,23 @@ def gpu_target_of(
                 is_told, info = True, GpuTargetInfo.parse(str(op.attributes[name]))
                 if info is not None:
                     return info
+        if op.name == "gpu.module" and "targets" in op.attributes:
+            is_told, info = True, _target_of_module(str(op.attributes["targets"]))
+            if info is not None:
+                return info
         if op.name == "builtin.module" and not is_told:
             info = _target_of_devices(op) or info
     return info or (GpuTargetInfo(test_target) if test_target else None)
+
+
+def _target_of_module(targets: str) -> GpuTargetInfo | None:
+    """Returns the target that a `gpu.module` is compiled for, if it is the only one."""
+    archs: set[str] = set()
+    for match in _MODULE_TARGET.finditer(targets):
+        chip = _CHIP.search(match[0])
+        dialect = match[0][1:].partition(".")[0]
+        archs.add(chip[1] if chip else _DEFAULT_CHIPS[dialect])
+    return GpuTargetInfo(archs.pop()) if len(archs) == 1 else None
 
 
 def _target_of_devices(module: ir.Operation) -> GpuTargetInfo | None:
@@ -118,26 +140,79 @@ def _target_of_devices(module: ir.Operation) -> GpuTargetInfo | None:
     return found.pop() if len(found) == 1 else None
 
 
-def launch_of(function: ir.Operation | ir.OpView) -> Launch | None:
-    """Returns the workgroup and subgroup size that the function's `translation_info` states.
+def launch_of(
+    function: ir.Operation | ir.OpView,
+    test_target: str | None = None,
+    *,
+    arch: str | None = None,
+) -> Launch | None:
+    """Returns the workgroup and subgroup size of a function or of a `gpu.launch`.
 
     Returns None where one of them is missing, and for more lanes than a GPU runs in one workgroup,
     of which nothing can be said lane by lane.
+
+    Args:
+        test_target: the GPU of a function that names none.
+        arch: the GPU on which it runs, whatever it names.
     """
-    attributes = function.operation.attributes
-    if "translation_info" not in attributes:
-        return None
-    info = attributes["translation_info"]
-    if not isinstance(info, iree_codegen.TranslationInfoAttr):
-        return None
-    launch = Launch(tuple(info.workgroup_size), info.subgroup_size)
-    if not launch.workgroup_size or launch.threads <= 0 or launch.subgroup_size <= 0:
+    operation = function.operation
+    launch = _translated(operation) or _launched(operation, test_target, arch)
+    if launch is None or launch.threads <= 0 or launch.subgroup_size <= 0:
         return None
     return launch if launch.waves * launch.subgroup_size <= _MOST_LANES else None
 
 
+def _translated(operation: ir.Operation) -> Launch | None:
+    """Returns what the `translation_info` says; None without one, or where it says nothing."""
+    attributes = operation.attributes
+    if "translation_info" not in attributes:
+        return None
+    info = attributes["translation_info"]
+    if not isinstance(info, iree_codegen.TranslationInfoAttr) or not info.workgroup_size:
+        return None
+    return Launch(tuple(info.workgroup_size), info.subgroup_size)
+
+
+def _launched(operation: ir.Operation, test_target: str | None, arch: str | None) -> Launch | None:
+    """Returns the launch of a function that says the size of its workgroups alone."""
+    block = block_size_of(operation)
+    if block is None:
+        return None
+    chip = chip_of(operation, test_target) if arch is None else target_named(arch)
+    return None if chip is None else Launch(block, chip.wave_size)
+
+
+KNOWN_BLOCK_SIZES = {GPU_FUNC: "known_block_size"}
+"""The attribute by which an operation says the size of its workgroups, where it has one of its own
+for that. All others have `KNOWN_BLOCK_SIZE`."""
+KNOWN_BLOCK_SIZE = "gpu.known_block_size"
+
+
+def block_size_of(operation: ir.Operation) -> tuple[int, ...] | None:
+    """Returns the lanes of a workgroup along x, y and z that MLIR's gpu dialect states.
+
+    These are the constants that a `gpu.launch` gets, or an attribute. None where there are none.
+    """
+    if operation.name == GPU_LAUNCH:
+        sizes = [constant_value(value) for each in segments_of(operation)[4:7] for value in each]
+        known = [size for size in sizes if size is not None]
+        if len(known) == len(sizes):
+            return tuple(known)
+    for name in (KNOWN_BLOCK_SIZES.get(operation.name), KNOWN_BLOCK_SIZE):
+        if name is not None and name in operation.attributes:
+            found = operation.attributes[name]
+            if isinstance(found, ir.DenseI32ArrayAttr):
+                return tuple(found)
+    return None
+
+
 _MOST_LANES = 1 << 14
 """Far beyond the 1024 lanes of a workgroup that the GPUs of AMD and NVIDIA allow."""
+WHY_NO_LAUNCH = (
+    "the function has no translation_info with workgroup and subgroup size of at most "
+    f"{_MOST_LANES} lanes, and no known block size"
+)
+"""Why a function has no launch."""
 
 
 def chip_of(function: ir.Operation | ir.OpView, test_target: str | None = None) -> Target | None:
@@ -160,12 +235,9 @@ def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, 
     lds = info.chip
     if lds is None:
         raise Refusal(f"the LDS of {info.arch} is not known")
-    launch = launch_of(function)
+    launch = launch_of(function, test_target)
     if launch is None:
-        raise Refusal(
-            "the function has no translation_info with workgroup and subgroup size of at most "
-            f"{_MOST_LANES} lanes"
-        )
+        raise Refusal(WHY_NO_LAUNCH)
     if launch.subgroup_size != lds.wave_size:
         raise Refusal(
             f"waves of {launch.subgroup_size} lanes: the LDS of {info.arch} is only known "

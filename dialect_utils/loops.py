@@ -12,11 +12,12 @@ variable and then the carried values. Nothing else counts these positions.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import NamedTuple
 
 from iree.compiler import ir
 
-from .operations import parents_of, terminator
+from .operations import GPU_LAUNCH, parents_of, terminator
 
 FOR, IF, YIELD = "scf.for", "scf.if", "scf.yield"
 _BOUNDS = 3
@@ -126,5 +127,6 @@ def is_induction(value: ir.Value) -> bool:
 
 
 def loop_depth(operation: ir.Operation) -> int:
-    """Returns how many `scf.for` are around an operation."""
-    return sum(parent.name == FOR for parent in parents_of(operation))
+    """Returns how many `scf.for` are around an operation in its function or `gpu.launch`."""
+    inside = takewhile(lambda parent: parent.name != GPU_LAUNCH, parents_of(operation))
+    return sum(parent.name == FOR for parent in inside)

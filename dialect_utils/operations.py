@@ -13,6 +13,9 @@ from .unbound_dialects import add_empty_modules
 # All that looks at operations imports this module.
 add_empty_modules()
 
+GPU_FUNC, GPU_LAUNCH = "gpu.func", "gpu.launch"
+"""A kernel of MLIR's gpu dialect, and one that stands in the middle of its host function."""
+
 
 def operations_in(function: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation]:
     """Returns the operations of these names inside `function`, or all, in the order of the text."""
@@ -73,6 +76,15 @@ def defining_operation(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def constant_value(value: ir.Value) -> int | None:
+    """Returns the number that an `arith.constant` of index or integer type defines, else None."""
+    operation = defining_operation(value)
+    if operation is None or operation.name != "arith.constant":
+        return None
+    attribute = operation.attributes["value"]
+    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
+
+
 def is_splat_of_zero(value: ir.Value) -> bool:
     """Returns whether a value is a constant vector of floating-point zeros."""
     op = defining_operation(value)
@@ -96,6 +108,13 @@ def parents_of(operation: ir.Operation) -> Iterator[ir.Operation]:
     while outer is not None:
         yield outer.operation
         outer = outer.operation.parent
+
+
+def function_around(value: ir.Value) -> ir.Operation:
+    """Returns the function that has a value inside it."""
+    owner = value.owner
+    inner = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+    return next(each for each in (inner, *parents_of(inner)) if each.name.endswith("func"))
 
 
 def is_inside(operation: ir.Operation, outer: ir.Operation) -> bool:

@@ -18,7 +18,7 @@ from iree.compiler.api import Session
 
 from ..bank_model.targets import target_named
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity
-from ..dialect_utils.operations import operations_in
+from ..dialect_utils.operations import GPU_FUNC, operations_in
 from ..passes.base import PassContext
 from ..passes.pipeline_text import (
     ANY,
@@ -44,6 +44,8 @@ from .native_passes import read_pipeline, with_all_options
 from .replay import IrPrinting, PassRunner, ReplayError
 from .reproducer import Reproducer, ReproducerError
 
+_FUNCTIONS = ("func.func", GPU_FUNC)
+"""What passes run on that no pipeline nests in anything."""
 _NEAR_MISS = re.compile(rb"// ---(?!--)")
 
 
@@ -230,7 +232,7 @@ class _Run:
             else piece
             for piece in self.settings.pieces
         ]
-        paths = dict.fromkeys(_path_to(each, root) for each in operations_in(root, "func.func"))
+        paths = dict.fromkeys(_path_to(each, root) for each in operations_in(root, *_FUNCTIONS))
         text = pipeline_text(anchor, pieces, list(paths))
         count = len(parse_pipeline(text).body)
         print(f"Pass Manager with {count} passes:\n{text}\n", file=sys.stderr, flush=True)
@@ -339,9 +341,9 @@ def _all_of(root: ir.Operation) -> str:
 
 
 def _functions(root: ir.Operation, path: tuple[str, ...] | None) -> list[ir.Operation]:
-    """Returns the function-like ops at the end of `path`, or every `func.func`."""
+    """Returns the function-like ops at the end of `path`, or every `func.func` and `gpu.func`."""
     if path is None:
-        return operations_in(root, "func.func")
+        return operations_in(root, *_FUNCTIONS)
     ops = [root]
     for anchor in path:
         ops = [

@@ -40,9 +40,9 @@ from ..bank_model.map_folding import FoldedMap, folded_map, instruction_of
 from ..bank_model.targets import AccessKind, Target, is_copy_instruction, target_named
 from ..dialect_utils.described_tiles import arranged_number
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
-from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model
+from ..dialect_utils.gpu_target import WHY_NO_LAUNCH, Launch, gpu_target_of, launch_of, lds_model
 from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
-from ..dialect_utils.operations import operations_in, symbol_of
+from ..dialect_utils.operations import parents_of, symbol_of
 from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy, PaddingBudget
 from ..passes.swizzles.swizzle_lds_allocs import swizzle_refusals
 
@@ -239,13 +239,9 @@ class FunctionReport:
         return self.launch is not None or bool(self.allocations)
 
 
-def functions_in(module: ir.Operation) -> list[ir.Operation]:
-    """Returns the functions with a body inside `module`, in the order of the text."""
-    return [
-        op
-        for op in operations_in(module)
-        if "function_type" in op.attributes and any(len(region.blocks) for region in op.regions)
-    ]
+def kernel_name(kernel: ir.Operation) -> str:
+    """Returns the symbol of a function, or of that around a `gpu.launch`."""
+    return next(filter(None, map(symbol_of, (kernel, *parents_of(kernel)))), "")
 
 
 def function_location(function: ir.Operation) -> str:
@@ -298,7 +294,7 @@ def report_function(
     function = function.operation
     with function.context:
         info = gpu_target_of(function)
-        launch = launch_of(function)
+        launch = launch_of(function, arch=arch)
         shown_arch = arch or (info.arch if info is not None else "")
         try:
             chip = _chip(function, launch, arch)
@@ -316,7 +312,7 @@ def report_function(
                 for each in read
                 if only is None or (each.operation is not None and only(each.operation))
             ]
-    name, place = symbol_of(function), function_location(function)
+    name, place = kernel_name(function), function_location(function)
     return FunctionReport(name, place, shown_arch, launch, tuple(reports))
 
 
@@ -330,7 +326,7 @@ def _chip(function: ir.Operation, launch: Launch | None, arch: str | None) -> Ta
         return lds_model(function, None)[0]
     chip = target_named(arch)
     if launch is None:
-        raise Refusal("the function has no translation_info with workgroup and subgroup size")
+        raise Refusal(WHY_NO_LAUNCH)
     if launch.subgroup_size != chip.wave_size:
         raise Refusal(
             f"waves of {launch.subgroup_size} lanes, but {arch} has waves of {chip.wave_size}"
@@ -431,7 +427,7 @@ def _counted(
     standing = before if isinstance(layout, PlainLayout) else count(layout)
     choice = proposal = None
     may_gain = before.conflict_cycles or shares_accesses
-    if isinstance(layout, PlainLayout) and may_gain and not read.unknown:
+    if isinstance(layout, PlainLayout) and may_gain and not read.unknown and not read.fixed:
         choice = _proposed(read, tile, chip, refusal, padded[read])
         proposal = None if isinstance(choice.layout, PlainLayout) else count(choice.layout)
     groups = group_accesses(chip, tile, accesses, launch)
@@ -453,7 +449,7 @@ def _counted(
         dropped=read.dropped,
         is_ours=proposal is not None and not decided,
     )
-    return replace(report, decision=_decision(report, tile, before, standing, choice))
+    return replace(report, decision=_decision(report, tile, before, standing, choice, read.fixed))
 
 
 def with_accesses(
@@ -582,6 +578,7 @@ def _decision(
     before: LayoutCount,
     standing: LayoutCount,
     choice: LayoutChoice | None,
+    fixed: str = "",
 ) -> str:
     """Returns what stands or is proposed, and why, in one line."""
     parts: list[str] = []
@@ -596,6 +593,8 @@ def _decision(
         parts.append(f"plain; {uses} not known, so nothing can be proposed")
     elif not standing.conflict_cycles:
         parts.append("the plain layout has no bank conflicts")
+    elif fixed:
+        parts.append(f"plain: {fixed}")
     elif report.proposal is None or choice is None:
         parts.append(
             "plain; nothing found within stock's LDS bytes has fewer than its "

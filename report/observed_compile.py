@@ -22,6 +22,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
+from ..dialect_utils.kernels import functions_in
 from ..dialect_utils.operations import operations_in, symbol_of
 from ..iree_plugin.compile_settings import AFTER_LLVM, BEFORE_CODEGEN, CompileSettings
 from ..iree_plugin.device_functions import CPU_BACKENDS, GPU_BACKENDS, backend_of, lds_arrays
@@ -40,7 +41,6 @@ from .conflict_report import (
     AllocationReport,
     FunctionReport,
     function_location,
-    functions_in,
     report_function,
 )
 from .described_reads import ObserveDescriptors, SymbolPath, symbol_path

@@ -10,16 +10,15 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.targets import known_targets, target
+from ..dialect_utils.kernels import functions_in, kernels_of
 from ..iree_plugin.compile_settings import CompileSettings
 from ..iree_plugin.input_text import SPLIT_MARKER, InputText
 from ..iree_plugin.stepped_compile import DriverError, SteppedCompile
 from .conflict_report import (
     FunctionReport,
     computes_on_tensors,
-    functions_in,
     report_function,
 )
-from .unread_lds import unread_lds
 
 A_DEVICE = "such as --iree-hal-target-device=hip --iree-rocm-target=gfx942"
 ASK_FOR_A_COMPILE = f"to compile it, name the device, {A_DEVICE}"
@@ -58,7 +57,12 @@ def _read(path: str) -> InputText:
 def _report_part(session: Session, part: InputText, arch: str | None) -> list[FunctionReport]:
     with SteppedCompile(session, CompileSettings()) as reading:
         module = reading.parse(part.source(session)).export()
-        return [_report(function, arch) for function in functions_in(module)]
+        return report_module(module, arch)
+
+
+def report_module(module: ir.Operation, arch: str | None) -> list[FunctionReport]:
+    """Returns the reports on all kernels of a module, counted for `arch` if that is given."""
+    return [report for function in functions_in(module) for report in _reports(function, arch)]
 
 
 def how_to_name_the_gpu(report: FunctionReport) -> str:
@@ -68,17 +72,24 @@ def how_to_name_the_gpu(report: FunctionReport) -> str:
     return f"name one with --target= ({', '.join(fitting or known_targets())})"
 
 
-def _report(function: ir.Operation, arch: str | None) -> FunctionReport:
-    """Returns the report on one function, with a note where nothing could be counted at all."""
-    report = report_function(function, arch)
+def _reports(function: ir.Operation, arch: str | None) -> list[FunctionReport]:
+    """Returns the reports on a function and on every `gpu.launch` in it.
+
+    A function without LDS of its own that launches others is their host, and no kernel.
+    """
+    reports = [_report(kernel, arch) for kernel in kernels_of(function)]
+    is_host = len(reports) > 1 and not reports[0].allocations
+    return reports[1:] if is_host else reports
+
+
+def _report(kernel: ir.Operation, arch: str | None) -> FunctionReport:
+    """Returns the report on one kernel, with a note where nothing could be counted at all."""
+    report = report_function(kernel, arch)
     if report.allocations and not report.arch:
         return replace(
             report, note=f"not counted, because it names no GPU; {how_to_name_the_gpu(report)}"
         )
-    unread = unread_lds(function)
-    if unread is not None:
-        return replace(report, note=unread.reason, unread=True)
-    if report.is_device_code or not computes_on_tensors(function):
+    if report.is_device_code or not computes_on_tensors(kernel):
         return report
     note = f"not compiled, so that its LDS is not known; {ASK_FOR_A_COMPILE}"
     return replace(report, note=note, uncompiled=True)

@@ -16,7 +16,7 @@ from iree.compiler import ir
 
 from ..dynamic_sizes import DYNAMIC
 from ..loops import IF, bounds_of, is_induction
-from ..operations import defining_operation, terminator
+from ..operations import terminator
 
 Known = TypeVar("Known")
 Node = TypeVar("Node", bound=Hashable)
@@ -85,15 +85,6 @@ def defining(value: ir.Value) -> ir.Operation:
     owner = value.owner
     assert not isinstance(owner, ir.Block)
     return owner.operation
-
-
-def constant_value(value: ir.Value) -> int | None:
-    """Returns the number that an `arith.constant` of index or integer type defines, else None."""
-    operation = defining_operation(value)
-    if operation is None or operation.name != "arith.constant":
-        return None
-    attribute = operation.attributes["value"]
-    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
 
 
 def block_owner(argument: ir.BlockArgument) -> ir.Operation:

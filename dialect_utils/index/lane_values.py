@@ -34,7 +34,7 @@ from iree.compiler import ir
 
 from ..gpu_target import Launch
 from ..loops import FOR, bounds_of, is_induction, loop_depth
-from ..operations import defining_operation
+from ..operations import constant_value, defining_operation
 from .index_cloner import is_uniform
 from .index_ops import (
     affine_results,
@@ -43,7 +43,6 @@ from .index_ops import (
     block_owner,
     compute_after_operands,
     computed_from,
-    constant_value,
     defining,
     digit_bases,
     dimension_of,
@@ -67,6 +66,13 @@ def thread_ids(launch: Launch) -> IntArray:
     """
     ids = np.arange(launch.waves * launch.subgroup_size, dtype=np.int64)
     return ids.reshape(launch.waves, launch.subgroup_size)
+
+
+def thread_places(launch: Launch) -> tuple[IntArray, IntArray, IntArray]:
+    """Returns the x, y and z of each lane [waves, subgroup_size]."""
+    x, y = _size(launch, 0), _size(launch, 1)
+    ids = thread_ids(launch)
+    return ids % x, ids // x % y, ids // (x * y)
 
 
 def existing_lanes(launch: Launch) -> BoolArray:
@@ -198,7 +204,7 @@ class LaneEvaluator:
     """
 
     launch: Launch
-    given: Mapping[ir.Value, LaneValues] = field(default_factory=dict)
+    given: Mapping[ir.Value, LaneValues | Unknown] = field(default_factory=dict)
     _known: dict[ir.Value, LaneValues | Unknown] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -389,9 +395,7 @@ _Source = Callable[[ir.Operation, Launch], LaneValues | Unknown]
 
 
 def _thread_id(operation: ir.Operation, launch: Launch) -> LaneValues:
-    x, y = _size(launch, 0), _size(launch, 1)
-    ids = thread_ids(launch)
-    return LaneValues((ids % x, ids // x % y, ids // (x * y))[dimension_of(operation)])
+    return LaneValues(thread_places(launch)[dimension_of(operation)])
 
 
 def _constant(operation: ir.Operation, launch: Launch) -> LaneValues | Unknown:

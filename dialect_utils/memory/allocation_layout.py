@@ -20,7 +20,7 @@ from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLay
 from ...bank_model.swizzles import Swizzle, chain_period
 from ..diagnostics import Refusal
 from ..index.index_bits import IndexBits
-from ..operations import parents_of
+from ..operations import defining_operation, function_around
 from ..swizzle_hint import Chain, hint_swizzle, is_hint, stowed_swizzles
 from .buffer_starts import start_offsets
 from .flow import Use, follow, uses_of
@@ -39,14 +39,16 @@ class StandingLayout(NamedTuple):
     shape: tuple[int, ...]
 
 
-def standing_layout(allocation: ir.Operation) -> StandingLayout:
-    """Returns how the elements of a static row-major `memref.alloc` lie in memory.
+def standing_layout(allocation: ir.Value) -> StandingLayout:
+    """Returns how the elements of a static row-major allocation lie in memory.
 
     Raises:
         Refusal: accesses that go through different hints, or hints on a part of the allocation.
     """
     shape = tuple(type_of(allocation).shape)
-    chain = stowed_swizzles(allocation) or _common_chain(allocation)
+    operation = defining_operation(allocation)
+    stowed = () if operation is None else stowed_swizzles(operation)
+    chain = stowed or _common_chain(allocation)
     if chain:
         return StandingLayout(SwizzledLayout(chain), _expanded_shape(allocation) or shape)
     unpadded = _unpadded_shape(allocation)
@@ -55,7 +57,7 @@ def standing_layout(allocation: ir.Operation) -> StandingLayout:
     return StandingLayout(PlainLayout(), shape)
 
 
-def _common_chain(allocation: ir.Operation) -> Chain:
+def _common_chain(allocation: ir.Value) -> Chain:
     """Returns the swizzles that all accesses go through."""
     unused: dict[Chain, None] = {}
 
@@ -70,7 +72,7 @@ def _common_chain(allocation: ir.Operation) -> Chain:
             return chain, False
         return chain, is_partial or (use.is_view and not is_view_in_order(use.user))
 
-    accessed = follow(allocation.results[0], ((), False), onward)
+    accessed = follow(allocation, ((), False), onward)
     chains = dict.fromkeys(chain for _, (chain, _) in accessed) or unused
     if len(chains) > 1:
         shown = sorted(" of ".join(map(str, chain)) or "none" for chain in chains)
@@ -78,14 +80,14 @@ def _common_chain(allocation: ir.Operation) -> Chain:
     return next(iter(chains), ())
 
 
-def _starts_alike(part: ir.Value, allocation: ir.Operation, chain: Chain) -> bool:
+def _starts_alike(part: ir.Value, allocation: ir.Value, chain: Chain) -> bool:
     """Returns whether swizzles of a part are the allocation's: they repeat up to its start."""
-    function = next(each for each in parents_of(allocation) if each.name.endswith("func"))
+    function = function_around(part)
     try:
         starts = start_offsets(part, IndexBits(function))
     except Refusal:
         return False
-    start = starts.get(allocation.results[0])
+    start = starts.get(allocation)
     return start is not None and start.is_multiple_of(chain_period(chain))
 
 
@@ -96,7 +98,7 @@ def _swizzle_of(hint: ir.Operation) -> Swizzle:
         raise Refusal(f"swizzle hint: {refusal}", hint.location) from refusal
 
 
-def _expanded_shape(allocation: ir.Operation) -> tuple[int, ...] | None:
+def _expanded_shape(allocation: ir.Value) -> tuple[int, ...] | None:
     """Returns the one shape that a flat allocation, or the hints on it, are expanded to."""
     shapes = {tuple(kind.shape) for kind in expansions_of(allocation)}
     elements = prod(type_of(allocation).shape)
@@ -106,13 +108,13 @@ def _expanded_shape(allocation: ir.Operation) -> tuple[int, ...] | None:
     return shape if all(size > 0 for size in shape) and prod(shape) == elements else None
 
 
-def expansions_of(allocation: ir.Operation) -> list[ir.MemRefType]:
+def expansions_of(allocation: ir.Value) -> list[ir.MemRefType]:
     """Returns the types that an allocation, or the hints on it, are expanded to, the nearest first.
 
     An allocation is flattened for its hints; these give it back the shape that it had.
     """
     found: list[ir.MemRefType] = []
-    pending = [allocation.results[0]]
+    pending = [allocation]
     for value in pending:
         for use in uses_of(value):
             if is_hint(use.user):
@@ -122,9 +124,9 @@ def expansions_of(allocation: ir.Operation) -> list[ir.MemRefType]:
     return found
 
 
-def _unpadded_shape(allocation: ir.Operation) -> tuple[int, ...] | None:
+def _unpadded_shape(allocation: ir.Value) -> tuple[int, ...] | None:
     """Returns the rows without padding, if all uses go through one view of the first columns."""
-    uses = uses_of(allocation.results[0])
+    uses = uses_of(allocation)
     if len(uses) != 1 or uses[0].user.name != SUBVIEW:
         return None
     view = uses[0].user

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
-from ...bank_model.accesses import LdsAccess
+from ...bank_model.accesses import LdsAccess, LdsTile
 from ..index.lane_values import LaneEvaluator
 from .joined_accesses import (
     MOST_UNROLLED,
@@ -16,7 +16,9 @@ from .joined_accesses import (
     emitted_accesses,
     stand_among_conditions,
 )
-from .lds_accesses import AllocationAccesses, ordinary_accesses, trace_allocation
+from .lds_accesses import AllocationAccesses, ordinary_accesses, trace_memory
+from .memref_types import tile_of, type_of
+from .traced_views import TracedView
 
 
 @dataclass
@@ -26,12 +28,13 @@ class AllocationTraces:
     All methods raise a `Refusal` for an allocation that is no tile.
 
     Attributes:
-        in_all_workgroups: as `trace_allocation` has it.
+        in_all_workgroups, without_bytes: as `trace_memory` has them.
     """
 
     function: ir.Operation
     evaluator: LaneEvaluator
     in_all_workgroups: bool = False
+    without_bytes: bool = False
     _written: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
     _unrolled: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
     _emitted: dict[tuple[object, ...], tuple[LdsAccess, ...]] = field(default_factory=dict)
@@ -54,8 +57,18 @@ class AllocationTraces:
         return self._unrolled[allocation]
 
     def _trace(self, allocation: ir.Operation, unroll: int = 0) -> AllocationAccesses:
-        of, every = (allocation, self.function, self.evaluator, unroll), self.in_all_workgroups
-        return trace_allocation(*of, in_all_workgroups=every)
+        memory = allocation.results[0]
+        return self.of_memory(tile_of(type_of(memory)), {memory: TracedView.of(memory)}, unroll)
+
+    def of_memory(
+        self, tile: LdsTile, memory: Mapping[ir.Value, TracedView], unroll: int = 0
+    ) -> AllocationAccesses:
+        """Returns the accesses to memory that no allocation makes, as the program has them."""
+        return trace_memory(
+            *(tile, memory, self.function, self.evaluator, unroll),
+            in_all_workgroups=self.in_all_workgroups,
+            without_bytes=self.without_bytes,
+        )
 
     def emitted(
         self,

@@ -300,7 +300,7 @@ class CopiedAddresses:
             raise Refusal("it is not known which workgroups there are")
 
         def lanes_of(part: Mapping[ir.Value, LaneValues]) -> CopiedLanes:
-            evaluator = LaneEvaluator(self.evaluator.launch, part)
+            evaluator = LaneEvaluator(self.evaluator.launch, {**self.evaluator.given, **part})
             return CopiedAddresses(self.function, evaluator)._lanes_of_one(memory, indices, counts)
 
         _, arrays = align(lanes_of(next(parts_of_workgroups(numbers, 1))).values)

@@ -20,8 +20,7 @@ from __future__ import annotations
 from iree.compiler import ir
 
 from ..diagnostics import DiagnosticSink
-from ..index.index_ops import constant_value
-from ..operations import defining_operation, operations_in, segments_of
+from ..operations import constant_value, defining_operation, operations_in, segments_of
 from .memref_types import shown_type
 from .staged_tensors import is_workgroup_alloc, transfer_dims
 from .vector_layouts import op_name

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-from ..index.index_ops import constant_value
-from ..operations import defining_operation
+from ..operations import constant_value, defining_operation
 
 ROWS_FROM_ZERO = "rows that cp.async reads up to an end that only the program knows begin at 0"
 

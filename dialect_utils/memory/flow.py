@@ -32,7 +32,7 @@ from iree.compiler import ir
 
 from ..diagnostics import Refusal
 from ..loops import IF, YIELD, carried_as, carried_by_use
-from ..operations import defining_operation, operations_in, terminator
+from ..operations import GPU_LAUNCH, defining_operation, operations_in, terminator
 from ..swizzle_hint import STOWED_SWIZZLE, is_hint
 from .lds_ops import ALLOC, Bystander, row_of, view_row
 from .memref_types import is_memref, is_workgroup_memref, lds_bytes, type_of
@@ -152,7 +152,7 @@ def _sources_of_argument(argument: ir.BlockArgument) -> tuple[ir.Value, ...]:
     block = argument.owner
     parent = block.owner.operation
     entry = block == block.region.blocks[0]
-    if entry and parent.name.endswith("func"):
+    if entry and (parent.name.endswith("func") or parent.name == GPU_LAUNCH):
         return ()
     what = f"argument of {parent.name}" if entry else "argument of a block with predecessors"
     raise Refusal(f"it is the {what}", parent.location)

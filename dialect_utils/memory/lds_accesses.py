@@ -28,7 +28,7 @@ from .copied_addresses import CopiedAddresses, CopiedLanes
 from .flow import Use, follow
 from .joined_accesses import MOST_UNROLLED
 from .lane_accesses import LaneAccesses, MovedVector, Overrun, TracedAccess
-from .lds_ops import COPY, access_row, footprint_of
+from .lds_ops import COPY, VIEW, access_row, footprint_of
 from .memref_types import tile_of, type_of
 from .surroundings import Surroundings, surroundings_of
 from .traced_views import TracedView
@@ -116,23 +116,47 @@ def trace_allocation(
     *,
     in_all_workgroups: bool = False,
 ) -> AllocationAccesses:
-    """Returns all accesses to `allocation` inside `function`.
+    """Returns all accesses to `allocation` inside `function`, as `trace_memory` does.
+
+    Raises:
+        Refusal: the allocation is no tile at all.
+    """
+    memory = allocation.results[0]
+    return trace_memory(
+        *(tile_of(type_of(memory)), {memory: TracedView.of(memory)}, function, evaluator),
+        *(unroll, moved),
+        in_all_workgroups=in_all_workgroups,
+    )
+
+
+def trace_memory(
+    tile: LdsTile,
+    memory: Mapping[ir.Value, TracedView],
+    function: ir.Operation,
+    evaluator: LaneEvaluator,
+    unroll: int = 0,
+    moved: Mapping[ir.Operation, Collection[MovedVector]] | None = None,
+    *,
+    in_all_workgroups: bool = False,
+    without_bytes: bool = False,
+) -> AllocationAccesses:
+    """Returns all accesses to a tile inside `function`.
 
     What an operation does in each iteration of the loop right around it is an access of its own, if
     it differs between iterations and the loop has at most `unroll` iterations.
 
     Args:
+        memory: the values that begin all ways to the tile, with what they show of it.
         moved: where else operations could have their vectors; accesses to these are traced too.
         in_all_workgroups: as `LaneAccesses` has it.
-
-    Raises:
-        Refusal: the allocation is no tile at all.
+        without_bytes: leave out what a `memref.view` shows, which is read as memory of its own.
     """
-    tile = tile_of(type_of(allocation))
     operation = function.operation
-    trace = _Trace(tile, operation, evaluator, unroll, moved or {}, in_all_workgroups)
-    for use, view in follow(allocation.results[0], TracedView.of(allocation), trace.onward):
-        trace.add_accesses(use, view)
+    given = (tile, operation, evaluator, unroll, moved or {}, in_all_workgroups, without_bytes)
+    trace = _Trace(*given)
+    for value, shown in memory.items():
+        for use, view in follow(value, shown, trace.onward):
+            trace.add_accesses(use, view)
     return AllocationAccesses(
         tile,
         tuple(trace.traced),
@@ -160,6 +184,7 @@ class _Trace:
     unroll: int
     moved: Mapping[ir.Operation, Collection[MovedVector]]
     in_all_workgroups: bool
+    without_bytes: bool
     traced: list[TracedAccess] = field(default_factory=list)
     unknown: list[Refusal] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
@@ -175,6 +200,8 @@ class _Trace:
 
         Returns None if that is not known, or known already.
         """
+        if self.without_bytes and use.user.name == VIEW:
+            return None
         try:
             if use.is_view:
                 return view.through(use.user, self.evaluator)

@@ -39,6 +39,9 @@ SUBVIEW = "memref.subview"
 ASSUME_ALIGNMENT = "memref.assume_alignment"
 COLLAPSE_SHAPE = "memref.collapse_shape"
 EXPAND_SHAPE = "memref.expand_shape"
+VIEW = "memref.view"
+GET_GLOBAL = "memref.get_global"
+DYNAMIC_LDS = "gpu.dynamic_shared_memory"
 GATHER = "amdgpu.gather_to_lds"
 DIRECT_WAITS = ("rocdl.asyncmark", "rocdl.wait.asyncmark")
 """What makes groups of `GATHER`s, and waits for them."""
@@ -562,7 +565,7 @@ TABLE: dict[str, Row] = {
     "memref.transpose": View(),
     SUBVIEW: View(same_start=False, folds=True, retyped=subview_type),
     "memref.reinterpret_cast": View(same_start=False),
-    "memref.view": View(same_start=False, is_traced=False),
+    VIEW: View(same_start=False, is_traced=False),
     "amdgpu.fat_raw_buffer_cast": View(same_start=False, is_traced=False, keeps_space=False),
     # The rest.
     DEALLOC: Bystander.FREES,

@@ -2,8 +2,8 @@
 """Every LDS allocation of a function, its accesses and its layout, whatever level the IR is on.
 
 Before vector distribution the tiles are `bufferization.alloc_tensor`s, read by their nested
-layouts; afterwards they are `memref.alloc`s, read lane by lane. Other workgroup memory, and uses
-that cannot be followed, are listed with the reason.
+layouts; afterwards they are memory (`lds_roots`), read lane by lane. What cannot be followed is
+listed with the reason, so that whoever asks for all LDS of a kernel never takes it for nothing.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from ...bank_model.layouts import (
 from ...bank_model.swizzle_legality import HintRules
 from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
-from ..index.lane_values import LaneEvaluator
-from ..operations import operations_in
+from ..kernels import lane_evaluator, operations_of_kernel
 from ..swizzle_hint import hint_swizzle, is_hint
-from .allocation_layout import standing_layout
+from .allocation_layout import StandingLayout, standing_layout
 from .allocation_traces import AllocationTraces
-from .flow import is_lds_allocation, uses_of
-from .lds_accesses import Gather, first_accesses
+from .flow import uses_of
+from .lds_accesses import AllocationAccesses, Gather, first_accesses
 from .lds_ops import COLLAPSE_SHAPE, Misaligned
-from .memref_types import is_memref, is_workgroup_memref, lds_bytes, shown_type, tile_of, type_of
+from .lds_roots import LdsRoot, lds_roots, traced_root
+from .memref_types import lds_bytes, shown_type, tile_of, type_of
 from .staged_tensors import accesses_of, is_workgroup_alloc
 from .vector_layouts import VectorLayouts, infer_vector_layouts
 
@@ -71,6 +71,8 @@ class ReadAllocation:
     unknown: tuple[Refusal, ...] = ()
     """Uses that cannot be read; without a location the allocation itself."""
     assumptions: tuple[str, ...] = ()
+    fixed: str = ""
+    """Why no pass changes its layout, whatever the accesses are; empty where one may."""
     never_padded: bool = False
     """Stock leaves it unpadded, because a `memref.collapse_shape` joins its rows."""
     emitted: Callable[[bool], tuple[LdsAccess, ...] | None] = lambda through_conditions: None
@@ -84,53 +86,55 @@ class ReadAllocation:
 
 
 def read_allocations(
-    function: ir.Operation,
+    kernel: ir.Operation,
     launch: Launch | None,
     unreadable: str = "",
     *,
     in_all_workgroups: bool = False,
 ) -> list[ReadAllocation]:
-    """Returns the LDS allocations of `function`, in the order of its text, on tensors first.
+    """Returns all LDS of a function or a `gpu.launch`, in the order of its text, tensors first.
 
-    Without a `launch` they are only listed, each with the reason `unreadable`.
+    Without a `launch` it is only listed, with the reason `unreadable`. So is what cannot be
+    followed: no LDS value of the kernel is left out.
 
     Args:
-        in_all_workgroups: as `trace_allocation` has it.
+        in_all_workgroups: as `trace_memory` has it.
     """
-    traces = None
+    traces = layouts = None
+    operations = operations_of_kernel(kernel)
     if launch is not None:
-        traces = AllocationTraces(function, LaneEvaluator(launch), in_all_workgroups)
-    layouts = infer_vector_layouts(function) if launch is not None else None
+        layouts = infer_vector_layouts(kernel)
+        traces = AllocationTraces(
+            kernel, lane_evaluator(kernel, launch), in_all_workgroups, without_bytes=True
+        )
+        if any(op.name == _TO_LAYOUT for op in operations):
+            traces, unreadable = None, _UNDISTRIBUTED
     tensors: list[ReadAllocation] = []
-    memrefs: list[ReadAllocation] = []
+    for op in filter(is_workgroup_alloc, operations):
+        read = _listed(op.results[0], _tensor_bytes(op))
+        if launch is None or layouts is None:
+            tensors.append(_with_reason(read, unreadable))
+        else:
+            tensors.append(_read_tensor(op, read, layouts, launch))
     counted: set[ir.Operation] = set()
-    operations = operations_in(function)
-    if traces is not None and any(op.name == _TO_LAYOUT for op in operations):
-        traces, unreadable = None, _UNDISTRIBUTED
-    for op in operations:
-        if is_workgroup_alloc(op):
-            read = _listed(op, _tensor_bytes(op))
-            if launch is None or layouts is None:
-                read = _with_reason(read, unreadable)
-            else:
-                read = _read_tensor(op, read, layouts, launch)
-            tensors.append(read)
-        elif is_lds_allocation(op):
-            read = _listed(op, lds_bytes(type_of(op)))
-            if traces is None:
-                read = _with_reason(read, unreadable)
-            else:
-                read = _read_memref(op, read, traces, counted)
-            memrefs.append(read)
-        elif _makes_workgroup_memory(op):
-            read = _listed(op, lds_bytes(type_of(op)))
-            memrefs.append(_with_reason(read, f"made by {op.name}, which is not followed"))
+    memrefs: list[ReadAllocation] = []
+    for root in lds_roots(kernel, operations):
+        read = _listed(root.memory, _bytes_of(root.memory.type))
+        read = replace(read, operation=root.allocation, fixed=root.why_fixed)
+        if root.unread or traces is None:
+            memrefs.append(_with_reason(read, root.unread or unreadable))
+        else:
+            memrefs.append(_read_memory(root, read, traces, counted))
     return tensors + memrefs
 
 
-def _listed(op: ir.Operation, size: int | None) -> ReadAllocation:
-    place = str(SourceLocation.of(op.location) or "")
-    return ReadAllocation(shown_type(op.results[0].type), place, size)
+def _listed(memory: ir.Value, size: int | None) -> ReadAllocation:
+    place = str(SourceLocation.of(memory.location) or "")
+    return ReadAllocation(shown_type(memory.type), place, size)
+
+
+def _bytes_of(kind: ir.Type) -> int | None:
+    return lds_bytes(kind) if isinstance(kind, ir.MemRefType) else None
 
 
 def _with_reason(listed: ReadAllocation, reason: str) -> ReadAllocation:
@@ -171,22 +175,15 @@ def _read_tensor(
 # On memrefs.
 
 
-def _makes_workgroup_memory(op: ir.Operation) -> bool:
-    """Returns whether an op hands out workgroup memory that it did not get as an operand."""
-    if len(op.regions) or len(op.results) != 1 or not is_workgroup_memref(op.results[0].type):
-        return False
-    return not any(map(is_memref, op.operands))
-
-
-def _read_memref(
-    allocation: ir.Operation,
+def _read_memory(
+    root: LdsRoot,
     listed: ReadAllocation,
     traces: AllocationTraces,
     counted: set[ir.Operation],
 ) -> ReadAllocation:
     try:
-        traced = traces.written(allocation)
-        stands = standing_layout(allocation)
+        traced = _traced(root, traces)
+        stands = _common_layout(root, traced.tile)
     except Refusal as refusal:
         return _with_reason(listed, refusal.reason)
     tile = LdsTile(stands.shape, traced.tile.element_bits)
@@ -195,25 +192,51 @@ def _read_memref(
         accesses = tuple(_without_padding(a, traced.tile, tile) for a in accesses)
 
     def emitted(through_conditions: bool) -> tuple[LdsAccess, ...] | None:
-        if not isinstance(stands.layout, PlainLayout):
+        if root.allocation is None or not isinstance(stands.layout, PlainLayout):
             return None
-        return traces.emitted([allocation], through_conditions)
+        return traces.emitted([root.allocation], through_conditions)
 
-    users = [use.user.name for use in uses_of(allocation.results[0])]
+    users = [use.user.name for use in uses_of(root.memory)]
     first = set(map(id, first_accesses(traced, counted)))
     read = replace(
         listed,
         accesses=accesses,
         counted=frozenset(n for n, each in enumerate(traced.traced) if id(each) in first),
         unknown=(*traced.unknown, *traced.uncounted),
-        assumptions=traced.assumptions,
+        assumptions=(*root.assumptions, *traced.assumptions),
         never_padded=COLLAPSE_SHAPE in users,
         emitted=emitted,
         in_straight_lines=traced.in_straight_lines,
-        operation=allocation,
         gathers=traced.gathers,
     )
     return _lying(read, tile, stands.layout)
+
+
+def _traced(root: LdsRoot, traces: AllocationTraces) -> AllocationAccesses:
+    """Returns what is done to the memory of a root.
+
+    Raises:
+        Refusal: it is no tile.
+    """
+    if root.allocation is not None:
+        return traces.written(root.allocation)
+    return traces.of_memory(*traced_root(root, traces.evaluator))
+
+
+def _common_layout(root: LdsRoot, tile: LdsTile) -> StandingLayout:
+    """Returns the layout that the IR gives the memory of a root, whose elements `tile` has.
+
+    Raises:
+        Refusal: it does not give it one.
+    """
+    found = [standing_layout(each) for each in root.values]
+    if any(each != found[0] for each in found):
+        raise Refusal("its accesses go through different swizzles")
+    if tile.shape == tuple(type_of(root.memory).shape):
+        return found[0]
+    if not isinstance(found[0].layout, PlainLayout):
+        raise Refusal("it has a layout of its own and begins at different bytes")
+    return StandingLayout(PlainLayout(), tile.shape)
 
 
 def _without_padding(access: LdsAccess, padded: LdsTile, tile: LdsTile) -> LdsAccess:

@@ -9,6 +9,7 @@ one behind the other, without a gap, are *row-major*.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import prod
 
@@ -21,6 +22,10 @@ from ..element_types import element_bits
 
 WORKGROUP = "#gpu.address_space<workgroup>"
 """The memory space of LDS."""
+_LOWER_SPACES = re.compile(r"3(?: : \w+)?|#spirv\.storage_class<Workgroup>")
+"""The same as the dialects of GPUs number or name it: NVVM and ROCDL have address space 3."""
+_LOWER_TYPES = re.compile(r"!llvm\.ptr<3>|!spirv\.ptr<.*, Workgroup>")
+"""Pointers to LDS."""
 
 
 def type_of(buffer: ir.Operation | ir.Value) -> ir.MemRefType:
@@ -36,7 +41,20 @@ def is_memref(value: ir.Value) -> bool:
 
 def is_workgroup_memref(kind: ir.Type) -> bool:
     """Returns whether `kind` is a ranked memref in workgroup memory (LDS)."""
-    return isinstance(kind, ir.MemRefType) and str(kind.memory_space) == WORKGROUP
+    return isinstance(kind, ir.MemRefType) and is_workgroup_space(kind.memory_space)
+
+
+def is_workgroup_space(space: ir.Attribute | None) -> bool:
+    """Returns whether a memory space is workgroup memory, as gpu or a lower dialect has it."""
+    text = "" if space is None else str(space)
+    return text == WORKGROUP or _LOWER_SPACES.fullmatch(text) is not None
+
+
+def is_lds(kind: ir.Type) -> bool:
+    """Returns whether `kind` stands for LDS: a memref of any rank, or a pointer."""
+    if isinstance(kind, ir.MemRefType | ir.UnrankedMemRefType):
+        return is_workgroup_space(kind.memory_space)
+    return _LOWER_TYPES.fullmatch(str(kind)) is not None
 
 
 def shown_type(kind: ir.Type) -> str:

@@ -20,10 +20,9 @@ from ...bank_model.nested_layout import NestedLayoutError, TilePart
 from ...bank_model.targets import AccessKind
 from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
-from ..index.index_ops import constant_value
 from ..loops import FOR, bounds_of, carried_as, carried_by_use
-from ..operations import parents_of
-from .memref_types import WORKGROUP
+from ..operations import constant_value, parents_of
+from .memref_types import is_workgroup_space
 from .vector_layouts import (
     VectorLayouts,
     op_name,
@@ -51,7 +50,7 @@ def is_workgroup_alloc(op: ir.Operation | ir.OpView) -> bool:
     if op_name(op) != "bufferization.alloc_tensor":
         return False
     attributes = op.operation.attributes
-    return "memory_space" in attributes and str(attributes["memory_space"]) == WORKGROUP
+    return "memory_space" in attributes and is_workgroup_space(attributes["memory_space"])
 
 
 def transfers_of(alloc: ir.Operation) -> tuple[Transfer, ...]:

@@ -20,7 +20,7 @@ from ...bank_model.swizzles import chain_period
 from ..diagnostics import Refusal
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
 from ..loops import FOR, YIELD, loop_depth
-from ..operations import mixed_operands
+from ..operations import defining_operation, mixed_operands
 from ..swizzle_hint import Chain, hint_swizzle, is_hint, stowed_swizzles
 from .flow import Use
 from .lds_ops import ASSUME_ALIGNMENT, SUBVIEW, view_row
@@ -38,15 +38,19 @@ class TracedView:
     """The swizzles between it and the allocation."""
 
     @staticmethod
-    def of(allocation: ir.Operation) -> TracedView:
-        """Returns all of an allocation whose type is that of a tile."""
-        kind = type_of(allocation)
+    def of(memory: ir.Value, offset: LaneValues | None = None) -> TracedView:
+        """Returns all of a memref whose type is that of a tile.
+
+        Args:
+            offset: the element of the tile at which it begins, if that is not the first one.
+        """
+        kind, allocation = type_of(memory), defining_operation(memory)
         try:
-            chain: Chain | Unknown = stowed_swizzles(allocation)
+            chain: Chain | Unknown = () if allocation is None else stowed_swizzles(allocation)
         except Refusal as refusal:
             chain = Unknown(refusal.reason)
         strides = strides_and_offset(kind)[0] or ()
-        return TracedView(constant(0), strides, tuple(kind.shape), chain)
+        return TracedView(offset or constant(0), strides, tuple(kind.shape), chain)
 
     def same_elements(self, other: TracedView) -> bool:
         """Returns whether both show the same elements in the same order."""

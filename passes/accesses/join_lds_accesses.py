@@ -47,7 +47,6 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import launch_of
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.index.index_ops import constant_value
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown
 from ...dialect_utils.loops import FOR, bounds_of, loop_depth
 from ...dialect_utils.memory.buffer_starts import begins_at_multiple_of
@@ -63,6 +62,7 @@ from ...dialect_utils.memory.memref_types import (
 )
 from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
 from ...dialect_utils.operations import (
+    constant_value,
     defining_operation,
     operations_in,
     operations_of,

@@ -31,6 +31,7 @@ from ...bank_model.shown_text import counted
 from ...bank_model.targets import Target
 from ...dialect_utils.diagnostics import PassFailure, Refusal, location_at
 from ...dialect_utils.gpu_target import lds_model
+from ...dialect_utils.kernels import kernels_of
 from ...dialect_utils.memory.lds_ops import Misaligned
 from ...dialect_utils.memory.lds_reading import (
     ReadAllocation,
@@ -61,21 +62,26 @@ class VerifyLdsConflicts(FunctionPass):
         """
         function = function.operation
         with function.context:
-            try:
-                chip, launch = lds_model(function, context.test_target)
-            except Refusal as refusal:
-                if not read_allocations(function, None):
-                    return
-                message = f"LDS accesses cannot be verified: {refusal}"
-                raise PassFailure(function.location, message) from refusal
             faults: list[_Fault] = []
-            for allocation in read_allocations(function, launch, in_all_workgroups=True):
-                faults += self._faults(allocation, chip)
+            for kernel in kernels_of(function):
+                faults += self._faults_of(kernel, context.test_target)
             if faults:
                 worst = max(faults, key=lambda fault: fault.rank)
                 more = len(faults) - 1
                 rest = f" (and {more} more such accesses)" if more else ""
                 raise PassFailure(location_at(worst.location, function), worst.message + rest)
+
+    def _faults_of(self, kernel: ir.Operation, test_target: str | None) -> Iterator[_Fault]:
+        """Yields what is wrong with the accesses of a function or of a `gpu.launch`."""
+        try:
+            chip, launch = lds_model(kernel, test_target)
+        except Refusal as refusal:
+            if read_allocations(kernel, None):
+                message = f"LDS accesses cannot be verified: {refusal}"
+                raise PassFailure(kernel.location, message) from refusal
+            return
+        for allocation in read_allocations(kernel, launch, in_all_workgroups=True):
+            yield from self._faults(allocation, chip)
 
     def _faults(self, allocation: ReadAllocation, chip: Target) -> Iterator[_Fault]:
         """Yields what is wrong with the accesses to one allocation."""

@@ -16,11 +16,10 @@ from collections.abc import Collection
 from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.index.index_ops import constant_value
 from ...dialect_utils.memory.flow import connected_to
 from ...dialect_utils.memory.lds_ops import SUBVIEW
 from ...dialect_utils.memory.memref_types import type_of
-from ...dialect_utils.operations import defining_operation, mixed_operands
+from ...dialect_utils.operations import constant_value, defining_operation, mixed_operands
 from .lane_transfers import READ, WRITE
 
 _ALLOCA = "memref.alloca"

@@ -430,7 +430,7 @@ def _view_of(buffer: ir.Value, evaluator: LaneEvaluator) -> TracedView:
     if is_lds_allocation(operation):
         assert operation is not None
         tile_of(type_of(operation))
-        return TracedView.of(operation)
+        return TracedView.of(operation.results[0])
     if operation is None or view_row(operation) is None:
         raise Refusal("what they read may be one of several allocations")
     return _view_of(operation.operands[0], evaluator).through(operation, evaluator)

@@ -35,11 +35,10 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import launch_of
-from ...dialect_utils.index.index_ops import constant_value
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, thread_ids
 from ...dialect_utils.memory.lds_ops import is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import has_identity_layout, row_major_type
-from ...dialect_utils.operations import defining_operation, operations_in
+from ...dialect_utils.operations import constant_value, defining_operation, operations_in
 from ..base import FunctionPass, PassContext
 
 _CONTRACTION = "iree_codegen.inner_tiled"

@@ -99,7 +99,7 @@ class ConflictCounter:
         name = copy_instruction(copy.bytes, bypasses_l1(copy))
         footprint = footprint_of(copy.store, 1)._replace(instruction=name)
         around = surroundings_of(copy.store, self._function, self._evaluator)
-        view = TracedView.of(staged.allocation)
+        view = TracedView.of(staged.allocation.results[0])
         lanes = LaneAccesses(
             tile, view, around, self._evaluator, copy.store, footprint, copied=read
         )

@@ -114,7 +114,7 @@ def extra_bytes(allocation: ir.Operation, padding_elements: int) -> int:
 def extra_bytes_before_hints(allocation: ir.Operation) -> int:
     """Returns what the stock padding would add to a hinted allocation, had it no hint."""
     elements = elements_of_bits(allocation, STOCK_PADDING_BITS)
-    for kind in expansions_of(allocation):
+    for kind in expansions_of(allocation.results[0]):
         return prod(kind.shape[:-1]) * elements * (bits_of_element(allocation) // 8)
     return extra_bytes(allocation, elements)
 

@@ -43,7 +43,7 @@ from ...bank_model.targets import AccessKind
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.memory.staged_tensors import WORKGROUP
+from ...dialect_utils.memory.memref_types import WORKGROUP
 from ...dialect_utils.memory.vector_layouts import VectorLayouts, infer_vector_layouts
 from ...dialect_utils.operations import has_operation
 from ..base import FunctionPass, PassContext

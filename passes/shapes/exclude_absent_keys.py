@@ -25,9 +25,9 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.index.index_ops import constant_value
 from ...dialect_utils.loops import FOR, body_of, bounds_of
 from ...dialect_utils.operations import (
+    constant_value,
     defining_operation,
     is_inside,
     operands_with,

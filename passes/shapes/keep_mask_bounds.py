@@ -31,8 +31,7 @@ from typing import ClassVar, NamedTuple
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.index.index_ops import constant_value
-from ...dialect_utils.operations import operations_in
+from ...dialect_utils.operations import constant_value, operations_in
 from ..base import FunctionPass, PassContext
 
 _CREATE_MASK = "vector.create_mask"

@@ -28,9 +28,9 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.index.index_ops import constant_value
 from ...dialect_utils.loops import FOR, body_of, bounds_of, carried_values
 from ...dialect_utils.operations import (
+    constant_value,
     defining_operation,
     operands_with,
     operations_in,

@@ -47,7 +47,6 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.index_cloner import is_index_arithmetic, is_uniform
-from ...dialect_utils.index.index_ops import constant_value
 from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown
 from ...dialect_utils.loops import FOR, IF
 from ...dialect_utils.memory.buffer_starts import start_alignment
@@ -60,6 +59,7 @@ from ...dialect_utils.memory.memref_types import (
 from ...dialect_utils.memory.staged_tensors import transfer_dims
 from ...dialect_utils.operations import (
     attributes_of,
+    constant_value,
     defining_operation,
     operands_with,
     operations_in,

@@ -19,7 +19,8 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.index_builder import IndexBuilder
-from ...dialect_utils.index.index_ops import constant_value, defining, is_disjoint, linearize_digits
+from ...dialect_utils.index.index_ops import defining, is_disjoint, linearize_digits
+from ...dialect_utils.operations import constant_value
 
 _MAX_DEPTH = 32
 

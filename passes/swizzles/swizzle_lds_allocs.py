@@ -317,7 +317,7 @@ def _standing_chain(allocation: ir.Operation) -> Chain:
     if STOWED_SWIZZLE in allocation.attributes:
         raise Refusal(_HINTED)
     try:
-        layout = standing_layout(allocation).layout
+        layout = standing_layout(allocation.results[0]).layout
     except Refusal as refusal:
         raise Refusal(f"{_HINTED}: {refusal}") from refusal
     if not isinstance(layout, SwizzledLayout):

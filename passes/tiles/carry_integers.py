@@ -35,10 +35,10 @@ from ...dialect_utils import carried_integers
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.gpu_target import chip_of
-from ...dialect_utils.index.index_ops import constant_value
 from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, MAPS
 from ...dialect_utils.lowering_config import CONFIG, MMA_KIND, LoweringConfig, WarpLaunch
 from ...dialect_utils.operations import (
+    constant_value,
     defining_operation,
     operands_with,
     operations_in,

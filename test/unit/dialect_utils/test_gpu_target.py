@@ -120,7 +120,7 @@ def test_no_launch(attributes: str) -> None:
             "gfx942",
             None,
             "the function has no translation_info with workgroup and subgroup size of at most "
-            "16384 lanes",
+            "16384 lanes, and no known block size",
         ),
         ("gfx942", 32, "waves of 32 lanes: the LDS of gfx942 is only known for 64"),
     ],

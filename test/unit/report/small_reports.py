@@ -6,7 +6,8 @@ from __future__ import annotations
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from bankwise.report.conflict_report import FunctionReport, functions_in, report_function
+from bankwise.dialect_utils.kernels import functions_in
+from bankwise.report.conflict_report import FunctionReport, report_function
 from bankwise.report.contents import Contents, number_report
 
 WS = "#gpu.address_space<workgroup>"

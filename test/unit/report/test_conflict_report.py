@@ -9,11 +9,12 @@ from bankwise.bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayou
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind
 from bankwise.dialect_utils.diagnostics import DiagnosticSink, Refusal
+from bankwise.dialect_utils.kernels import functions_in
 from bankwise.dialect_utils.memory.allocation_layout import standing_layout
 from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.passes.base import PassContext
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
-from bankwise.report.conflict_report import AllocationReport, functions_in
+from bankwise.report.conflict_report import AllocationReport
 
 from .small_reports import TILE, WS, kernel, module_of, report_of
 
@@ -242,4 +243,4 @@ def test_layouts_that_the_ir_does_not_say(body: str, message: str) -> None:
     module = module_of(text_of(body))
     (allocation,) = lds_allocations(module.body.operations[0].operation)
     with pytest.raises(Refusal, match=message):
-        standing_layout(allocation)
+        standing_layout(allocation.results[0])

@@ -22,6 +22,9 @@ from ...functions import lds
         (lds("4xcomplex<f32>"), 32),
         (lds("4xindex"), 32),
         (lds("?xf32"), None),
+        ("memref<4xf32, 3>", 16),
+        ("memref<4xf32, 3 : i32>", 16),
+        ("memref<4xf32, #spirv.storage_class<Workgroup>>", 16),
         (lds("4xmemref<2xf32>"), None),
     ],
 )
@@ -31,6 +34,6 @@ def test_lds_bytes(kind: str, expected: int | None) -> None:
     assert is_workgroup_memref(parsed)
 
 
-@pytest.mark.parametrize("kind", ["memref<4xf32>", "tensor<4xf32>", "memref<4xf32, 3>", "index"])
+@pytest.mark.parametrize("kind", ["memref<4xf32>", "tensor<4xf32>", "memref<4xf32, 4>", "index"])
 def test_no_workgroup_memref(kind: str) -> None:
     assert not is_workgroup_memref(ir.Type.parse(kind))
