@@ -196,7 +196,8 @@ def compile_in_child(
     path = Path(source) if not _is_text(source) else output.with_name("source.mlir")
     if _is_text(source):
         path.write_text(str(source))
-    command = [sys.executable, "-m", "bankwise.tools.compile", str(path), "-o", str(output)]
+    # With `-P` nothing in the current folder is taken for a module.
+    command = [sys.executable, "-P", "-m", "bankwise.tools.compile", str(path), "-o", str(output)]
     command += [*Mode.parse(mode).flags(), *flags]
     # What nobody reads has been said here.
     unread = unread_variables(os.environ)

@@ -64,6 +64,9 @@ def tile_command() -> NoReturn:
 def _run(tool: str) -> int:
     """Runs a tool, from the moment on that signals are dealt with; returns its exit code."""
     program = f"bankwise-{tool}"
+    # Processes of Python that it starts, workers of a sweep among them, would otherwise import
+    # modules from the current folder, where a stranger may have put a `joblib.py`.
+    os.environ["PYTHONSAFEPATH"] = "1"
 
     def end(number: int, _frame: object) -> NoReturn:
         for each in WORDS:
