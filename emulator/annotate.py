@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..bank_model.shown_text import shown_text
 from .assembly import Kernel, text_lines
 from .counters import Counters, Counts
 from .source_conflicts import SourceConflicts, conflicts_by_line
+from .source_locations import SourceLine
 
 _MARK = ">"
 
@@ -47,7 +49,7 @@ def annotate(
     indices = {instruction.line: i for i, instruction in enumerate(kernel.instructions)}
     first, last = _extent(lines, kernel)
     conflicts = conflicts_by_line(kernel, counters)
-    width = max((len(str(row.line)) for row in conflicts if row.line), default=0)
+    width = max((len(_shown(row.line)) for row in conflicts if row.line), default=0)
     rows = [
         _row(kernel, counters, spent, indices.get(number), lines[number - 1], width)
         for number in range(first, last + 1)
@@ -65,6 +67,10 @@ def _extent(lines: list[str], kernel: Kernel) -> tuple[int, int]:
     labels = (f"{kernel.name}:", f'"{kernel.name}":')
     start = next(n for n, line in enumerate(lines, 1) if line.strip().startswith(labels))
     return start, kernel.instructions[-1].line
+
+
+def _shown(place: SourceLine | None) -> str:
+    return "" if place is None else shown_text(str(place))
 
 
 def _spent_cell(cycles: str, reason: str) -> str:
@@ -93,9 +99,9 @@ def _row(
     conflicts = index is not None and bool(counters.lds_conflict_cycles[index])
     if width:
         place = kernel.locations[index] if index is not None and conflicts else None
-        cells.append(f" {place or ''!s:<{width}}")
+        cells.append(f" {_shown(place):<{width}}")
     mark = _MARK if conflicts else " "
-    return f"{mark} {' '.join(cells)}  {line.expandtabs(8)}".rstrip()
+    return f"{mark} {' '.join(cells)}  {shown_text(line.expandtabs(8))}".rstrip()
 
 
 def _table(conflicts: list[SourceConflicts]) -> list[str]:
@@ -105,7 +111,7 @@ def _table(conflicts: list[SourceConflicts]) -> list[str]:
     total = sum(row.cycles for row in conflicts)
     lines = [
         f"  {row.cycles:>12,} {row.cycles / total:>11.1%} {row.executions:>14,}  "
-        f"{row.line or '(no source line)'}"
+        f"{_shown(row.line) or '(no source line)'}"
         for row in conflicts
     ]
     titles = f"  {'conflicts':>12} {'of all':>11} {'executions':>14}  source"

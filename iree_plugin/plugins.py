@@ -35,8 +35,12 @@ def installed_plugins() -> list[PipelineEdit]:
     for entry in entry_points(group=PLUGIN_GROUP):
         try:
             contributed = list(entry.load()())
-        except Exception as error:
-            raise PipelineEditError(f"plugin '{entry.name}' failed to load: {error}") from error
+        except (Exception, SystemExit) as error:
+            # An exit without a word would be that of the compile.
+            reason = (
+                f"it asks to exit with {error.code}" if isinstance(error, SystemExit) else error
+            )
+            raise PipelineEditError(f"plugin '{entry.name}' failed to load: {reason}") from error
         for edit in contributed:
             if not isinstance(edit, PipelineEdit):
                 raise PipelineEditError(

@@ -24,6 +24,7 @@ from functools import cached_property
 from importlib import resources
 from typing import NamedTuple
 
+from ..bank_model.json_text import read_json
 from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, joined_flags
 from .embedding import compiler_tool, compiler_version
 from .pipeline_edit import LOWERED, NativePass
@@ -141,7 +142,7 @@ def load_recordings(text: str, version: str) -> list[Recording]:
     Raises:
         ValueError: the text is not what `dump_recordings` writes.
     """
-    document = json.loads(text)
+    document = read_json(text)
     try:
         if document["compiler_version"] != version:
             return []

@@ -231,7 +231,7 @@ class PassRunner:
         def run(op: ir.Operation, external_pass: object) -> None:
             try:
                 step.run(op.operation, self.context)
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # A pass of a plugin may exit.
                 failures.append(_as_failure(error, op, step))
                 if isinstance(error, PassFailure):
                     deliberate.append(error)
@@ -262,7 +262,7 @@ class PassRunner:
             self.dumps.write(function, step.name)
 
 
-def _as_failure(error: Exception, op: ir.Operation, step: FunctionPass) -> PassFailure:
+def _as_failure(error: BaseException, op: ir.Operation, step: FunctionPass) -> PassFailure:
     """Returns what `error` means for the user: a pass's own failure, or a mistake in the pass."""
     if isinstance(error, PassFailure):
         return error

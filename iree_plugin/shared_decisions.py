@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bank_model.json_text import read_json
 from .atomic_file import OutputError, write_output
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _decisions(path: Path, text: bytes) -> list[dict[str, Any]]:
     if not text:
         return []
     try:
-        document = json.loads(text)
+        document = read_json(text)
     except ValueError:
         document = None
     if not isinstance(document, dict) or document.keys() != {"version", "decisions"}:

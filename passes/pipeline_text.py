@@ -23,6 +23,8 @@ from .registry import UnknownPassError, make_pass
 
 PREFIX = "bankwise-"
 ANY = "any"
+MOST_NESTED = 64
+"""The most ops in each other that a pipeline names; no IR is nested so deeply."""
 
 
 class PipelineTextError(ValueError):
@@ -100,6 +102,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._depth = 0
         self.at = 0
 
     def elements(self) -> tuple[ElementText, ...]:
@@ -135,7 +138,11 @@ class _Reader:
     def _nest(self, anchor: str, start: int) -> NestText:
         opening = self.at
         self.at += 1
+        self._depth += 1
+        if self._depth > MOST_NESTED:
+            raise PipelineTextError(f"more than {MOST_NESTED} ops are nested here", opening)
         body = self.elements()
+        self._depth -= 1
         if self._peek() != ")":
             raise PipelineTextError("this '(' is never closed", opening)
         self.at += 1

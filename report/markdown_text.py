@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import re
 
+from ..bank_model.shown_text import shown_text
+
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@&])")
 
 
 def escaped(text: str) -> str:
     """Returns words in one line that show as they are."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", shown_text(" ".join(text.split())))
 
 
 def inline_code(text: str) -> str:
     """Returns inline code; a table needs its bars escaped even there."""
-    shown = " ".join(text.split()).replace("|", "\\|")
+    shown = shown_text(" ".join(text.split())).replace("|", "\\|")
     ticks = max((len(run) for run in re.findall("`+", shown)), default=0)
     if not ticks:
         return f"`{shown}`"

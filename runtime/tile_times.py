@@ -11,6 +11,7 @@ import json
 
 import numpy as np
 
+from ..bank_model.json_text import read_json
 from ..dialect_utils.diagnostics import Refusal
 from ..emulator.errors import EmulationError
 from ..emulator.instruction_text import AssemblyError
@@ -39,14 +40,29 @@ def emulated_time(kernel: TileCandidate, cache: UserCache | None = None) -> Tile
         Refusal: the kernel does not compile with the tile, or cannot be emulated.
     """
     kept = cache or UserCache()
-    text = kept.read(_CACHED, kernel.key)
-    if text is None:
-        text = json.dumps(_outcome(kernel))
-        kept.keep(_CACHED, kernel.key, text)
-    outcome = json.loads(text)
-    if "refusal" in outcome:
-        raise Refusal(outcome["refusal"])
-    return TileTime(**outcome)
+    found = _read(kept.read(_CACHED, kernel.key))
+    if found is None:
+        outcome = _outcome(kernel)
+        kept.keep(_CACHED, kernel.key, json.dumps(outcome))
+        found = _read(json.dumps(outcome))
+        assert found is not None
+    if isinstance(found, Refusal):
+        raise found
+    return found
+
+
+def _read(text: str | None) -> TileTime | Refusal | None:
+    """Returns what `_outcome` has found; None where the text is not what it writes."""
+    try:
+        outcome = {} if text is None else read_json(text)
+    except ValueError:
+        return None
+    match outcome:
+        case {"refusal": str(reason)}:
+            return Refusal(reason)
+        case {"microseconds": int() | float() as time, "ratio": int() | float() as ratio}:
+            return TileTime(time, ratio)
+    return None
 
 
 def _outcome(kernel: TileCandidate) -> dict[str, object]:

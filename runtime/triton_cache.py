@@ -15,12 +15,13 @@ that the compiler may want for each program: `global_scratch` and `profile_scrat
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ..bank_model.json_text import read_json
 
 SUFFIX = ".amdgcn"
 """How the names of the assembly files end."""
@@ -142,8 +143,8 @@ def _document(path: Path) -> Mapping[str, Any] | None:
         OSError: the file cannot be read.
     """
     try:
-        document = json.loads(path.read_text())
-    except (ValueError, RecursionError):
+        document = read_json(path.read_text())
+    except ValueError:
         return None
     if not isinstance(document, dict) or not all(key in document for key in _NEEDED):
         return None

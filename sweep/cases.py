@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..bank_model.json_text import read_json
 from ..bank_model.targets import family_of
 from .kernels import Attention, Matmul, swept_attentions
 
@@ -146,15 +147,15 @@ class _EntryError(ValueError):
 
 def _entries(path: Path) -> list[Any]:
     try:
-        document = json.loads(path.read_text())
+        document = read_json(path.read_text())
     except OSError as error:
         raise KernelFileError(f"cannot read '{path}': {error.strerror}") from None
     except UnicodeDecodeError:
         raise KernelFileError(f"{path}: is no text") from None
-    except RecursionError:
-        raise KernelFileError(f"{path}: is nested too deeply for a list of kernels") from None
     except json.JSONDecodeError as error:
         raise KernelFileError(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from None
+    except ValueError as error:
+        raise KernelFileError(f"{path}: {error}") from None
     if not isinstance(document, list) or not document:
         raise KernelFileError(f"{path}: expects a list of kernels")
     return document

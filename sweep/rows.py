@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import dis
 import hashlib
+import math
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
-from types import CodeType
+from types import CodeType, UnionType
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from .. import __version__
 from ..emulator.counters import Counted, counter_names
@@ -84,6 +86,10 @@ def _constant(value: object) -> str:
     return repr(sorted(map(repr, value)) if isinstance(value, frozenset) else value)
 
 
+class RowError(ValueError):
+    """What is no row of a sweep; the message says what is wrong with it."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One measured case. Where several dispatches run, all figures but `lds_bytes` are sums.
@@ -131,6 +137,32 @@ class Row:
     seconds: float = 0.0
     error: str = ""
 
+    @classmethod
+    def of_document(cls, **document: Any) -> Self:
+        """Returns the row that JSON holds.
+
+        Raises:
+            RowError: a field is missing or unknown, or holds what no sweep writes there.
+        """
+        types = _types()
+        for name in document:
+            if name not in types:
+                raise RowError(f"it has an unknown field {name!r}")
+        for field in fields(cls)[: _KEY_FIELDS - 1]:
+            if field.name not in document:
+                raise RowError(f"it has no field '{field.name}'")
+        for name, value in document.items():
+            if not _fits(value, types[name]):
+                raise RowError(f"its '{name}' is none that a sweep writes")
+        row = cls(**document)
+        for name in swept_counters():
+            if row.grid is not None and name not in row.grid:
+                raise RowError(f"the row of {row.kernel} has no {name}")
+        times = row.predicted_microseconds
+        if times is not None and ({*times} != {*TIMES} or not all(times.values())):
+            raise RowError(f"its 'predicted_microseconds' are not {', '.join(TIMES)}")
+        return row
+
     @property
     def key(self) -> tuple[object, ...]:
         """Returns a key that rows of the same measurement share."""
@@ -164,6 +196,40 @@ class Row:
 
 
 _KEY_FIELDS = 10
+TIMES = ("low", "expected", "high")
+"""What is predicted of a time, in the order of a table's columns."""
+_MOST = 2**63
+"""More than anything that is counted."""
+
+
+@cache
+def _types() -> dict[str, Any]:
+    return get_type_hints(Row)
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Returns whether a value from JSON is of a type; numbers are those of a count or a time."""
+    if get_origin(kind) is UnionType:
+        return any(_fits(value, each) for each in get_args(kind))
+    if get_origin(kind) is dict:
+        _, its = get_args(kind)
+        return isinstance(value, dict) and all(_fits(each, its) for each in value.values())
+    if kind is str:
+        return isinstance(value, str) and _is_text(value)
+    if kind is float:
+        kind = (int, float)
+    if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+        return False
+    return not isinstance(value, int | float) or (math.isfinite(value) and 0 <= value < _MOST)
+
+
+def _is_text(value: str) -> bool:
+    """Returns whether a file can hold a text: half of a character, which JSON can name, is none."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def empty_row(case: Case, versions: Versions, error: str = "") -> Row:

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from ..bank_model.json_text import read_json
+
 
 class RowsFileError(RuntimeError):
     """The rows cannot be kept; the message names the file."""
@@ -135,7 +137,7 @@ class RowsFile(Rows[RowT]):
 
     def _parsed(self, line: bytes) -> RowT | None:
         try:
-            row = self._row_type(**json.loads(line))
+            row = self._row_type(**read_json(line))
             hash(row.key)
         except (ValueError, TypeError):
             return None

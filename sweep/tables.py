@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 from statistics import geometric_mean
 from typing import Any
 
+from ..bank_model.json_text import read_json
 from ..emulator.counters import Counted
-from .rows import Row, swept_counters
+from .rows import TIMES, Row, RowError, swept_counters
 
 BASELINE = "none"
 
@@ -145,11 +146,8 @@ def _summary(group: Group, mitigation: str) -> Summary:
     )
 
 
-_TIMES = ("low", "expected", "high")
-
-
 def _summed(times: Sequence[Mapping[str, float]]) -> Mapping[str, float] | None:
-    return {name: sum(time[name] for time in times) for name in _TIMES} if times else None
+    return {name: sum(time[name] for time in times) for name in TIMES} if times else None
 
 
 def _mean_ratio(
@@ -170,14 +168,14 @@ def csv_table(rows: Sequence[Row]) -> str:
         ["kernel", "dtype", "target", "mitigation", "work", "dispatches", "workgroups", "emulated"]
         + ["first_and_last_agree", "measured", "lds_bytes"]
         + [f"{part}_{counter}" for part, counter in counted]
-        + [f"predicted_microseconds_{name}" for name in _TIMES]
+        + [f"predicted_microseconds_{name}" for name in TIMES]
         + ["seconds", "error", "compiler", "bankwise", "code", "source"]
     )
     for row in rows:
         failed = bool(row.error)
         agree = "" if row.agree is None else str(row.agree).lower()
         counters = [(getattr(row, part) or {}).get(counter, "") for part, counter in counted]
-        times = [(row.predicted_microseconds or {}).get(name, "") for name in _TIMES]
+        times = [(row.predicted_microseconds or {}).get(name, "") for name in TIMES]
         writer.writerow(
             [row.kernel, row.dtype, row.target, row.mitigation, row.work or ""]
             + (["", "", ""] if failed else [row.dispatches, row.workgroups, row.emulated])
@@ -198,10 +196,6 @@ def _document(row: Row) -> dict[str, Any]:
     return {**asdict(row), "extent": row.extent}
 
 
-def _row(document: Mapping[str, Any]) -> Row:
-    return Row(**{name: value for name, value in dict(document).items() if name != "extent"})
-
-
 class SweepTableError(ValueError):
     """A text that is no JSON table of a sweep, or one with other counters."""
 
@@ -210,19 +204,28 @@ def read_json_table(text: str | bytes) -> tuple[list[Row], list[str]]:
     """Returns the rows of a table that `json_table` has written, and the sweep's command line.
 
     Raises:
-        SweepTableError: the text is no such table, or its rows lack counters that others show.
+        SweepTableError: the text is no such table, or a row of it is none that a sweep writes.
     """
     try:
-        document = json.loads(text)
-        rows = [_row(row) for row in document["rows"]]
-        command = [str(word) for word in document["command"]]
-    except (ValueError, TypeError, KeyError, RecursionError):
+        document = read_json(text)
+        found, command = document["rows"], document["command"]
+    except (ValueError, TypeError, KeyError):
         raise SweepTableError("is no JSON table of a sweep") from None
-    for row in rows:
-        missing = [name for name in swept_counters() if name not in (row.grid or {})]
-        if row.grid is not None and missing:
-            raise SweepTableError(f"the row of {row.kernel} has no {missing[0]}")
-    return rows, command
+    if not (isinstance(found, list) and isinstance(command, list)):
+        raise SweepTableError("is no JSON table of a sweep")
+    if not found:
+        raise SweepTableError("has no row")
+    return [_row(number, row) for number, row in enumerate(found, 1)], list(map(str, command))
+
+
+def _row(number: int, document: object) -> Row:
+    if not isinstance(document, dict):
+        raise SweepTableError(f"row {number}: it is no object")
+    document.pop("extent", None)
+    try:
+        return Row.of_document(**document)
+    except RowError as error:
+        raise SweepTableError(f"row {number}: {error}") from None
 
 
 def markdown_table(rows: Sequence[Row], command: Sequence[str]) -> str:
@@ -328,7 +331,7 @@ def _grid_cell(row: Row | None, counter: str) -> str:
 def _time_cell(row: Row | None) -> str:
     if row is None or row.predicted_microseconds is None:
         return "-"
-    low, expected, high = (f"{row.predicted_microseconds[name]:,.1f}" for name in _TIMES)
+    low, expected, high = (f"{row.predicted_microseconds[name]:,.1f}" for name in TIMES)
     return f"{expected} [{low}, {high}]"
 
 

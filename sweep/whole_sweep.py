@@ -40,7 +40,7 @@ class WholeSweep:
         settings.output.mkdir(parents=True, exist_ok=True)
         for suffix in SUFFIXES:
             check_output(str(settings.path(suffix)))
-        with RowsFile(settings.path("rows.jsonl"), Row) as file:
+        with RowsFile(settings.path("rows.jsonl"), Row.of_document) as file:
             yield WholeSweep(settings, chosen, file)
 
     @property

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -76,6 +78,29 @@ def open_standard_streams() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    codecs.register_error(_PLAINLY, _plainly)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_PLAINLY)
+
+
+_PLAINLY = "bankwise-plainly"
+_PLAIN = {"─": "-", "━": "-", "═": "=", "│": "|", "┃": "|", "║": "|", "…": "...", "µ": "u"}
+_CORNERS = range(0x2500, 0x2580)
+
+
+def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Returns what stands for characters that the encoding of a stream lacks.
+
+    Lines of tables are those of ASCII; anything else becomes an escape.
+    """
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    shown = (
+        _PLAIN.get(each) or ("+" if ord(each) in _CORNERS else shown_text(each)) for each in missing
+    )
+    return "".join(each if each.isascii() else ascii(each)[1:-1] for each in shown), error.end
 
 
 def exit_code_of(program: str, main: Callable[[], int]) -> int:

@@ -87,7 +87,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         executable = sys.stdin.buffer.read()
     except OSError as error:
         return fail(PROGRAM, f"cannot read an executable from standard input: {error.strerror}")
-    result = _new_executable(executable, arguments, outer)
+    try:
+        result = _new_executable(executable, arguments, outer)
+    except Exception as error:
+        # It promises that nothing that goes wrong here is the end of the compile.
+        result = _unchanged(executable, f"{type(error).__name__}: {error}")
     sys.stdout.buffer.write(result)
     sys.stdout.buffer.flush()
     return 0

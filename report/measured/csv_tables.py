@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Collection, Iterator, Sequence
+
+_SIZE = re.compile(r"[0-9]{1,18}")
+"""More digits are those of no grid, and Python would not even read thousands of them."""
 
 
 class TableError(ValueError):
@@ -37,3 +41,8 @@ def table_rows(text: str, *heads: Collection[str]) -> Iterator[dict[str, str]]:
 def columns_of(row: Sequence[str] | dict[str, str], *names: str) -> str:
     """Returns the first of the columns `names` that a row has; empty if it has none."""
     return next((name for name in names if name in row), "")
+
+
+def size_of(text: str) -> int | None:
+    """Returns a size such as `256`; None where the text is none."""
+    return int(text) if _SIZE.fullmatch(text) else None

@@ -7,7 +7,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_DECORATIONS = re.compile(r"(?:\.kd| ?\[clone \.kd\]| ?\(\.kd\)|\(.*\))+$")
+_DECORATIONS = (".kd", " [clone .kd]", "[clone .kd]", " (.kd)", "(.kd)")
+_DIGITS = re.compile(r"[0-9]{1,20}")
+_NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE]\+?[0-9]{1,2})?")
+_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
 _DOTTED_THOUSANDS = re.compile(r"-?\d{1,3}(?:\.\d{3})+")
 
 
@@ -38,22 +41,34 @@ def kernel_symbol(name: str) -> str:
     AMD's profilers append `.kd`, ` [clone .kd]` or ` (.kd)`, and all of them a list of parameters
     where the symbol could be demangled.
     """
-    return _DECORATIONS.sub("", name.strip())
+    # One regular expression for all of it would take minutes on a name of 20,000 parentheses.
+    symbol = name.strip()
+    while True:
+        end = next((each for each in _DECORATIONS if symbol.endswith(each)), "")
+        if end:
+            symbol = symbol.removesuffix(end)
+        elif symbol.endswith(")") and "(" in symbol:
+            symbol = symbol.partition("(")[0]
+        else:
+            return symbol
 
 
 def whole_number(text: str) -> int:
     """Returns a count such as `3670016`, `3,670,016` or `3670016.000000`.
 
     Raises:
-        ValueError: it is no whole number, or a dot may separate its thousands: `3.670` is no count
-            where the dot is that of a fraction.
+        ValueError: it is nothing that a counter can hold, or a dot may separate its thousands:
+            `3.670` is no count where the dot is that of a fraction.
     """
-    plain = text.strip().replace(",", "")
+    plain = text.strip()
+    if _THOUSANDS.match(plain):
+        plain = plain.replace(",", "")
     if _DOTTED_THOUSANDS.fullmatch(plain):
         raise ValueError(
             f"'{text}' may have dots between its thousands; have the profiler run with LC_ALL=C"
         )
-    value = float(plain)
-    if not value.is_integer():
-        raise ValueError(f"'{text}' is no whole number")
-    return int(value)
+    if _DIGITS.fullmatch(plain):
+        return int(plain)
+    if not _NUMBER.fullmatch(plain) or not float(plain).is_integer():
+        raise ValueError(f"'{text[:40]}' is no count")
+    return int(float(plain))

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .csv_tables import table_rows
+from .csv_tables import size_of, table_rows
 
 _NAMES = ("ID", "Kernel Name")
 _DETAILS = (*_NAMES, "Metric Name", "Metric Value")
@@ -93,10 +93,11 @@ def _rows(text: str) -> Iterator[dict[str, str]]:
 
 def _product(size: str) -> int | None:
     """Returns what `(8, 16, 1)` multiplies to; None where there is no number."""
-    numbers = re.findall(r"\d+", size)
-    return math.prod(map(int, numbers)) if numbers else None
+    numbers = [size_of(digits) for digits in re.findall(r"\d+", size)]
+    known = [number for number in numbers if number is not None]
+    return math.prod(known) if known and len(known) == len(numbers) else None
 
 
 def _whole(cell: Cell | None) -> int | None:
     text = cell.text.replace(",", "") if cell is not None else ""
-    return int(text) if text.isdecimal() else None
+    return size_of(text)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from .csv_tables import columns_of, table_rows
+from .csv_tables import columns_of, size_of, table_rows
 from .dispatches import Dispatch, kernel_symbol, whole_number
 
 _LONG = ("Kernel_Name", "Counter_Name", "Counter_Value")
@@ -49,14 +49,10 @@ def read_rocprof_table(text: str) -> list[Dispatch]:
 
 
 def _dispatch(kernel: str, row: dict[str, str]) -> Dispatch:
-    lanes = _size(row.get(columns_of(row, *_GRID), ""))
-    threads = _size(row.get(columns_of(row, *_WORKGROUP), ""))
+    lanes = size_of(row.get(columns_of(row, *_GRID), ""))
+    threads = size_of(row.get(columns_of(row, *_WORKGROUP), ""))
     workgroups = lanes // threads if lanes and threads else None
     return Dispatch(kernel, workgroups, threads, {})
-
-
-def _size(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None
 
 
 def _counters(row: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -112,6 +112,12 @@ def test_a_broken_plugin_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         installed_plugins()
 
 
+def test_a_plugin_that_exits_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, lambda: lambda: sys.exit(0))
+    with pytest.raises(PipelineEditError, match="plugin 'example' failed to load: it asks to exit"):
+        installed_plugins()
+
+
 def test_a_plugin_that_yields_no_edit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, lambda: lambda: ["canonicalize"])
     with pytest.raises(PipelineEditError, match="plugin 'example' yields str"):

@@ -100,6 +100,7 @@ def test_our_passes_at_the_root(anchor: str) -> None:
         ("a(b),c(d)", 0, "wrapped with the anchor"),
         ("a(b", 1, "never closed"),
         ("a(b))", 4, "extra closing"),
+        ("a(" * 400 + "b" + ")" * 400, 129, "more than 64 ops are nested here"),
         ("a(b,)", 4, "name of a pass"),
         ("a(,b)", 2, "name of a pass"),
         ("a(b{c)", 3, "missing closing '}'"),

@@ -131,8 +131,9 @@ def test_a_json_table_is_read_again(rows: list[Row]):
         ("", "is no JSON table"),
         ("[]", "is no JSON table"),
         ('{"rows": []}', "is no JSON table"),
-        ('{"command": [], "rows": [1]}', "is no JSON table"),
-        ('{"command": [], "rows": [{"kernel": "k"}]}', "is no JSON table"),
+        ('{"command": [], "rows": []}', "has no row"),
+        ('{"command": [], "rows": [1]}', "row 1: it is no object"),
+        ('{"command": [], "rows": [{"kernel": "k"}]}', "row 1: it has no field 'dtype'"),
         ("[" * 100_000, "is no JSON table"),
     ],
 )

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Errors in one line."""
 
+import io
+import sys
+
 import pytest
 
-from bankwise.tools.endings import fail, file_error
+from bankwise.tools.endings import fail, file_error, open_standard_streams
 
 
 def test_an_error_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,3 +27,15 @@ def test_names_cannot_forge_a_line_or_recolour_the_terminal(
     assert capsys.readouterr().err == (
         "tool: error: cannot open 'a\\ntool: error: forged\\x1b[2J'\n"
     )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_what_an_encoding_lacks_is_written_plainly(
+    monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding))
+    open_standard_streams()
+    print("┌─│ \u03c3 \udcff", flush=True)
+    drawn = "┌─│ \u03c3" if encoding == "utf-8" else "+-| \\u03c3"
+    assert written.getvalue() == f"{drawn} \\xff\n".encode()

@@ -146,7 +146,9 @@ def test_whole_numbers(text: str, value: int):
     assert whole_number(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "n/a", "0.5", "24.576", "27.595.520", "3 (1; 2)"])
+@pytest.mark.parametrize(
+    "text", ["", "n/a", "0.5", "24.576", "27.595.520", "3 (1; 2)", "-5", "1_000", "3,6", "9" * 5000]
+)
 def test_what_is_no_whole_number(text: str):
     with pytest.raises(ValueError, match=r".+"):
         whole_number(text)
