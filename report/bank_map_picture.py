@@ -22,7 +22,7 @@ def bank_map_drawing(found: BankMap) -> Drawing:
     return Drawing(
         banks=len(found.words_by_bank),
         height=height,
-        wave_size=sum(map(len, found.instruction.phases)),
+        places=len(found.lanes),
         beds=((TOP, cycles * _ROW),),
         cells=tuple(_cells(found)),
         frames=tuple(frames),
@@ -31,12 +31,18 @@ def bank_map_drawing(found: BankMap) -> Drawing:
 
 
 def _cells(found: BankMap) -> Iterator[Cell]:
+    places = lane_places(found)
     for bank, words in enumerate(found.words_by_bank):
         for cycle, word in enumerate(words):
             first, *sharing = word.lanes
             shown = f"{first}+" if sharing else str(first)
             title = f"bank {bank}, word {word.word}: {lanes_text(word)}"
-            yield Cell(bank, TOP + cycle * _ROW, _ROW, first, (shown,), title)
+            yield Cell(bank, TOP + cycle * _ROW, _ROW, places[first], (shown,), title)
+
+
+def lane_places(found: BankMap) -> dict[int, int]:
+    """Returns the place of each lane of the phase among these, which share out the colours."""
+    return {lane: place for place, lane in enumerate(sorted(found.lanes))}
 
 
 def _labels(found: BankMap) -> Iterator[Label]:

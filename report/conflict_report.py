@@ -198,6 +198,10 @@ class AllocationReport:
         assert self.tile is not None
         return instruction_of(self.target, self.tile, layout, group.accesses, number)
 
+    def phases(self, group: AccessGroup, layout: Layout) -> tuple[tuple[int, ...], ...]:
+        """Returns the phases of the group's first machine instruction under `layout`."""
+        return self.machine_access(group, layout, 0).instruction.phases
+
     def instructions(self, group: AccessGroup, layout: Layout) -> tuple[tuple[str, int], ...]:
         """Returns the machine instructions of the group under `layout`.
 

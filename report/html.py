@@ -56,7 +56,7 @@ def _body(contents: Contents) -> Iterator[str]:
     maps = shown_maps(contents.allocations)
     choices = all_phase_choices(maps.values())
     if maps:
-        yield from legend(contents)
+        yield from legend()
     sources = SourceLines()
     shown = [function for function in contents.functions if function.allocations]
     for function in shown:

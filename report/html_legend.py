@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -14,10 +13,6 @@ from ..bank_model.targets import known_targets, target
 from .bank_map_picture import bank_map_drawing
 from .lane_colours import ramp_stops
 from .stripes import stripes
-
-if TYPE_CHECKING:
-    # It loads the compiler, which pages on tiles do without.
-    from .contents import Contents
 
 _TERMS = (
     (
@@ -69,15 +64,15 @@ MAP_TERMS = tuple(
 """What a bank map shows, and the picture below it, which pages on tiles have, too."""
 
 
-def legend(contents: Contents) -> Iterator[str]:
+def legend() -> Iterator[str]:
     """Yields the legend, with a sample of a bank map."""
-    colours = f"the lanes: 0 {ramp()} {_last_lanes(contents)}"
+    colours = f"the lanes of the phase, from the first {ramp()} to the last"
     return legend_with("How to read this page", _TERMS, colours)
 
 
 def legend_with(title: str, terms: Iterable[tuple[str, str]], colours: str) -> Iterator[str]:
     """Yields a legend: a sample of a bank map, terms and what they mean, and the colours."""
-    yield f"<details open><summary>{title}</summary>"
+    yield f"<details><summary>{title}</summary>"
     yield '<div class="legend"><figure>'
     yield from _sample_map()
     yield "</figure><dl>"
@@ -112,10 +107,3 @@ def ramp() -> str:
 
 def _stops() -> str:
     return ", ".join(ramp_stops())
-
-
-def _last_lanes(contents: Contents) -> str:
-    """Returns the last lane of a wave, or of waves of several sizes."""
-    launches = [function.report.launch for function in contents.functions]
-    lasts: Sequence[int] = sorted({each.subgroup_size - 1 for each in launches if each})
-    return " or ".join(map(str, lasts)) or "to the last one of the wave"

@@ -54,12 +54,17 @@ summary { cursor: pointer; padding: .35rem .5rem; background: var(--head);
 details details summary { background: none; border: 0; padding: 0; color: var(--soft); }
 :focus-visible { outline: 2px solid var(--good); outline-offset: 2px; }
 .pair { display: flex; flex-wrap: wrap; gap: .75rem 12px; }
-figure { margin: .5rem 0; flex: 1 1 320px; min-width: 0; }
+figure { margin: .5rem 0; flex: 1 1 640px; min-width: 0; }
 figcaption { margin-bottom: .3rem; }
 figure p { font-size: .9em; color: var(--soft); }
-.map { display: flex; flex-wrap: wrap; gap: 6px 0; align-items: flex-start;
-  overflow-x: auto; }
+.map { container-type: inline-size; overflow-x: auto; }
+.map, .banks { display: flex; flex-wrap: wrap; gap: 6px 0; align-items: flex-start; }
 .map svg { flex: none; }
+/* Stripes that stand beside each other are one: the labels of the first are those of all. */
+@container (min-width: 640px) { .stripe + .stripe { margin-left: -31px; }
+  .stripe + .stripe .left { display: none; } }
+@container (min-width: 1248px) { .banks + .banks { margin-left: -31px; }
+  .banks + .banks .left { display: none; } }
 .ramp { display: inline-block; width: 8rem; height: .8rem; vertical-align: middle; }
 .legend { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: flex-start; }
 .legend figure { flex: 0 0 auto; width: 335px; max-width: 100%; }

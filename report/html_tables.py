@@ -13,7 +13,6 @@ from html import escape
 from . import columns
 from .columns import IDEAL_WORDS, Column, PerLayout, Place, Row, Unit, shown_value
 from .contents import AllocationRow
-from .stripes import Drawing, stripes
 
 _BELOW_TITLE = {Unit.BYTES: ("before", "padded", "chosen"), Unit.CYCLES: IDEAL_WORDS}
 """What the figures of an allocation are, where a cell has several of them."""
@@ -69,12 +68,6 @@ def words_of(table: Sequence[Column[Row]], row: Row, button: str = "") -> Iterat
         if not column.unit.is_number and column.place in (Place.LINE, Place.TITLED_LINE):
             yield f"<p>{_words(column, row)}{button and f' {button}'}</p>"
             button = ""
-
-
-def svg_map(drawing: Drawing, label: str) -> str:
-    """Returns a picture; `label` says what it shows to those who cannot see it."""
-    inside = "".join(stripes(drawing))
-    return f'<div class="map" role="img" aria-label="{escape(label)}">{inside}</div>'
 
 
 def _figures(table: Sequence[Column[Row]]) -> list[Column[Row]]:

@@ -11,7 +11,7 @@ from .columns import chosen_word
 from .conflict_report import AllocationReport, shown_layout
 from .contents import AccessRow, AllocationRow
 from .html_script import picture_choice
-from .html_tables import svg_map
+from .stripes import svg_map
 from .tile_grid import TileGrid, WholeTile
 from .tile_grid_picture import tile_grid_drawing
 
@@ -39,7 +39,9 @@ def whole_tile_section(row: AllocationRow) -> Iterator[str]:
     for access in _conflicting(row):
         group = access.group
         grids = {
-            name: whole.by_lane(count.layout, group.accesses, group.issue_name)
+            name: whole.by_lane(
+                count.layout, group.accesses, report.phases(group, count.layout), group.issue_name
+            )
             for name, count in counts.items()
         }
         words.append(f"the lane of each word, access {access.number} ({group.kind.value})")

@@ -1,35 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The colours of lanes in pictures: neighbours look alike, and text on every colour can be read."""
+"""The colours of cells in pictures: neighbours look alike, and black text can be read on each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-_RAMP = ("#6a5acd", "#4f86d9", "#2fa8b5", "#4dbf7d", "#a9cf4a", "#f6e05e")
-"""From lane 0 to the last lane of the wave; it gets lighter, for those who see few colours."""
-_BLACK, _WHITE = "#000000", "#ffffff"
+_RAMP = ("#b9a7ff", "#8fbcff", "#6fd3e3", "#7fdc94", "#c6e35f", "#ffe45e")
+"""From the first to the last; it gets lighter, for those who see few colours."""
 
 
-@dataclass(frozen=True)
-class LaneColour:
-    """The fill of a lane's cells as `#rrggbb`, and whether text on it must be white, not black."""
-
-    fill: str
-    is_dark: bool
-
-
-def lane_colour(lane: int, wave_size: int) -> LaneColour:
-    """Returns the colour of lane `lane` of a wave."""
-    place = lane / max(wave_size - 1, 1) * (len(_RAMP) - 1)
-    first = min(int(place), len(_RAMP) - 2)
+def ramp_colour(place: int, places: int) -> str:
+    """Returns the colour of one of `places` places as `#rrggbb`; `place` counts from 0."""
+    at = place / max(places - 1, 1) * (len(_RAMP) - 1)
+    first = min(int(at), len(_RAMP) - 2)
     start, end = _channels(_RAMP[first]), _channels(_RAMP[first + 1])
-    mixed = (round(a + (b - a) * (place - first)) for a, b in zip(start, end, strict=True))
-    fill = "#" + "".join(f"{channel:02x}" for channel in mixed)
-    return LaneColour(fill, contrast(_WHITE, fill) > contrast(_BLACK, fill))
+    mixed = (round(a + (b - a) * (at - first)) for a, b in zip(start, end, strict=True))
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
 def ramp_stops() -> tuple[str, ...]:
-    """Returns the colours that the lanes run through, the first lane's first."""
+    """Returns the colours that the places run through, the first one's first."""
     return _RAMP
 
 

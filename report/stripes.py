@@ -7,11 +7,12 @@ classes; `STRIPE_STYLE` gives them the colours that the page has as variables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
-from .lane_colours import lane_colour
+from .lane_colours import ramp_colour
 
 BANKS_PER_STRIPE = 16
 """What fits into a page of 500 pixels; two stripes side by side are the 32 banks of a line."""
@@ -29,11 +30,12 @@ _CHARACTERS = 2
 
 STRIPE_STYLE = """\
 .stripe text { font: 11px system-ui, sans-serif; text-anchor: middle; fill: var(--ink); }
-.stripe .on-dark { fill: #fff; } .stripe .on-light { fill: #000; }
 .stripe .soft { fill: var(--soft); }
 .stripe .left { text-anchor: end; }
 .stripe .bed { fill: var(--head); stroke: var(--line); }
-.stripe .cell { stroke: var(--paper); }
+.stripe { pointer-events: none; }
+.stripe g { pointer-events: auto; stroke: var(--paper); }
+.stripe g text { fill: #000; stroke: none; }
 .stripe .frame { fill: none; stroke: var(--bad); stroke-width: 2; }
 .stripe .many { fill: var(--bad); font-weight: 700; }
 """
@@ -47,16 +49,16 @@ class Cell:
         bank: its column.
         top: its distance from the top in pixels.
         height: its height.
-        lane: the lane whose colour it has.
+        place: its place among those that share out the colours.
         lines: its text, one line or two.
-        title: what a reader sees who points at it.
+        title: what a reader sees who points at it; may be empty.
         width: how many columns it takes; all of them are in one stripe.
     """
 
     bank: int
     top: int
     height: int
-    lane: int
+    place: int
     lines: tuple[str, ...]
     title: str
     width: int = 1
@@ -88,7 +90,7 @@ class Drawing:
     Attributes:
         banks: how many banks there are.
         height: that of every stripe in pixels.
-        wave_size: the lanes among which the colours are shared out.
+        places: how many places share out the colours.
         beds: (top, height) of the backgrounds behind all cells.
         cells: what is wanted, by lanes.
         frames: what conflicts.
@@ -100,7 +102,7 @@ class Drawing:
 
     banks: int
     height: int
-    wave_size: int
+    places: int
     beds: tuple[tuple[int, int], ...]
     cells: tuple[Cell, ...]
     frames: tuple[Frame, ...]
@@ -128,6 +130,15 @@ def stripes(drawing: Drawing) -> Iterator[str]:
         )
 
 
+def svg_map(drawing: Drawing, label: str) -> str:
+    """Returns a picture as HTML; `label` says what it shows to those who cannot see it."""
+    drawn = [*stripes(drawing)]
+    # Where there is room, the 32 banks of a line of memory are one line of the page.
+    pairs = ("".join(drawn[at : at + 2]) for at in range(0, len(drawn), 2))
+    lines = "".join(f'<div class="banks">{pair}</div>' for pair in pairs)
+    return f'<div class="map" role="img" aria-label="{escape(label)}">{lines}</div>'
+
+
 def standalone(drawing: Drawing, colours: str) -> Iterator[str]:
     """Yields the stripes of a picture as SVG files of their own, with `colours` as CSS inside."""
     for each in stripes(drawing):
@@ -153,15 +164,15 @@ def standalone_file(drawing: Drawing, colours: str) -> str:
 
 
 def _idle_stripe(drawing: Drawing, shown: range) -> Iterator[str]:
-    yield from _column_numbers(drawing, shown)
+    yield _column_numbers(drawing, shown)
     yield _bed(shown, TOP, _IDLE_ROW)
     middle = f'x="{LEFT + len(shown) * CELL_WIDTH // 2}" y="{TOP + _IDLE_ROW // 2 + _BASELINE}"'
     yield f'<text class="soft" {middle}>{escape(drawing.idle)}</text>'
 
 
-def _column_numbers(drawing: Drawing, shown: range) -> Iterator[str]:
-    for bank in shown:
-        yield _text(str(bank * drawing.step), _middle(bank, shown), TOP - 4, "soft")
+def _column_numbers(drawing: Drawing, shown: range) -> str:
+    numbers = [(_middle(bank, shown), str(bank * drawing.step)) for bank in shown]
+    return _line_of_text(numbers, TOP - 4, "soft")
 
 
 def _bed(shown: range, top: int, height: int) -> str:
@@ -173,12 +184,14 @@ def _stripe(drawing: Drawing, shown: range) -> Iterator[str]:
     if not shown.start:
         place = f'x="{LEFT - 4}" y="{TOP - 4}" textLength="{LEFT - 6}"'
         yield f'<text class="soft left" {place} {_NARROWER}>{escape(drawing.heading)}</text>'
-    yield from _column_numbers(drawing, shown)
+    yield _column_numbers(drawing, shown)
     for top, height in drawing.beds:
         yield _bed(shown, top, height)
-    for cell in drawing.cells:
-        if cell.bank in shown:
-            yield _cell(cell, shown, drawing.wave_size)
+    inside = sorted((cell for cell in drawing.cells if cell.bank in shown), key=_row_of)
+    # Rows are alike but for their place, and cells but for theirs: pages can be compressed well.
+    for top, cells in groupby(inside, key=_row_of):
+        drawn = "".join(_cell(cell, shown, drawing.places) for cell in cells)
+        yield f'<g transform="translate(0 {top})">{drawn}</g>'
     for frame in drawing.frames:
         if frame.bank in shown:
             x = _left(frame.bank, shown) + 1
@@ -186,12 +199,20 @@ def _stripe(drawing: Drawing, shown: range) -> Iterator[str]:
                 f'<rect class="frame" x="{x}" y="{frame.top + 1}" width="{CELL_WIDTH - 2}" '
                 f'height="{frame.height - 2}"/>'
             )
+    yield from (_label(label) for label in drawing.labels if label.bank is None)
+    below: dict[tuple[int, str], list[tuple[float, str]]] = {}
     for label in drawing.labels:
-        if label.bank is None:
-            yield _label(label)
-        elif label.bank in shown:
-            middle = _middle(label.bank, shown)
-            yield _text(label.text, middle, label.middle + _BASELINE, label.style)
+        if label.bank is not None and label.bank in shown:
+            place = _middle(label.bank, shown), label.text
+            below.setdefault((label.middle, label.style), []).append(place)
+    for (middle, style), texts in below.items():
+        yield _line_of_text(texts, middle + _BASELINE, style)
+
+
+def _line_of_text(texts: Iterable[tuple[float, str]], y: int, style: str) -> str:
+    """Returns texts at one height, each with the place of its middle."""
+    parts = (f'<tspan x="{x:g}"{_narrowed(text)}>{escape(text)}</tspan>' for x, text in texts)
+    return f'<text class="{style}" y="{y}">{"".join(parts)}</text>'
 
 
 def _label(label: Label) -> str:
@@ -199,35 +220,38 @@ def _label(label: Label) -> str:
     return f'<text class="{label.style} left" {place}>{escape(label.text)}</text>'
 
 
-def _cell(cell: Cell, shown: range, wave_size: int) -> str:
-    colour = lane_colour(cell.lane, wave_size)
-    x, width = _left(cell.bank, shown), cell.width * CELL_WIDTH
-    rectangle = (
-        f'<rect class="cell" x="{x}" y="{cell.top}" width="{width}" height="{cell.height}" '
-        f'fill="{colour.fill}"/>'
-    )
-    ink = "on-dark" if colour.is_dark else "on-light"
+def _cell(cell: Cell, shown: range, places: int) -> str:
+    width = cell.width * CELL_WIDTH
     texts = "".join(
-        _text(line, x + width / 2, y, ink, cell.width)
+        f'<text x="{width / 2:g}" y="{y}"{_narrowed(line, cell.width)}>{escape(line)}</text>'
         for line, y in zip(cell.lines, _baselines(cell), strict=True)
     )
-    return f"<g><title>{escape(cell.title)}</title>{rectangle}{texts}</g>"
+    title = f"<title>{escape(cell.title)}</title>" if cell.title else ""
+    return (
+        f'<g transform="translate({_left(cell.bank, shown)})" '
+        f'fill="{ramp_colour(cell.place, places)}">{title}'
+        f'<rect width="{width}" height="{cell.height}"/>{texts}</g>'
+    )
+
+
+def _row_of(cell: Cell) -> int:
+    return cell.top
 
 
 def _baselines(cell: Cell) -> Iterator[int]:
-    """Yields where the lines of a cell stand, close together around its middle."""
-    first = cell.top + (cell.height - (len(cell.lines) - 1) * _LINE_PITCH) / 2 + _BASELINE
+    """Yields where in a cell its lines stand, close together around its middle."""
+    first = (cell.height - (len(cell.lines) - 1) * _LINE_PITCH) / 2 + _BASELINE
     for number in range(len(cell.lines)):
         yield round(first + number * _LINE_PITCH)
 
 
-def _text(text: str, x: float, y: int, style: str, columns: int = 1) -> str:
-    narrow = ""
+def _narrowed(text: str, columns: int = 1) -> str:
+    """Returns the attributes that set a text narrower where its columns have no room for it."""
     # Every further column has room for its characters and for what lies between two cells.
-    if len(text) > _CHARACTERS * columns + columns - 1:
-        widest = _WIDEST_TEXT + (columns - 1) * CELL_WIDTH
-        narrow = f' textLength="{widest}" {_NARROWER}'
-    return f'<text class="{style}" x="{x:g}" y="{y}"{narrow}>{escape(text)}</text>'
+    if len(text) <= _CHARACTERS * columns + columns - 1:
+        return ""
+    widest = _WIDEST_TEXT + (columns - 1) * CELL_WIDTH
+    return f' textLength="{widest}" {_NARROWER}'
 
 
 def _left(bank: int, shown: Sequence[int]) -> int:

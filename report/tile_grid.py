@@ -15,7 +15,7 @@ columns beyond some number are left out, and the caption says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -45,7 +45,7 @@ class GridCell:
         row: its row, counted from the first that is shown.
         column: its first column.
         texts: what is said of each of its columns.
-        colour: the bank or the lane whose colour it has.
+        colour: the bank or the phase whose colour it has.
         title: what a reader sees who points at it.
     """
 
@@ -66,8 +66,10 @@ class TileGrid:
         rows: the numbers of the rows that are shown.
         row_name: what a row is, "row" or "line".
         cells: what is known of the tile, row after row.
-        colours: the number of banks, or of lanes, among which the colours are shared out.
+        colours: the number of banks, or of phases, among which the colours are shared out.
         caption: what the grid shows, in a sentence.
+        titled: whether a reader who points at a cell learns more than its row, its column and its
+            text say already.
     """
 
     columns: int
@@ -77,6 +79,7 @@ class TileGrid:
     cells: tuple[GridCell, ...]
     colours: int
     caption: str
+    titled: bool
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,7 @@ class WholeTile:
             cells=tuple(self._bank_cells(layout, shown_rows, cells, span)),
             colours=self.banks,
             caption=self._bank_caption(shown_rows, rows, cells, self.cell_elements // span),
+            titled=False,
         )
 
     def _bank_cells(self, layout: Layout, rows: int, cells: int, span: int) -> Iterator[GridCell]:
@@ -187,17 +191,24 @@ class WholeTile:
     # -- by lane -----------------------------------------------------------------------------
 
     def by_lane(
-        self, layout: Layout, accesses: Sequence[LdsAccess], issue_name: str = "wave"
+        self,
+        layout: Layout,
+        accesses: Sequence[LdsAccess],
+        phases: Sequence[Sequence[int]],
+        issue_name: str = "wave",
     ) -> TileGrid:
         """Returns the tile as it lies in memory, each word with the first lane that accesses it.
 
         All of the `accesses`, of which there is at least one, have waves of equal size. A word that
-        several lanes access has a `+`. `issue_name` says what an issue is, "wave" or "issue".
+        several lanes access has a `+`. A cell has the colour of its lane's phase, which is one of
+        `phases`: the lanes that the instruction serves together. `issue_name` says what an issue
+        is, "wave" or "issue".
         """
         touched = _Touched.of(self, layout, accesses, issue_name)
         lines = -(-layout.size_bytes(self.tile) * 8 // (self.word_bits * self.banks))
         shown = min(lines, self.most_rows)
-        cells = tuple(self._lane_cells(touched, layout, shown))
+        phase_of = {lane: phase for phase, lanes in enumerate(phases) for lane in lanes}
+        cells = tuple(self._lane_cells(touched, layout, shown, phase_of))
         some = f"the first {shown} of {lines}" if shown < lines else f"all {lines}"
         several = "lines" if lines > 1 else "line"
         size = self.banks * self.word_bits // 8
@@ -207,14 +218,18 @@ class WholeTile:
             rows=tuple(range(shown)),
             row_name="line",
             cells=cells,
-            colours=touched.lanes,
+            colours=len(phases),
+            titled=True,
             caption=(
                 f"The lane of each word: {some} {several} of {size} bytes, banks across; a number "
                 "is the lane that accesses the word first, with + where others do, too"
+                f"{', and a colour its phase' if len(phases) > 1 else ''}"
             ),
         )
 
-    def _lane_cells(self, touched: _Touched, layout: Layout, lines: int) -> Iterator[GridCell]:
+    def _lane_cells(
+        self, touched: _Touched, layout: Layout, lines: int, phase_of: Mapping[int, int]
+    ) -> Iterator[GridCell]:
         elements = self._elements_of_words(layout, lines * self.banks)
         for line in range(lines):
             column = 0
@@ -228,7 +243,7 @@ class WholeTile:
                     text = f"{lane}{'+' if touched.shared[word] else ''}"
                     inside = {e for each in elements[word : word + width] for e in each}
                     title = f"{_names(self.tile, sorted(inside))}; {touched.who(word)}"
-                    yield GridCell(line, column, (text,) * width, lane, title)
+                    yield GridCell(line, column, (text,) * width, phase_of[lane], title)
                 column += width
 
     def _elements_of_words(self, layout: Layout, words: int) -> list[list[int]]:

@@ -14,16 +14,16 @@ def tile_grid_drawing(grid: TileGrid) -> Drawing:
     return Drawing(
         banks=grid.columns,
         height=TOP + len(grid.rows) * _ROW + 1,
-        wave_size=grid.colours,
+        places=grid.colours,
         beds=((TOP, len(grid.rows) * _ROW),),
         cells=tuple(
             Cell(
                 bank=cell.column,
                 top=TOP + cell.row * _ROW,
                 height=_ROW,
-                lane=cell.colour,
+                place=cell.colour,
                 lines=(_text(cell),),
-                title=cell.title,
+                title=cell.title if grid.titled else "",
                 width=len(cell.texts),
             )
             for cell in grid.cells

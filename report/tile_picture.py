@@ -17,7 +17,7 @@ from ..bank_model.accesses import LdsTile
 from ..bank_model.bank_map import BankMap, BankWord
 from ..bank_model.layouts import Layout
 from ..bank_model.shown_text import counted
-from .bank_map_picture import lanes_text
+from .bank_map_picture import lane_places, lanes_text
 from .stripes import TOP, Cell, Drawing, Label
 
 _ROW = 28
@@ -52,8 +52,11 @@ def tile_picture(found: BankMap, tile: LdsTile, layout: Layout) -> TilePicture:
     shown = lines[:_MOST_LINES]
     tops = dict(zip(shown, _tops(shown), strict=True))
     elements = _elements_of([w.word for w in words], tile, layout)
+    places = lane_places(found)
     cells = [
-        _cell(word, banks, tops[word.word // banks], elements[word.word], tile)
+        _cell(
+            word, banks, tops[word.word // banks], places[word.lanes[0]], elements[word.word], tile
+        )
         for word in words
         if word.word // banks in tops
     ]
@@ -61,7 +64,7 @@ def tile_picture(found: BankMap, tile: LdsTile, layout: Layout) -> TilePicture:
     drawing = Drawing(
         banks=banks,
         height=bottom + 2,
-        wave_size=sum(map(len, found.instruction.phases)),
+        places=len(places),
         beds=tuple((top, _ROW) for top in tops.values()),
         cells=tuple(cells),
         frames=(),
@@ -94,11 +97,13 @@ def _elements_of(words: Sequence[int], tile: LdsTile, layout: Layout) -> dict[in
     return {word: tuple(elements) for word, elements in found.items()}
 
 
-def _cell(word: BankWord, banks: int, top: int, elements: tuple[int, ...], tile: LdsTile) -> Cell:
+def _cell(
+    word: BankWord, banks: int, top: int, place: int, elements: tuple[int, ...], tile: LdsTile
+) -> Cell:
     named = " and ".join(_name(element, tile) for element in elements) or "no element"
     title = f"bank {word.word % banks}, word {word.word}: {named}; {lanes_text(word)}"
     lines = _lines(elements[0], tile) if elements else ("-",)
-    return Cell(word.word % banks, top, _ROW, word.lanes[0], lines, title)
+    return Cell(word.word % banks, top, _ROW, place, lines, title)
 
 
 def _name(element: int, tile: LdsTile) -> str:

@@ -54,6 +54,11 @@ class TileCount(CountedLayout, Answer):
         return {str(self.layout): self}
 
     @property
+    def chosen_title(self) -> str:
+        """Returns the layout in words."""
+        return str(self.layout)
+
+    @property
     def code_title(self) -> str:
         """Returns the layout in words."""
         return str(self.layout)
@@ -105,11 +110,16 @@ class TileSolution(Answer):
         return self.best
 
     @property
+    def chosen_title(self) -> str:
+        """Returns the name of the best layout."""
+        return layout_title(self.best_name, self.best)
+
+    @property
     def drawn(self) -> Mapping[str, CountedLayout]:
         """Returns the plain layout and the best one, if that is another."""
         if self.best.layout == self.plain.layout:
             return {"plain": self.plain}
-        return {"plain": self.plain, layout_title(self.best_name, self.best): self.best}
+        return {"plain": self.plain, self.chosen_title: self.best}
 
     @property
     def written_swizzle(self) -> TileCount | None:
@@ -129,7 +139,7 @@ class TileSolution(Answer):
         """Returns the heading of the layout that is written in C: a swizzle, where one helps."""
         if self.written_swizzle is not None and self.best_name != "best":
             return "swizzled"
-        return layout_title(self.best_name, self.best)
+        return self.chosen_title
 
     @cached_property
     def proof(self) -> str:
@@ -151,7 +161,7 @@ class TileSolution(Answer):
 
     def choice(self) -> Iterator[tuple[str, str]]:
         """Yields why the best layout was chosen, and its proof."""
-        yield "best", f"{layout_title(self.best_name, self.best)}: {self.decision.reason}"
+        yield "best", f"{self.chosen_title}: {self.decision.reason}"
         yield "proof", self.proof
 
     def __repr__(self) -> str:

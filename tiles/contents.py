@@ -73,6 +73,11 @@ class Contents(ABC):
         """Returns the heading of the layout that is written in C."""
 
     @property
+    @abstractmethod
+    def chosen_title(self) -> str:
+        """Returns the name of the layout that the answer is about."""
+
+    @property
     def drawn(self) -> Mapping[str, CountedLayout]:
         """Returns the layouts whose bank maps are shown, by name, the one before first."""
         return self.layouts

@@ -7,7 +7,7 @@ of the whole tile by lane.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
 from ..report.bank_map_picture import bank_map_drawing
@@ -25,7 +25,7 @@ from .contents import (
 from .counts import CountedLayout
 from .html_images import picture_html
 from .html_legend import legend
-from .pictures import whole_pictures
+from .pictures import WholePicture, whole_pictures
 
 _LEFT = "text-align: left"
 _RIGHT = "text-align: right; vertical-align: top"
@@ -33,7 +33,11 @@ _BADGE = "color: #fff; padding: 0 .3em; border-radius: 3px; white-space: nowrap;
 _BAD, _GOOD = f"{_BADGE} #b3261e", f"{_BADGE} #1a7f37"
 """Notebooks may be light or dark: a badge has its own paper."""
 _SIDE_BY_SIDE = "display: flex; flex-wrap: wrap; gap: 8px 12px"
-_BESIDE = "flex: 1 1 320px; min-width: 0"
+_WHOLE, _BANKS = "the whole tile:", "the bank of each element"
+_MOST_CHARACTERS = 138_000
+"""Of an answer on a page: pictures by lane that would make it longer are left out."""
+_BESIDE = "flex: 1 1 640px; min-width: 0"
+"""So wide that the 32 banks of a line of memory are a line of the page, where there is room."""
 
 
 def answer_html(shown: Contents, *, maps: bool = True, page: bool = False) -> str:
@@ -43,31 +47,54 @@ def answer_html(shown: Contents, *, maps: bool = True, page: bool = False) -> st
         maps: whether bank maps and pictures are drawn.
         page: whether it is for a page of its own.
     """
-    return "\n".join(_answer(shown, maps, page))
+    text = "\n".join(_answer(shown, maps, page))
+    if maps and page:
+        text += _whole(shown.drawn, _MOST_CHARACTERS - len(text))
+    return f"{text}\n</div>"
 
 
 def _answer(shown: Contents, maps: bool, page: bool) -> Iterator[str]:
     yield "<div>"
-    yield _heading(str(shown.question))
+    yield from _verdict(shown) if page else (_heading(str(shown.question)),)
     yield from _table(shown.layouts)
-    yield from _list(shown.lines(), code=False)
+    yield from _list(shown.lines())
     if shown.written_swizzle is not None:
         yield _heading(f"The swizzle: {shown.written_swizzle.layout}")
         yield "<ul>"
         for each in shown.notations:
             text = escape(each.text)
             if each.is_expressible:
-                text = f"<code>{text}</code> {copy_button(each.text, f'for {each.name}')}"
+                text = _copied(each.text, f"for {each.name}")
             yield f"<li>{escape(each.name)}: {text}</li>"
         yield "</ul>"
     yield _heading(f"In C, {shown.code_title}")
-    yield from _list(code_lines(shown.written))
+    lines = [(title, _copied(code, f"the {title}")) for title, code in code_lines(shown.written)]
+    yield from _list(lines, html=True)
     function = shown.written.code.function()
     yield f'<pre style="overflow-x: auto">{escape(function)}</pre>'
     yield f"<p>{copy_button(function, 'the function')}</p>"
     if maps:
         yield from _pictures(shown.drawn, page)
-    yield "</div>"
+
+
+def _verdict(shown: Contents) -> Iterator[str]:
+    """Yields what the page is about, and what comes of it, in one line that is seen first."""
+    yield f"<h1>{escape(str(shown.question))}</h1>"
+    counted = shown.counted
+    grade = "bad" if counted.conflict_cycles else "good"
+    before = next(iter(shown.layouts.values()))
+    numbers, layout, size = f"{counted.conflict_cycles:,}", shown.chosen_title, ""
+    if before is not counted:
+        numbers = f"{before.conflict_cycles:,} → {numbers}"
+        layout = f"plain → {layout}"
+        size = f"{before.lds_bytes:,} → "
+    yield f'<p class="number"><strong class="{grade}">{numbers}</strong>'
+    yield f"conflict cycles, {escape(layout)}; {size}{counted.lds_bytes:,} LDS bytes</p>"
+
+
+def _copied(text: str, what: str) -> str:
+    """Returns code with a button that copies it."""
+    return f"<code>{escape(text)}</code> {copy_button(text, what)}"
 
 
 def _heading(text: str) -> str:
@@ -96,19 +123,19 @@ def _badge(text: str, style: str) -> str:
     return f'<span style="{style}">{escape(text)}</span>' if style else escape(text)
 
 
-def _list(lines: Iterable[tuple[str, str]], *, code: bool = True) -> Iterator[str]:
-    """Yields titles and texts as a list; the texts are code or sentences."""
-    start, end = ("<code>", "</code>") if code else ("", "")
+def _list(lines: Iterable[tuple[str, str]], *, html: bool = False) -> Iterator[str]:
+    """Yields titles and texts as a list; the texts are sentences, or HTML already."""
     yield "<ul>"
-    yield from (f"<li>{escape(title)}: {start}{escape(text)}{end}</li>" for title, text in lines)
+    for title, text in lines:
+        yield f"<li>{escape(title)}: {text if html else escape(text)}</li>"
     yield "</ul>"
 
 
 def _pictures(counts: Mapping[str, CountedLayout], page: bool) -> Iterator[str]:
-    """Yields the bank maps of all arguments, and the whole tile."""
+    """Yields the bank maps of all arguments, and in a notebook the whole tile by bank."""
     question = next(iter(counts.values())).question
     if page:
-        yield from legend(question.lanes.wave_size)
+        yield from legend()
     for number, maps in enumerate(maps_of(counts)):
         choices = list(phases_of(counts, number)) if page else []
         if len(choices) > 1:
@@ -119,7 +146,10 @@ def _pictures(counts: Mapping[str, CountedLayout], page: bool) -> Iterator[str]:
         yield f'<div style="{_SIDE_BY_SIDE}">'
         yield from _maps(maps, page)
         yield "</div>"
-    yield from _whole(counts, page)
+    if not page:
+        yield f"<details><summary>The whole tile: {_BANKS}</summary>"
+        yield _beside(whole_pictures(counts, "banks").pictures, page)
+        yield "</details>"
 
 
 def _maps(maps: MapsShown, page: bool) -> Iterator[str]:
@@ -134,20 +164,34 @@ def _maps(maps: MapsShown, page: bool) -> Iterator[str]:
         yield "</div>"
 
 
-def _whole(counts: Mapping[str, CountedLayout], page: bool) -> Iterator[str]:
-    """Yields the whole tile, folded: by bank, and on a page by lane."""
-    kinds = {"banks": "the bank of each element"}
-    if page:
-        kinds["lanes"] = "the lane of each word"
-    for kind, words in kinds.items():
-        yield f"<details><summary>The whole tile: {words}</summary>"
-        pictures = whole_pictures(counts, kind).pictures
+def _whole(counts: Mapping[str, CountedLayout], room: int) -> str:
+    """Returns a choice of pictures of the whole tile, as many as take at most `room` characters.
+
+    The first has banks, the others the lanes of each argument, those with most conflicts first.
+    """
+    first = next(iter(counts.values()))
+    words = ["not shown", _BANKS]
+    pictures = [_beside(whole_pictures(counts, "banks").pictures, page=True)]
+    chosen = picture_choice(_WHOLE, words, pictures)
+    lanes = whole_pictures(counts, "lanes").pictures
+    for number in sorted(
+        range(len(first.accesses)), key=lambda each: -first.accesses[each].conflict_cycles
+    ):
+        words.append(f"the lane of each word, {first.question.accesses[number]}")
         # The layouts of one argument stand beside each other.
-        for start in range(0, len(pictures), len(counts)):
-            yield f'<div style="{_SIDE_BY_SIDE}">'
-            for picture in pictures[start : start + len(counts)]:
-                yield f'<div style="{_BESIDE}">'
-                yield from picture_html(picture.drawing, picture.caption, page=page)
-                yield "</div>"
-            yield "</div>"
-        yield "</details>"
+        start = number * len(counts)
+        pictures.append(_beside(lanes[start : start + len(counts)], page=True))
+        more = picture_choice(_WHOLE, words, pictures)
+        if len(more) > room:
+            break
+        chosen = more
+    return f"{chosen}\n<div></div>"
+
+
+def _beside(pictures: Sequence[WholePicture], page: bool) -> str:
+    """Returns pictures beside each other."""
+    parts = [f'<div style="{_SIDE_BY_SIDE}">']
+    for each in pictures:
+        inside = "".join(picture_html(each.drawing, each.caption, page=page))
+        parts.append(f'<div style="{_BESIDE}">{inside}</div>')
+    return "".join((*parts, "</div>"))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from html import escape
 
 from ..report.html_page import COLOURS
-from ..report.stripes import Drawing, standalone, stripes
+from ..report.stripes import Drawing, standalone, svg_map
 
 _STRIPES = "display: flex; flex-wrap: wrap; gap: 6px 0; align-items: flex-start; overflow-x: auto"
 
@@ -26,10 +26,10 @@ def picture_html(drawing: Drawing, caption: str, words: str = "", *, page: bool)
         page: whether it is on a page of ours, and not in a notebook.
     """
     yield f'<p style="margin: .4em 0">{escape(caption)}</p>'
-    label = escape(words or caption)
     if page:
-        yield f'<div class="map" role="img" aria-label="{label}">{"".join(stripes(drawing))}</div>'
+        yield svg_map(drawing, words or caption)
         return
+    label = escape(words or caption)
     yield f'<div style="{_STRIPES}">'
     for number, svg in enumerate(standalone(drawing, COLOURS)):
         data = base64.b64encode(svg.encode()).decode()

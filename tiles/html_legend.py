@@ -26,7 +26,8 @@ _TERMS = (
 )
 
 
-def legend(wave_size: int) -> Iterator[str]:
+def legend() -> Iterator[str]:
     """Yields the legend, with a sample of a bank map."""
-    colours = f"the lanes, or the banks: 0 {ramp()} {wave_size - 1}, or the last bank"
+    what = "the lanes of the phase, of a whole tile the banks or the phases"
+    colours = f"{what}, from the first {ramp()} to the last"
     return legend_with("How to read the pictures", _TERMS, colours)

@@ -98,9 +98,10 @@ def _pictures(counts: Mapping[str, CountedLayout], kind: str) -> Iterator[WholeP
         for name, count in counts.items():
             yield WholePicture(_title(name, count), whole.by_bank(count.layout))
         return
-    for each in question.accesses:
+    for number, each in enumerate(question.accesses):
         for name, count in counts.items():
-            grid = whole.by_lane(count.layout, each.accesses)
+            machine, *_ = count.accesses[number].machine_accesses()
+            grid = whole.by_lane(count.layout, each.accesses, machine.instruction.phases)
             yield WholePicture(f"{each}, {_title(name, count)}", grid)
 
 

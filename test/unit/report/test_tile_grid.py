@@ -19,6 +19,7 @@ from bankwise.report.tile_grid_picture import tile_grid_drawing
 from bankwise.report.tile_grid_text import tile_grid_text
 
 READ = AccessKind.READ
+PHASES = target("gfx942").instruction_named("ds_read_b64").phases
 CASES: list[tuple[tuple[int, ...], int, Layout, int]] = [
     ((64, 64), 16, SwizzledLayout((XorShuffle(64, 8),)), 8),
     ((64, 64), 16, SwizzledLayout((XorShuffle(64, 1),)), 1),
@@ -77,7 +78,7 @@ def test_a_cell_by_lane_names_the_first_lane_and_the_elements(
 ) -> None:
     tile, chip = LdsTile(shape, bits), target("gfx942")
     access = access_to(tile, count)
-    grid = WholeTile.of(chip, tile, [layout], [access]).by_lane(layout, [access, access])
+    grid = WholeTile.of(chip, tile, [layout], [access]).by_lane(layout, [access, access], PHASES)
     wanted: dict[int, list[tuple[int, int]]] = defaultdict(list)
     assert access.active is not None
     for (wave, lane), start in np.ndenumerate(access.elements):
@@ -92,7 +93,7 @@ def test_a_cell_by_lane_names_the_first_lane_and_the_elements(
             wave, lane = min(wanted[word])
             assert text == f"{lane}{'+' if len(set(wanted[word])) > 1 else ''}"
             assert f"; lane {lane} of wave {wave}, access 1 of 2" in cell.title
-            assert cell.colour == lane
+            assert lane in PHASES[cell.colour]
         places = layout.offsets(tile, np.arange(tile.elements)) * bits
         inside = (places < words.stop * 32) & (places + bits > words.start * 32)
         assert named(cell, tile) == np.flatnonzero(inside).tolist()
@@ -116,20 +117,22 @@ def test_a_swizzle_spreads_what_lies_on_one_bank() -> None:
     assert column_of(whole.by_bank(PlainLayout()), 3) == ["3"] * 8
     assert column_of(whole.by_bank(swizzled), 3) == [str(3 ^ row) for row in range(8)]
     lanes = [f"{lane}+" for lane in range(8)]
-    assert column_of(whole.by_lane(PlainLayout(), [access]), 0) == lanes
-    assert [cell.column for cell in whole.by_lane(swizzled, [access]).cells] == list(range(8))
+    assert column_of(whole.by_lane(PlainLayout(), [access], PHASES), 0) == lanes
+    assert [cell.column for cell in whole.by_lane(swizzled, [access], PHASES).cells] == list(
+        range(8)
+    )
 
 
 def test_what_is_left_out_is_said() -> None:
     whole, access = column_read(64, [PlainLayout()])
     assert "the first 32 of 64 rows;" in whole.by_bank(PlainLayout()).caption
-    by_lane = whole.by_lane(PlainLayout(), [access]).caption
+    by_lane = whole.by_lane(PlainLayout(), [access], PHASES).caption
     assert "the first 32 of 64 lines of 128 bytes" in by_lane
     wide = WholeTile.of(target("gfx942"), LdsTile((4, 256), 8), [PaddedLayout(1)], [access])
     assert "the first 32 of 256 columns;" in wide.by_bank(PaddedLayout(1)).caption
     small, access = column_read(8, [PlainLayout()])
     assert "the whole tile;" in small.by_bank(PlainLayout()).caption
-    assert "all 8 lines" in small.by_lane(PlainLayout(), [access]).caption
+    assert "all 8 lines" in small.by_lane(PlainLayout(), [access], PHASES).caption
 
 
 @pytest.mark.parametrize(("shape", "bits", "layout", "count"), CASES, ids=str)
@@ -139,13 +142,13 @@ def test_the_drawing_and_the_text_show_all_cells(
     tile, chip = LdsTile(shape, bits), target("gfx950")
     access = access_to(tile, count)
     whole = WholeTile.of(chip, tile, [layout], [access])
-    for grid in (whole.by_bank(layout), whole.by_lane(layout, [access])):
+    for grid in (whole.by_bank(layout), whole.by_lane(layout, [access], PHASES)):
         drawing = tile_grid_drawing(grid)
         for cell in drawing.cells:
             last = cell.bank + cell.width - 1
             assert cell.bank // BANKS_PER_STRIPE == last // BANKS_PER_STRIPE
         svg = "".join(stripes(drawing))
-        assert svg.count("<title>") == len(grid.cells)
+        assert svg.count("<title>") == grid.titled * len(grid.cells)
         lines = tile_grid_text(grid).plain.splitlines()
         assert max(map(len, lines)) <= 100
         shown = [t for line in lines if not line.startswith(grid.row_name) for t in line.split()]

@@ -11,6 +11,7 @@ import bankwise
 from bankwise.report.stripes import CELL_WIDTH, LEFT
 from bankwise.tiles.contents import phases_of
 from bankwise.tiles.html import answer_html
+from bankwise.tiles.rendering import rendered
 
 
 def test_a_solution_is_shown_before_and_after() -> None:
@@ -51,11 +52,38 @@ def test_there_are_two_kinds() -> None:
         count.picture("warps")
 
 
+def test_a_page_begins_with_what_comes_of_the_question() -> None:
+    found = bankwise.solve("gfx942", "64x64xf16", write="rows:128", read="columns")
+    page = answer_html(found, page=True)
+    start = page[: page.index("<table>")]
+    assert f"<h1>{found.question}</h1>" in start
+    assert '<strong class="good">3,968 → 0</strong>' in start
+    assert "conflict cycles, plain → swizzled; 8,192 → 8,192 LDS bytes" in start
+    for what in ("the offset", "the place", "the subscript", "the function", "for IREE"):
+        assert page.count(f"hidden>copy {what}</button>") == 1
+    counted = answer_html(found.plain, page=True)
+    assert '<strong class="bad">3,968</strong>\nconflict cycles, plain; 8,192 LDS bytes' in counted
+
+
+@pytest.mark.parametrize(
+    ("target", "tile", "read"),
+    [
+        ("gfx942", "64x64xf16", "columns"),
+        ("gfx942", "32x32xf32", "columns"),
+        ("gfx950", "128x128xf32", "columns:128"),
+        ("sm_90", "128x64xf16", "ldmatrix"),
+    ],
+)
+def test_a_page_is_small(target: str, tile: str, read: str) -> None:
+    found = bankwise.solve(target, tile, write="rows:128", read=read, threads=128)
+    assert len(rendered(found, "html").encode()) < 150_000
+
+
 def test_a_page_offers_the_phases_of_an_access() -> None:
     found = bankwise.solve("gfx942", "64x64xf16", write="rows:128", read="columns")
     words = [words for words, _ in phases_of(found.drawn, 0)]
     assert words == [f"phase {number}: 1 → 1 cycles" for number in range(1, 9)]
-    assert answer_html(found, page=True).count("<select ") == 2
+    assert answer_html(found, page=True).count("<select ") == 3
     assert "<select " not in answer_html(found)
     phases = [(words, maps) for words, maps in phases_of(found.drawn, 1)]
     assert [words for words, _ in phases] == ["phase 1: 32 → 1 cycles", "phase 2: 32 → 1 cycles"]
