@@ -41,6 +41,7 @@ from ..bank_model.targets import AccessKind, Target, is_copy_instruction, target
 from ..dialect_utils.described_tiles import arranged_number
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import WHY_NO_LAUNCH, Launch, gpu_target_of, launch_of, lds_model
+from ..dialect_utils.grid import workgroups_of
 from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
 from ..dialect_utils.operations import parents_of, symbol_of
 from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy, PaddingBudget
@@ -229,6 +230,8 @@ class FunctionReport:
     """Whether the function was compiled for a CPU, which has no LDS."""
     uncompiled: bool = False
     """Whether the function computes on tensors that no compile has distributed to lanes yet."""
+    workgroups: int | None = None
+    """The workgroups of one launch of a compiled kernel; None where they are not known."""
 
     @property
     def has_conflicts(self) -> bool:
@@ -317,7 +320,9 @@ def report_function(
                 if only is None or (each.operation is not None and only(each.operation))
             ]
     name, place = kernel_name(function), function_location(function)
-    return FunctionReport(name, place, shown_arch, launch, tuple(reports))
+    # IR of one's own has other ways to ask for its place in the grid.
+    workgroups = workgroups_of(function) if decided else None
+    return FunctionReport(name, place, shown_arch, launch, tuple(reports), workgroups=workgroups)
 
 
 def _chip(function: ir.Operation, launch: Launch | None, arch: str | None) -> Target:

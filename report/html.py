@@ -26,6 +26,7 @@ from .contents import (
 )
 from .headline import Headline
 from .html_accesses import access_section, source_line
+from .html_index import anchor, kernel_index
 from .html_legend import legend
 from .html_measured import measured_section
 from .html_page import html_page
@@ -55,11 +56,15 @@ def _body(contents: Contents) -> Iterator[str]:
         yield from measured_section(contents.measured)
     maps = shown_maps(contents.allocations)
     choices = all_phase_choices(maps.values())
+    shown = [function for function in contents.functions if function.allocations]
+    if len(shown) > 1:
+        assert headline is not None  # There is LDS.
+        yield from kernel_index(shown, headline.word)
     if maps:
         yield from legend()
     sources = SourceLines()
-    shown = [function for function in contents.functions if function.allocations]
-    for function in shown:
+    for number, function in enumerate(shown, start=1):
+        yield f'<h2 id="{anchor(number)}">{code(function.title)}</h2>'
         yield from _function(function, maps, choices, sources, several=len(shown) > 1)
     yield from _without_allocations(contents)
     if contents.is_empty:
@@ -86,13 +91,17 @@ def _headline(headline: Headline, contents: Contents) -> Iterator[str]:
     least = "" if headline.complete else "at least "
     yield '<div class="wide" tabindex="0" role="region" aria-label="sums of the layouts"><table>'
     yield '<thead><tr><th scope="col">layout</th><th scope="col" class="n">conflict cycles</th>'
-    yield '<th class="bar" aria-hidden="true"></th><th scope="col" class="n">LDS bytes</th></tr>'
+    several = sum(bool(each.allocations) for each in contents.functions) > 1
+    # Kernels do not have their LDS at the same time: the index has the bytes of each.
+    sizes = "" if several else '<th scope="col" class="n">LDS bytes</th>'
+    yield f'<th class="bar" aria-hidden="true"></th>{sizes}</tr>'
     yield "</thead><tbody>"
     for title, name in rows:
         cycles, size = sums[name]
         bar = f'<span style="width: {100 * cycles / most:.1f}%"></span>' if cycles else ""
         yield f'<tr><th scope="row">{title}</th>{cost(f"{least}{cycles:,}", bool(cycles))}'
-        yield f'<td class="bar" aria-hidden="true">{bar}</td><td class="n">{size:,}</td></tr>'
+        sizes = "" if several else f'<td class="n">{size:,}</td>'
+        yield f'<td class="bar" aria-hidden="true">{bar}</td>{sizes}</tr>'
     yield "</tbody></table></div>"
 
 
@@ -117,7 +126,6 @@ def _function(
     *,
     several: bool,
 ) -> Iterator[str]:
-    yield f"<h2>{code(function.title)}</h2>"
     yield f"<p>{escape(function_heading(function))}</p>"
     if several:
         yield f"<p>{escape(sums_sentence(function))}</p>"

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from bankwise.bank_model.layout_counts import LayoutCount
+from bankwise.report.conflict_report import FunctionReport
 from bankwise.report.contents import Contents
 from bankwise.report.headline import Headline
 from bankwise.report.html import html_report
@@ -23,7 +25,15 @@ from bankwise.report.markdown import markdown_report
 from bankwise.report.shown_maps import all_phase_choices, shown_maps
 from bankwise.report.sources import report_files
 
-from .small_reports import contents_of
+from .small_reports import TILE, contents_of, kernel, report_of
+
+CONFLICTING = report_of(
+    kernel(
+        f"""%tile = memref.alloc() : {TILE}
+      %row = affine.apply affine_map<(d0) -> (d0 mod 64)>(%t)
+      %read = vector.load %tile[%row, %c0] : {TILE}, vector<1xf32>"""
+    )
+)
 
 
 class Page(HTMLParser):
@@ -89,12 +99,37 @@ def test_the_headline_is_the_sum_of_the_rows_and_comes_first(contents: Contents)
         headline.padded,
         headline.chosen,
     ]
-    assert number.start() < text.index("How to read this page") < text.index("<h2>")
+    assert number.start() < text.index("How to read this page") < text.index("<h2 ")
     plain, padded, proposed = (
         text.index(f'<th scope="row">{row}</th>')
         for row in ("plain, as the IR stands", "stock's padding", "proposed")
     )
     assert plain < padded < proposed < text.index("How to read this page")
+
+
+def layouts_of(report: FunctionReport) -> list[LayoutCount]:
+    """Returns the plain layout, stock's and the chosen one of the only allocation of a kernel."""
+    (allocation,) = report.allocations
+    counts = [allocation.layouts[name] for name in ("before", "padded", "chosen")]
+    return [each for each in counts if each is not None]
+
+
+def test_several_kernels_have_an_index_whose_conflicts_are_those_of_the_grid() -> None:
+    reports = [replace(CONFLICTING, name="a", workgroups=12), replace(CONFLICTING, name="b")]
+    text = html_report(contents_of(*reports))
+    of_one = [each.conflict_cycles for each in layouts_of(CONFLICTING)]
+    assert of_one[0] > of_one[1] > of_one[2] == 0
+    page = Page(text)
+    index = text[text.index("<h2>Kernels</h2>") : text.index("How to read this page")]
+    assert text.index("<strong") < text.index(index)
+    rows = [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in index.split("<tr>")[3:]]
+    size = f"{layouts_of(CONFLICTING)[2].lds_bytes:,}"
+    assert rows[0] == ["12", *(f"{12 * each:,}" for each in of_one), size]
+    assert rows[1] == ["not known", *(f"{each:,}" for each in of_one), size]
+    assert rows[2] == ["", *(f"at least {13 * each:,}" for each in of_one), f"at most {size}"]
+    assert {"kernel-1", "kernel-2"} <= {*page.ids}
+    assert index.count('<a href="#kernel-') == 2
+    assert "<h2>Kernels</h2>" not in html_report(contents_of(CONFLICTING))
 
 
 def test_before_is_left_of_what_is_proposed(contents: Contents) -> None:
