@@ -210,7 +210,8 @@ _MOST_LANES = 1 << 14
 """Far beyond the 1024 lanes of a workgroup that the GPUs of AMD and NVIDIA allow."""
 WHY_NO_LAUNCH = (
     "the function has no translation_info with workgroup and subgroup size of at most "
-    f"{_MOST_LANES} lanes, and no known block size"
+    f"{_MOST_LANES} lanes, and no known block size, which --block=X,Y,Z gives to bankwise-opt and "
+    "bankwise-report"
 )
 """Why a function has no launch."""
 

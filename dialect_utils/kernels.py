@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
-from .gpu_target import Launch
+from .gpu_target import KNOWN_BLOCK_SIZE, KNOWN_BLOCK_SIZES, Launch, block_size_of
 from .index.lane_values import LaneEvaluator, LaneValues, Unknown, constant, thread_places
 from .loops import FOR, body_of
 from .operations import GPU_FUNC, GPU_LAUNCH, operations_in, parents_of
@@ -90,3 +90,12 @@ def lane_evaluator(kernel: ir.Operation, launch: Launch) -> LaneEvaluator:
             outside = Unknown("loop around the gpu.launch")
             given.update(dict.fromkeys(body_of(outer).arguments, outside))
     return LaneEvaluator(launch, given)
+
+
+def state_block_size(kernel: ir.Operation, block: tuple[int, ...]) -> None:
+    """Writes the lanes of a workgroup along x, y and z to a kernel that states no size itself."""
+    if block_size_of(kernel) is not None or "translation_info" in kernel.attributes:
+        return
+    name = KNOWN_BLOCK_SIZES.get(kernel.name, KNOWN_BLOCK_SIZE)
+    sizes = (*block, 1, 1)[:3]
+    kernel.attributes[name] = ir.DenseI32ArrayAttr.get(sizes, kernel.context)

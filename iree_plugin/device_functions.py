@@ -13,7 +13,7 @@ from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gp
 from ..bank_model.targets import FAMILIES
 from ..dialect_utils.indexing_maps import copied_buffers
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
-from ..dialect_utils.memory.flow import lds_allocations
+from ..dialect_utils.memory.lds_roots import lds_roots
 from ..dialect_utils.operations import children, operations_in
 from .pipeline_edit import CODEGEN_PIPELINES, COPYING, LOWERED
 from .recording import RecordingKey, pipeline_options
@@ -95,8 +95,8 @@ def _pipeline_kind(function: ir.Operation) -> str | None:
             return kind if copied_buffers(function) is not None else None
         return kind if kind in CODEGEN_PIPELINES else None
     # Without LDS there is nothing to do, and nothing to risk.
-    lowered = isinstance(pipeline, iree_codegen.NoPipelineAttr) and lds_allocations(function)
-    return LOWERED if lowered else None
+    is_lowered = isinstance(pipeline, iree_codegen.NoPipelineAttr)
+    return LOWERED if is_lowered and lds_roots(function, operations_in(function)) else None
 
 
 def _children(parent: ir.Operation, name: str) -> list[ir.Operation]:

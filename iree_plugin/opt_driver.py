@@ -18,6 +18,7 @@ from iree.compiler.api import Session
 
 from ..bank_model.targets import target_named
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity
+from ..dialect_utils.memory.lds_reading import state_block_sizes
 from ..dialect_utils.operations import GPU_FUNC, operations_in
 from ..passes.base import PassContext
 from ..passes.pipeline_text import (
@@ -74,6 +75,7 @@ class OptSettings:
         remarks: whether our passes' remarks are printed.
         decisions: where our passes' decisions are written as JSON, if anywhere.
         test_target: architecture of functions without a target of their own.
+        block: the size of the workgroups of functions that state none; it is written to them.
         printing: which of our passes print their IR.
         timing: whether the time of our passes is printed.
         dump_pipeline: whether the pipeline is printed before it runs.
@@ -96,6 +98,7 @@ class OptSettings:
     remarks: bool = False
     decisions: str | None = None
     test_target: str | None = None
+    block: tuple[int, ...] = ()
     printing: IrPrinting = field(default_factory=IrPrinting)
     timing: bool = False
     dump_pipeline: bool = False
@@ -215,6 +218,8 @@ class _Run:
                 return None
             if not self._fits_anchor(root):
                 return None
+            if self.settings.block:
+                state_block_sizes(root, self.settings.block)
             if self.settings.dump_pipeline:
                 self._print_pipeline(root)
             if not all(self._run_piece(root, piece) for piece in self.settings.pieces):

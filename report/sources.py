@@ -11,6 +11,7 @@ from iree.compiler.api import Session
 
 from ..bank_model.targets import known_targets, target
 from ..dialect_utils.kernels import functions_in, kernels_of
+from ..dialect_utils.memory.lds_reading import state_block_sizes
 from ..iree_plugin.compile_settings import CompileSettings
 from ..iree_plugin.input_text import SPLIT_MARKER, InputText
 from ..iree_plugin.stepped_compile import DriverError, SteppedCompile
@@ -25,13 +26,18 @@ ASK_FOR_A_COMPILE = f"to compile it, name the device, {A_DEVICE}"
 
 
 def report_files(
-    paths: Sequence[str], arch: str | None = None, *, split_input: bool = False
+    paths: Sequence[str],
+    arch: str | None = None,
+    *,
+    block: tuple[int, ...] = (),
+    split_input: bool = False,
 ) -> list[tuple[str, FunctionReport]]:
     """Returns the reports on all functions of all files, as (path, report).
 
     Args:
         paths: MLIR text or bytecode; `-` is stdin.
         arch: count for this architecture instead of the functions' own targets.
+        block: the lanes of a workgroup of functions that do not say it.
         split_input: read the parts between `// -----` as modules of their own.
 
     Raises:
@@ -43,7 +49,7 @@ def report_files(
     reports: list[tuple[str, FunctionReport]] = []
     for path, whole in inputs:
         for part in whole.parts(SPLIT_MARKER if split_input else None):
-            reports += [(path, report) for report in _report_part(session, part, arch)]
+            reports += [(path, report) for report in _report_part(session, part, arch, block)]
     return reports
 
 
@@ -54,9 +60,13 @@ def _read(path: str) -> InputText:
         raise DriverError(f"cannot open input '{path}': {error.strerror}") from None
 
 
-def _report_part(session: Session, part: InputText, arch: str | None) -> list[FunctionReport]:
+def _report_part(
+    session: Session, part: InputText, arch: str | None, block: tuple[int, ...]
+) -> list[FunctionReport]:
     with SteppedCompile(session, CompileSettings()) as reading:
         module = reading.parse(part.source(session)).export()
+        if block:
+            state_block_sizes(module, block)
         return report_module(module, arch)
 
 

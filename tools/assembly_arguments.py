@@ -11,7 +11,7 @@ from typing import Any
 from ..emulator.chips import EMULATED_CHIPS
 from ..runtime.output_settings import OutputSettings
 from .argument_parser import ArgumentParser
-from .usage import UsageError, check_choice, flag_of
+from .usage import UsageError, check_choice, flag_of, size_of
 
 ASSEMBLY_SUFFIXES = (".s", ".S", ".asm", ".amdgcn", ".rocmasm")
 """How the names of assembly files end."""
@@ -109,8 +109,8 @@ def assembly_settings(
         assembly=path,
         kernel=known.kernel or "",
         arguments=tuple(known.arg or ()),
-        grid=_size("--grid", known.grid),
-        block=_size("--block", known.block) if known.block is not None else (),
+        grid=size_of("--grid", known.grid),
+        block=size_of("--block", known.block) if known.block is not None else (),
         shared=known.shared,
         target=_target(known),
         outputs=tuple(_of_argument("--output", text) for text in known.output),
@@ -180,14 +180,6 @@ def _target(known: argparse.Namespace) -> str:
     if target and target != device:
         raise UsageError(f"--target={target} contradicts --device={known.device}")
     return device
-
-
-def _size(flag: str, text: str) -> Size:
-    """Returns the numbers of `X[,Y[,Z]]`."""
-    words = text.split(",")
-    if len(words) > 3 or not all(word.isdecimal() and int(word) > 0 for word in words):
-        raise UsageError(f"{flag}={text}: expects X, X,Y or X,Y,Z, numbers from 1")
-    return tuple(map(int, words))
 
 
 def _of_argument(flag: str, text: str) -> tuple[str, str]:

@@ -45,7 +45,7 @@ from .completed_flags import (
 )
 from .endings import fail
 from .signals import let_pipes_end_process
-from .usage import UsageError, flag_of
+from .usage import UsageError, flag_of, size_of
 
 PROGRAM = "bankwise-opt"
 HELP = """\
@@ -76,6 +76,8 @@ OPTIONS:
   --bankwise-remarks                     Print what each allocation got and why, as remarks
   --bankwise-decisions=<file>            Write the same as JSON
   --iree-gpu-test-target=<arch>          Target of functions that name none, such as gfx942
+  --block=<X[,Y[,Z]]>                    Size of the workgroups of functions that state none, such
+                                         as 32,32; it is written to them as MLIR's known block size
   --mlir-print-ir-before=<passes>, --mlir-print-ir-after=<passes>
   --mlir-print-ir-before-all, --mlir-print-ir-after-all, --mlir-print-ir-module-scope
   --mlir-print-local-scope, --mlir-print-op-generic, --mlir-print-debuginfo, --mlir-timing
@@ -200,6 +202,7 @@ _SWITCHES = {
     "dump-pass-pipeline": "dump_pipeline",
     "emit-bytecode": "emit_bytecode",
 }
+_BLOCK = "block"
 _BYTECODE_VERSION = "emit-bytecode-version"
 _PRINT_SWITCHES = {
     "mlir-print-ir-before-all": "before_all",
@@ -207,6 +210,7 @@ _PRINT_SWITCHES = {
     "mlir-print-ir-module-scope": "module_scope",
 }
 _PRINT_LISTS = {"mlir-print-ir-before": "before", "mlir-print-ir-after": "after"}
+_WITH_VALUES = ("pass-pipeline", _BYTECODE_VERSION, _BLOCK, *_VALUES, *_PRINT_LISTS)
 # Flags that our passes and the compiler's library must both know.
 _SHARED = {"iree-gpu-test-target", "mlir-timing", *_PRINT_SWITCHES}
 
@@ -219,7 +223,7 @@ def _parse(arguments: Sequence[str]) -> _CommandLine:
         if not word.startswith("-") or word == "-":
             line.inputs.append(word)
             continue
-        if not separator and name in ("pass-pipeline", _BYTECODE_VERSION, *_VALUES, *_PRINT_LISTS):
+        if not separator and name in _WITH_VALUES:
             text = next(words, "")
             if not text:
                 raise UsageError(f"for the {word} option: requires a value!")
@@ -235,6 +239,8 @@ def _read_flag(line: _CommandLine, word: str, name: str, text: str | None) -> No
         line.pipeline = text or ""
     elif name in _VALUES:
         line.settings = replace(line.settings, **{_VALUES[name]: text})
+    elif name == _BLOCK:
+        line.settings = replace(line.settings, block=size_of("--block", text or ""))
     elif name in _SWITCHES:
         line.settings = replace(line.settings, **{_SWITCHES[name]: _switch(word, text)})
     elif name in _PRINT_SWITCHES:

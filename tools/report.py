@@ -110,7 +110,8 @@ def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]]:
     if settings.compile is None:
         from ..report.sources import report_files
 
-        return report_files(settings.inputs, settings.target, split_input=settings.split_input)
+        given = (settings.inputs, settings.target)
+        return report_files(*given, block=settings.block, split_input=settings.split_input)
     from ..report.observed_compile import observe_compile
     from ..runtime.predictors import predictor_of
 

@@ -18,7 +18,7 @@ from ..iree_plugin.compile_settings import (
 from ..report.formats import FORMATS
 from .compile_arguments import flags_of_compile, parse_arguments, unhonoured_flags
 from .completed_flags import SHELLS, CompletedFlag, flags_of_help, with_values
-from .usage import UsageError, check_choice, flag_of, switch_of, value_of
+from .usage import UsageError, check_choice, flag_of, size_of, switch_of, value_of
 
 HELP = """\
 OVERVIEW: Bank conflicts of every LDS allocation and access, before and after a layout is chosen
@@ -35,6 +35,8 @@ OPTIONS:
   --format=<value>              text (default), json, markdown, html
   -o <filename>                 Output file, '-' (default) for stdout
   --target=<arch>               Count for this GPU, whatever target the IR names: {targets}
+  --block=<X[,Y[,Z]]>           The size of the workgroups of functions that state none, neither in
+                                a translation_info nor as MLIR's known block size
   --bank-map                    Draw the worst phase of each access, before and after
   --allocation=<N>, --access=<N>
                                 Report only on these, by the numbers in the tables; may be repeated
@@ -94,6 +96,7 @@ class ReportSettings:
     output: str = "-"
     format: str = "text"
     target: str | None = None
+    block: tuple[int, ...] = ()
     bank_map: bool = False
     allocations: frozenset[int] = frozenset()
     accesses: frozenset[int] = frozenset()
@@ -113,6 +116,7 @@ _SWITCHES = {
 _VALUES = {"o": "output", "output": "output", "format": "format", "target": "target"}
 _NUMBERS = {"allocation": "allocations", "access": "accesses"}
 _COMPILE = "compile"
+_BLOCK = "block"
 _MEASURED = "measured"
 # Flags of bankwise-compile that a report can honour; the others change or name its outputs.
 _HONOURED = ("input", "mitigation", "level", "retile", "compile_from", "verify", "process_flags")
@@ -137,7 +141,7 @@ def parse_report_arguments(argv: Sequence[str]) -> ReportSettings:
         name = flag_of(word).lstrip("-")
         if not word.startswith("-") or word == "-":
             line.rest.append(word)
-        elif name in _VALUES or name in _NUMBERS or name == _MEASURED:
+        elif name in _VALUES or name in _NUMBERS or name in (_MEASURED, _BLOCK):
             _read_value(line, name, value_of(word, words))
         elif name in _SWITCHES or name == _COMPILE:
             on = switch_of(word)
@@ -157,6 +161,9 @@ def _read_value(line: _CommandLine, name: str, value: str) -> None:
             raise UsageError(f"--{name} expects a number from a report's table, got '{value}'")
         known: frozenset[int] = getattr(line.settings, _NUMBERS[name])
         line.settings = replace(line.settings, **{_NUMBERS[name]: known | {int(value)}})
+        return
+    if name == _BLOCK:
+        line.settings = replace(line.settings, block=size_of("--block", value))
         return
     if name == _MEASURED:
         line.settings = replace(line.settings, measured=(*line.settings.measured, value))
@@ -184,6 +191,8 @@ def _with_compile(line: _CommandLine) -> ReportSettings:
             "--target is for IR that is only read; a compile takes its target from a flag such as "
             "--iree-rocm-target"
         )
+    if settings.block:
+        raise UsageError("--block is for IR that is only read; a compile knows its workgroups")
     if settings.split_input:
         raise UsageError("--split-input-file is for IR that is only read, not for a compile")
     compiled = parse_arguments(line.rest)

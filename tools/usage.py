@@ -54,3 +54,19 @@ def check_choice(flag: str, value: str, allowed: Collection[str]) -> None:
     """Raises UsageError where `value` is not allowed."""
     if value not in allowed:
         raise UsageError(f"{flag}: '{value}' is not one of {', '.join(allowed)}")
+
+
+_MOST_DIGITS = 9
+
+
+def size_of(flag: str, text: str) -> tuple[int, ...]:
+    """Returns the numbers of `X[,Y[,Z]]`.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    words = text.split(",")
+    fits = all(word.isdecimal() and len(word) <= _MOST_DIGITS and int(word) > 0 for word in words)
+    if len(words) > 3 or not fits:
+        raise UsageError(f"{flag}={text[:40]}: expects X, X,Y or X,Y,Z, numbers from 1")
+    return tuple(map(int, words))

@@ -266,8 +266,8 @@ def remainder(a: Bits, divisor: int, euclidean: bool = False) -> Bits:
 class IndexBits:
     """Known-bits analysis of one function, remembering what it has computed.
 
-    Bounds of thread ids come from `upper_bound` of the id or from the workgroup size in the
-    function's `translation_info`. With `lanes`, digits of a linearize_index whose bound no bits
+    Bounds of thread ids come from `upper_bound` of the id or from the workgroup size that the
+    function states. With `lanes`, digits of a linearize_index whose bound no bits
     show are looked at in every lane.
     """
 
@@ -277,7 +277,7 @@ class IndexBits:
     _launch: Launch | None = None
 
     def __post_init__(self) -> None:
-        self._launch = launch_of(self.function)
+        self._launch = launch_of(self.function) if self.lanes is None else self.lanes.launch
 
     def of(self, value: ir.Value) -> Bits:
         """Returns the facts on `value`, of index or integer type."""

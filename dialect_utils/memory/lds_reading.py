@@ -26,7 +26,13 @@ from ...bank_model.layouts import (
 from ...bank_model.swizzle_legality import HintRules
 from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
-from ..kernels import lane_evaluator, operations_of_kernel
+from ..kernels import (
+    functions_in,
+    kernels_of,
+    lane_evaluator,
+    operations_of_kernel,
+    state_block_size,
+)
 from ..swizzle_hint import hint_swizzle, is_hint
 from .allocation_layout import StandingLayout, standing_layout
 from .allocation_traces import AllocationTraces
@@ -126,6 +132,14 @@ def read_allocations(
         else:
             memrefs.append(_read_memory(root, read, traces, counted))
     return tensors + memrefs
+
+
+def state_block_sizes(module: ir.Operation, block: tuple[int, ...]) -> None:
+    """Writes the size of a workgroup to all kernels with LDS in `module` that state none."""
+    for function in functions_in(module):
+        for kernel in kernels_of(function):
+            if read_allocations(kernel, None):
+                state_block_size(kernel, block)
 
 
 def _listed(memory: ir.Value, size: int | None) -> ReadAllocation:

@@ -73,7 +73,7 @@ class AlignLdsAccesses(FunctionPass):
         if not any(map(is_lds_allocation, operations)):
             return
         with function.context:
-            launch = launch_of(function)
+            launch = launch_of(function, context.test_target)
             rows = [(op, row) for op in operations if (row := access_row(op))]
             bits = IndexBits(function, None if launch is None else LaneEvaluator(launch))
             # Loads and stores whose address is less aligned are split. Others fault.

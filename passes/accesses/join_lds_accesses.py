@@ -111,7 +111,7 @@ class JoinLdsAccesses(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites accesses; never fails."""
         function = function.operation
-        launch = launch_of(function)
+        launch = launch_of(function, context.test_target)
         if launch is None or not lds_allocations(function):
             return
         joined: dict[tuple[frozenset[ir.Operation], AccessKind], tuple[int, int]] = {}

@@ -76,9 +76,10 @@ class VerifyLdsConflicts(FunctionPass):
         try:
             chip, launch = lds_model(kernel, test_target)
         except Refusal as refusal:
-            if read_allocations(kernel, None):
-                message = f"LDS accesses cannot be verified: {refusal}"
-                raise PassFailure(kernel.location, message) from refusal
+            for unread in read_allocations(kernel, None):
+                message = f"LDS accesses to {unread.type} cannot be verified: {refusal}"
+                place = location_at(unread.location, kernel)
+                raise PassFailure(place, message) from refusal
             return
         for allocation in read_allocations(kernel, launch, in_all_workgroups=True):
             yield from self._faults(allocation, chip)

@@ -72,7 +72,7 @@ class OrderScaledOperands(FunctionPass):
         """Rewrites reads, or says why not."""
         function = function.operation
         operands = _operands(function)
-        launch = launch_of(function)
+        launch = launch_of(function, context.test_target)
         if not operands or launch is None:
             return
         with function.context:

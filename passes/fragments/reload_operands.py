@@ -91,7 +91,8 @@ class ReloadOperands(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Moves the reads of every loop that needs it; never fails."""
         function = function.operation
-        chip, launch = chip_of(function, context.test_target), launch_of(function)
+        given = context.test_target
+        chip, launch = chip_of(function, given), launch_of(function, given)
         if chip is None or not chip.mma_sync or launch is None:
             return
         limit = min(self.most_registers, lane_registers(launch.threads))

@@ -79,7 +79,8 @@ class HoldWorkgroups(FunctionPass):
         """Writes the number into the attributes of `function`, if it is more than one."""
         function = function.operation
         noted = take_held_workgroups(function)
-        chip, launch = chip_of(function, context.test_target), launch_of(function)
+        given = context.test_target
+        chip, launch = chip_of(function, given), launch_of(function, given)
         if chip is None or not chip.descriptor_tiles or chip.processor is None or launch is None:
             return
         if WORKGROUPS in function.attributes or not self.has_work(function):

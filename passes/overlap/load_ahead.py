@@ -83,7 +83,8 @@ class LoadAhead(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
         function = function.operation
-        chip, launch = chip_of(function, context.test_target), launch_of(function)
+        given = context.test_target
+        chip, launch = chip_of(function, given), launch_of(function, given)
         if chip is None or launch is None or not (chip.async_copies or self.everywhere):
             return
         with function.context:

@@ -77,7 +77,7 @@ class LoadOperandsAhead(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
         function = function.operation
-        launch = launch_of(function)
+        launch = launch_of(function, context.test_target)
         if launch is None:
             return
         for loop in _overlapping_loops(function):

@@ -191,7 +191,8 @@ class OverlapCopies(FunctionPass):
         261 -> 273), but in loops that ptxas unrolls whole where there is no branch
         (8192x8192x1024: 329 -> 303).
         """
-        chip, launch = chip_of(function, context.test_target), launch_of(function)
+        given = context.test_target
+        chip, launch = chip_of(function, given), launch_of(function, given)
         if chip is None or chip.processor is None or launch is None:
             return False
         if loop.is_repeated or has_operation(loop.operation, *EXPONENTIALS):

@@ -65,7 +65,7 @@ class ResolveSwizzleHints(HintPass):
         with function.context:
             hints = hints_in(function)
             fold_views_into_accesses(function)
-            launch = launch_of(function)
+            launch = launch_of(function, context.test_target)
             lanes = None if launch is None else LaneEvaluator(launch)
             bits = IndexBits(function, lanes)
             known = KnownOffsets(bits, lanes)

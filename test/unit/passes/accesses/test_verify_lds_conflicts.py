@@ -92,9 +92,10 @@ FAILS: Kept = {
     ),
     # Without a launch nothing is known.
     "no launch": (
-        "LDS accesses cannot be verified: the function has no translation_info with workgroup and "
-        "subgroup size",
-        (f"{launched()}}} {{", f"}} {{ {HERE}"),
+        "LDS accesses to memref<64x64xf32> cannot be verified: the function has no "
+        "translation_info with workgroup and subgroup size",
+        (f"{launched()}}} {{", "} {"),
+        (_ALLOC, f"{_ALLOC} {HERE}"),
     ),
 }
 
