@@ -967,6 +967,14 @@ class Builder:
 
     # Tensors in the LDS.
 
+    def alloc(self, kind: ir.MemRefType, mark: str) -> ir.Value:
+        """Creates a `memref.alloc` of a static shape that has an attribute."""
+        attributes = {
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0], self.context),
+            mark: ir.UnitAttr.get(self.context),
+        }
+        return self.create("memref.alloc", [], [kind], attributes).results[0]
+
     def alloc_tensor(self, shaped: ir.VectorType, space: str) -> ir.Value:
         """Creates a tensor with the shape and the elements of a vector in a memory space."""
         memory = ir.Attribute.parse(space, self.context)

@@ -232,7 +232,7 @@ class _Run:
         """Prints what will run, for `--pass-pipeline` to read."""
         anchor = self.settings.anchor
         pieces = [
-            NativeText(with_all_options(piece.text, anchor))
+            piece._replace(text=with_all_options(piece.text, _anchor_of(piece, anchor)))
             if isinstance(piece, NativeText)
             else piece
             for piece in self.settings.pieces
@@ -267,7 +267,8 @@ class _Run:
 
     def _run_piece(self, root: ir.Operation, piece: Piece) -> bool:
         if isinstance(piece, NativeText):
-            return self._run_native(root, piece.text)
+            places = _functions(root, None) if piece.on_functions else [root]
+            return all(self._run_native(each, piece.text) for each in places)
         if piece.path == () and not _is_function(root):
             root.location.emit_error(
                 f"'{root.name}' op trying to schedule pass '{piece.step.name}' on an unsupported "
@@ -309,6 +310,10 @@ class _Run:
         for name, seconds in [*self._seconds.items(), ("Total", total)]:
             share = 100 * seconds / total
             print(f"  {seconds:8.4f} ({share:5.1f}%)  {name}", file=sys.stderr)
+
+
+def _anchor_of(piece: NativeText, anchor: str) -> str:
+    return "func.func" if piece.on_functions else anchor
 
 
 def _comes_back(root: ir.Operation) -> bool:

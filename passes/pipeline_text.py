@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from .base import FunctionPass, PassOptionError
-from .registry import UnknownPassError, make_pass
+from .registry import PIPELINES, UnknownPassError, make_pass
 
 PREFIX = "bankwise-"
 ANY = "any"
@@ -62,7 +62,7 @@ class OurPass(NamedTuple):
     Attributes:
         step: the pass.
         path: the ops that lead from the root (not part of the path) to the ops that it runs on;
-            None for every `func.func` at any depth.
+            None for every `func.func` and `gpu.func` at any depth.
     """
 
     step: FunctionPass
@@ -70,9 +70,14 @@ class OurPass(NamedTuple):
 
 
 class NativeText(NamedTuple):
-    """A pipeline text, without the anchor, for the compiler to run on the root."""
+    """A pipeline text, without the anchor, for the compiler.
+
+    Attributes:
+        on_functions: whether it runs on every function at any depth, and not on the root.
+    """
 
     text: str
+    on_functions: bool = False
 
 
 Piece = OurPass | NativeText
@@ -199,14 +204,31 @@ def _cut(
             for piece in join_native(
                 _cut(text, element.body, (*path, element.anchor), element.anchor)
             ):
-                if isinstance(piece, NativeText):
+                if isinstance(piece, NativeText) and not piece.on_functions:
                     yield NativeText(f"{element.anchor}({piece.text})")
                 else:
                     yield piece
+        elif element.name in PIPELINES:
+            if element.options:
+                raise PipelineTextError(f"{element.name} has no options", element.start)
+            yield from _pieces_of(element.name, path if anchor.endswith("func") else None)
         elif is_ours(element.name):
             yield OurPass(_make(element, anchor), path)
         else:
             yield NativeText(text[element.start : element.stop])
+
+
+def pieces_of(name: str) -> list[Piece]:
+    """Returns what a registered pipeline runs on every function at any depth."""
+    return join_native(_pieces_of(name, None))
+
+
+def _pieces_of(name: str, path: tuple[str, ...] | None) -> Iterator[Piece]:
+    for step in PIPELINES[name].steps:
+        if is_ours(step):
+            yield OurPass(make_pass(step, ""), path)
+        else:
+            yield NativeText(step, on_functions=path is None)
 
 
 def _make(element: PassText, anchor: str) -> FunctionPass:
@@ -238,11 +260,15 @@ def pipeline_text(
     """
     texts: list[str] = []
     for piece in pieces:
-        if isinstance(piece, NativeText):
+        if isinstance(piece, NativeText) and not piece.on_functions:
             texts.append(piece.text)
             continue
-        paths = (function_paths or [("func.func",)]) if piece.path is None else [piece.path]
-        texts += [_nested(str(piece.step), path) for path in paths]
+        if isinstance(piece, OurPass):
+            written, path = str(piece.step), piece.path
+        else:
+            written, path = piece.text, None
+        paths = (function_paths or [("func.func",)]) if path is None else [path]
+        texts += [_nested(written, each) for each in paths]
     text = f"{anchor}({','.join(texts)})"
     return _text_of(text, [parse_pipeline(text)])
 
@@ -271,8 +297,12 @@ def join_native(pieces: Iterator[Piece] | Sequence[Piece]) -> list[Piece]:
     joined: list[Piece] = []
     for piece in pieces:
         last = joined[-1] if joined else None
-        if isinstance(piece, NativeText) and isinstance(last, NativeText):
-            joined[-1] = NativeText(f"{last.text},{piece.text}")
+        if (
+            isinstance(piece, NativeText)
+            and isinstance(last, NativeText)
+            and piece.on_functions == last.on_functions
+        ):
+            joined[-1] = piece._replace(text=f"{last.text},{piece.text}")
         else:
             joined.append(piece)
     return joined

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 from .accesses.align_lds_accesses import AlignLdsAccesses
 from .accesses.join_lds_accesses import JoinLdsAccesses
@@ -53,6 +55,8 @@ from .shapes.restore_shapes import RestoreShapes
 from .shapes.share_copies import ShareCopies
 from .shapes.stage_operands import StageOperands
 from .swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
+from .swizzles.allocate_attributions import AllocateAttributions
+from .swizzles.attribute_allocations import AttributeAllocations
 from .swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from .swizzles.hint_vector_allocs import HintVectorAllocs
 from .swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
@@ -130,6 +134,8 @@ PASSES: tuple[type[FunctionPass], ...] = (
     FormTransposeLoads,
     FormDirectLoads,
     ArrangeOperands,
+    AllocateAttributions,
+    AttributeAllocations,
     AbsorbSwizzleHints,
     TransposeBytes,
     ReinsertSwizzleHints,
@@ -159,6 +165,35 @@ PASSES: tuple[type[FunctionPass], ...] = (
 """The passes in the order of a compile."""
 
 
+class NamedPipeline(NamedTuple):
+    """Passes, ours and the compiler's, that one name stands for; they run on every function."""
+
+    summary: str
+    steps: tuple[str, ...]
+
+
+PIPELINES: Mapping[str, NamedPipeline] = MappingProxyType(
+    {
+        "bankwise-layouts": NamedPipeline(
+            "swizzle LDS so that it has no bank conflicts: swizzle, flatten, fold, resolve",
+            (
+                AllocateAttributions.name,
+                SwizzleLdsAllocs.name,
+                FlattenSwizzleHints.name,
+                "iree-codegen-fold-memref-alias-ops",
+                "canonicalize",
+                "cse",
+                ResolveSwizzleHints.name,
+                AttributeAllocations.name,
+                "canonicalize",
+                "cse",
+            ),
+        )
+    }
+)
+"""The pipelines by their textual names."""
+
+
 _NEARLY = 0.05
 """How much less alike than the closest name another one may be that is suggested beside it."""
 
@@ -181,7 +216,7 @@ def make_pass(name: str, options: str) -> FunctionPass:
     """
     passes = registered_passes()
     if name not in passes:
-        close = " or ".join(f"'{each}'" for each in _closest(name, passes))
+        close = " or ".join(f"'{each}'" for each in _closest(name, [*passes, *PIPELINES]))
         hint = f"; did you mean {close}?" if close else ""
         raise UnknownPassError(f"'{name}' does not refer to a registered pass{hint}")
     return passes[name].from_options(options)

@@ -11,6 +11,7 @@ from iree.compiler.api import Session
 
 from ..bank_model.targets import known_targets, target
 from ..dialect_utils.kernels import functions_in, kernels_of
+from ..dialect_utils.memory.attributions import allocate_attributions
 from ..dialect_utils.memory.lds_reading import state_block_sizes
 from ..iree_plugin.compile_settings import CompileSettings
 from ..iree_plugin.input_text import SPLIT_MARKER, InputText
@@ -71,7 +72,14 @@ def _report_part(
 
 
 def report_module(module: ir.Operation, arch: str | None) -> list[FunctionReport]:
-    """Returns the reports on all kernels of a module, counted for `arch` if that is given."""
+    """Returns the reports on all kernels of a module, counted for `arch` if that is given.
+
+    Attributions become allocations in `module`, as in the pipeline `bankwise-layouts`, so that what
+    is proposed for them is what that makes of them.
+    """
+    for function in functions_in(module):
+        with function.context:
+            allocate_attributions(function)
     return [report for function in functions_in(module) for report in _reports(function, arch)]
 
 

@@ -33,8 +33,9 @@ from ..passes.pipeline_text import (
     PipelineTextError,
     is_ours,
     join_native,
+    pieces_of,
 )
-from ..passes.registry import UnknownPassError, make_pass, registered_passes
+from ..passes.registry import PIPELINES, UnknownPassError, make_pass, registered_passes
 from .completed_flags import (
     LIBRARY_OPTIONS,
     SHELLS,
@@ -257,6 +258,10 @@ def _read_flag(line: _CommandLine, word: str, name: str, text: str | None) -> No
         line.settings = replace(
             line.settings, verify_diagnostics=True, only_expected=text == "only-expected"
         )
+    elif name in PIPELINES:
+        if text:
+            raise UsageError(f"{name} has no options")
+        line.shorthands += pieces_of(name)
     elif is_ours(name):
         line.shorthands.append(OurPass(_our_shorthand(name, text or ""), None))
     elif is_native_pass(name):
@@ -325,7 +330,7 @@ def completed_flags() -> list[CompletedFlag]:
     command = [embedding.compiler_tool("iree-opt"), "--list-passes"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     native = [flag for flag in flags_of_help(listed) if flag.name.startswith("--")]
-    passes = [*registered_passes(), *(flag.name.removeprefix("--") for flag in native)]
+    passes = [*registered_passes(), *PIPELINES, *(flag.name.removeprefix("--") for flag in native)]
     flags = [*flags_of_help(own), *native, *flags_of_help(library)]
     lists = {f"--{name}": passes for name in _PRINT_LISTS}
     targets = {"--iree-gpu-test-target": known_targets(), "--print-completion": SHELLS}
@@ -333,8 +338,10 @@ def completed_flags() -> list[CompletedFlag]:
 
 
 def pass_list() -> str:
-    """Returns every pass of ours with its summary and its options, one line each."""
-    return "".join(f"{line}\n" for each in registered_passes().values() for line in _describe(each))
+    """Returns every pass of ours with its summary and its options, and every pipeline."""
+    passes = [line for each in registered_passes().values() for line in _describe(each)]
+    pipelines = [f"  --{name:<36} - {each.summary}" for name, each in PIPELINES.items()]
+    return "".join(f"{line}\n" for line in (*passes, "Pass pipelines:", *pipelines))
 
 
 def _describe(kind: type[FunctionPass]) -> Iterator[str]:

@@ -242,7 +242,8 @@ def _check_layout(kind: ir.Type) -> None:
     if not isinstance(kind, ir.MemRefType):
         raise Refusal(f"{kind} is not a ranked memref")
     if kind.rank != 1:
-        raise Refusal(f"memref of rank {kind.rank} is not flat")
+        how = "; bankwise-flatten-swizzle-hints makes it so" if kind.rank else ""
+        raise Refusal(f"memref of rank {kind.rank} is not flat{how}")
     strides, _ = strides_and_offset(kind)
     if strides is None:
         raise Refusal(f"layout {kind.layout} is not strided")

@@ -31,6 +31,7 @@ from ...dialect_utils.memory.lds_ops import (
     access_row,
     footprint_of,
     is_view_in_order,
+    view_row,
 )
 from ...dialect_utils.memory.memref_types import is_memref
 from ...dialect_utils.operations import defining_operation, operations_in
@@ -204,7 +205,10 @@ def _chains(roots: Iterable[ir.Value], edges: Iterable[Use]) -> dict[ir.Value, C
             if is_hint(use.user):
                 chain = (*chain, hint_swizzle(use.user))
             elif use.is_view and chain and not _keeps_indices(use.user):
-                raise Refusal(f"{use.user.name} is behind a swizzle hint")
+                row = view_row(use.user)
+                folds = row is not None and row.folds
+                how = "; iree-codegen-fold-memref-alias-ops folds it into accesses" if folds else ""
+                raise Refusal(f"{use.user.name} is behind a swizzle hint{how}")
             for target in use.becomes:
                 if target not in chains:
                     chains[target] = chain

@@ -53,6 +53,6 @@ def test_counts_are_those_of_the_definition(kernel: Kernel) -> None:
     assert counted(reports) == expected
     objection = why_failed([("a", each) for each in reports], ["a"], compiled=False)
     assert bool(objection) == bool(expected), objection
-    failure = verified(module, frame.arch)
+    failure = verified(module_of(kernel.text).operation, frame.arch)
     assert bool(failure) == bool(expected), failure
     assert "cannot be" not in failure

@@ -67,7 +67,10 @@ DROPPED: Kept = {
         _of("memref<4096xvector<4xf32>>"),
         _user("vector.store %v, %0[%c0] : !m, vector<4xf32>"),
     ),
-    "rank 2": ("memref of rank 2 is not flat", *_RANK_2),
+    "rank 2": (
+        "memref of rank 2 is not flat; bankwise-flatten-swizzle-hints makes it so",
+        *_RANK_2,
+    ),
     "rank 0": ("memref of rank 0 is not flat", _of("memref<f32>"), ("%0[%c0]", "%0[]")),
     "strided": (
         "layout strided<[2]> is not contiguous",
@@ -88,7 +91,7 @@ DROPPED: Kept = {
         _user('"test.use"(%0) : (!m) -> ()'),
     ),
     "view of the hint": (
-        "memref.expand_shape is behind a swizzle hint",
+        "memref.expand_shape is behind a swizzle hint; iree-codegen-fold-memref-alias-ops folds it",
         _user(
             "%1 = memref.expand_shape %0 [[0, 1]] output_shape [4, 1024] : !m into !rows",
             "%2 = vector.load %1[%c0, %c0] : !rows, vector<4xf32>",
