@@ -121,18 +121,40 @@ def print_to_stderr(diagnostic: Diagnostic) -> None:
     print(diagnostic, file=sys.stderr)
 
 
+def remarks_once(consume: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
+    """Returns what consumes diagnostics without the remarks that it has consumed already."""
+    said: set[Diagnostic] = set()
+
+    def consume_new(diagnostic: Diagnostic) -> None:
+        if diagnostic.severity is not Severity.REMARK or diagnostic not in said:
+            said.add(diagnostic)
+            consume(diagnostic)
+
+    return consume_new
+
+
 @dataclass
 class DiagnosticSink:
-    """Where passes send warnings and remarks; remarks only when they are asked for."""
+    """Where passes send warnings and remarks; remarks only when they are asked for.
+
+    Attributes:
+        brief: whether remarks are left out that say that something stays as it was at no cost.
+            Decisions say it too.
+    """
 
     consume: Callable[[Diagnostic], None] = print_to_stderr
     remarks: bool = False
+    brief: bool = False
 
     def warning(self, location: ir.Location, message: str) -> None:
         """Reports a warning at `location`."""
         self.consume(Diagnostic(Severity.WARNING, message, SourceLocation.of(location)))
 
-    def remark(self, location: ir.Location, message: str) -> None:
-        """Reports a remark at `location` when remarks are enabled."""
-        if self.remarks:
+    def remark(self, location: ir.Location, message: str, *, stays: bool = False) -> None:
+        """Reports a remark at `location` when remarks are enabled.
+
+        Args:
+            stays: whether it says that something stays as it was, and costs nothing that way.
+        """
+        if self.remarks and not (stays and self.brief):
             self.consume(Diagnostic(Severity.REMARK, message, SourceLocation.of(location)))

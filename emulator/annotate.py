@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..bank_model.shown_text import shown_text
 from .assembly import Kernel, text_lines
+from .conflict_advice import advice
 from .counters import Counters, Counts
 from .source_conflicts import SourceConflicts, conflicts_by_line
 from .source_locations import SourceLine
@@ -37,9 +38,10 @@ def annotate(
     """Returns the kernel's lines of the assembly `text`, with counts before them.
 
     Beside each instruction stand its executions by waves, its LDS conflict cycles and the 64-byte
-    blocks of global memory that it touched. A count of 0 is left out, and a line with conflicts
-    begins with `>`. Where the assembly names the lines of its source, that of a line with conflicts
-    stands beside it, and a table at the end sums the conflicts up by source line.
+    blocks of global memory that it touched. A count of 0 is left out, and so is a column without
+    any other; a line with conflicts begins with `>`. Where the assembly names the lines of its
+    source, that of a line with conflicts stands beside it, and a table at the end sums the
+    conflicts up by source line. Below stands what would help against each conflict.
 
     Args:
         spent: for each instruction the cycles that waves are predicted to spend there, and for what
@@ -50,16 +52,18 @@ def annotate(
     first, last = _extent(lines, kernel)
     conflicts = conflicts_by_line(kernel, counters)
     width = max((len(_shown(row.line)) for row in conflicts if row.line), default=0)
+    columns = [column for column in _COLUMNS if column.counts(counters).any()]
     rows = [
-        _row(kernel, counters, spent, indices.get(number), lines[number - 1], width)
+        _row(kernel, counters, columns, spent, indices.get(number), lines[number - 1], width)
         for number in range(first, last + 1)
     ]
-    titles = [f"{column.title:>{column.width}}" for column in _COLUMNS]
+    titles = [f"{column.title:>{column.width}}" for column in columns]
     if spent:
         titles.append(_spent_cell("predicted cycles", "most of them"))
     if width:
         titles.append(f" {'source':<{width}}".rstrip())
-    return "\n".join([f"  {' '.join(titles)}", *rows, *_table(conflicts)]) + "\n"
+    found = [f"  {' '.join(titles)}", *rows, *_table(conflicts), *_suggestions(kernel, counters)]
+    return "\n".join(found) + "\n"
 
 
 def _extent(lines: list[str], kernel: Kernel) -> tuple[int, int]:
@@ -80,6 +84,7 @@ def _spent_cell(cycles: str, reason: str) -> str:
 def _row(
     kernel: Kernel,
     counters: Counters,
+    columns: Sequence[_Column],
     spent: Sequence[tuple[int, str]],
     index: int | None,
     line: str,
@@ -90,7 +95,7 @@ def _row(
     `width` is that of the column of source lines; 0 if there is none.
     """
     cells: list[str] = []
-    for column in _COLUMNS:
+    for column in columns:
         count = 0 if index is None else int(column.counts(counters)[index])
         cells.append(f"{f'{count:,}' if count else '':>{column.width}}")
     if spent:
@@ -116,3 +121,27 @@ def _table(conflicts: list[SourceConflicts]) -> list[str]:
     ]
     titles = f"  {'conflicts':>12} {'of all':>11} {'executions':>14}  source"
     return ["", "conflict cycles by source line", titles, *lines]
+
+
+def _suggestions(kernel: Kernel, counters: Counters) -> list[str]:
+    """Returns the lines that say what would help against the conflicts of each instruction.
+
+    Instructions of one name that the same would help share a line.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for place, issue in sorted(counters.worst.items()):
+        instruction = kernel.instructions[place]
+        tried = [f"{each.change}: {each.conflicts}" for each in advice(issue)]
+        helps = " or ".join(tried) or "no padding and no swizzle of its rows helps"
+        line = kernel.locations[place]
+        cycles = f"{issue.conflicts} conflict cycles a wave; {helps}"
+        found.setdefault((instruction.mnemonic, cycles), []).append(
+            _shown(line) if line else str(instruction.line)
+        )
+    if not found:
+        return []
+    lines = [
+        f"  {mnemonic} of line {', '.join(dict.fromkeys(places))}: {text}"
+        for (mnemonic, text), places in found.items()
+    ]
+    return ["", "what would help, each tried alone on the bank model", *lines]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import Kernel
+from .conflict_advice import ConflictingIssue
 from .instruction_text import Instruction
 
 Counts = npt.NDArray[np.int64]
@@ -47,6 +48,8 @@ class Counters:
         lds_floor_cycles: the fewest cycles that the instruction's data volume takes.
         global_transactions: the 64-byte blocks of global memory that each wave touched.
         global_useful_bytes: the bytes of those blocks that lanes asked for.
+        worst: for the instructions that conflict the issue of a wave that does most, by their
+            places; it is not summed up.
     """
 
     executions: Counts
@@ -55,6 +58,15 @@ class Counters:
     lds_floor_cycles: Counts
     global_transactions: Counts
     global_useful_bytes: Counts
+
+    def __post_init__(self) -> None:
+        """Knows no issue that conflicts."""
+        self.worst: dict[int, ConflictingIssue] = {}
+
+    def note_conflicts(self, place: int, issue: ConflictingIssue) -> None:
+        """Keeps an issue of an instruction if none has conflicted more."""
+        if place not in self.worst or issue.conflicts > self.worst[place].conflicts:
+            self.worst[place] = issue
 
     @classmethod
     def zeros(cls, *shape: int) -> Self:
@@ -86,7 +98,11 @@ class Counters:
         """Applies `function` to each field of these and of `others`."""
         runs = (self, *others)
         names = (each.name for each in fields(self))
-        return type(self)(**{name: function(*(getattr(r, name) for r in runs)) for name in names})
+        result = type(self)(**{n: function(*(getattr(run, n) for run in runs)) for n in names})
+        for run in runs:
+            for place, issue in run.worst.items():
+                result.note_conflicts(place, issue)
+        return result
 
 
 def instruction_class(instruction: Instruction) -> str:

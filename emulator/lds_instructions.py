@@ -30,6 +30,7 @@ from ..bank_model.targets import AccessKind, LdsInstruction
 from . import atomics
 from .byte_access import Words, words_of
 from .chips import CDNA4, LANES
+from .conflict_advice import ConflictingIssue
 from .errors import EmulationError, UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand, Register
 from .issued_access import IssuedAccess, LdsCycles
@@ -170,6 +171,9 @@ class _Accessor:
                 if len(self.costs) >= _REMEMBERED_ROWS:
                     self.costs.clear()
                 cost = self.costs[key] = self.row_cycles(row)
+                if cost.conflicts:
+                    issue = ConflictingIssue(self.hardware, row, cost.conflicts)
+                    group.machine.workgroup_counters.note_conflicts(group.pc, issue)
             for total, cycles in zip(result, cost, strict=True):
                 total[owner] += cycles
             access.wave_cycles[place % group.count] += cost.all

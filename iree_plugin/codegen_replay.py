@@ -16,18 +16,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from iree.compiler import ir
 
+from ..bank_model.targets import known_targets
 from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.gpu_target import gpu_target_of
 from ..passes.base import FunctionPass
 from ..passes.swizzles.hint_ownership import has_hints
 from .advice import Advice, advise
 from .compile_settings import CompileSettings
-from .device_functions import DeviceFunction, device_functions
+from .device_functions import DeviceFunction, device_functions, gpu_functions
 from .mitigation import mitigation_edits, verifying_edits
 from .pipeline_edit import TILING, PipelineEdit, PipelineStep, splice
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
 from .replay import PassRunner, RecoverableFailure, ReplayError
 from .second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
+from .summary import AS_STOCK, KernelCost
 
 if TYPE_CHECKING:
     from .forced_tile import ForceTile
@@ -88,6 +91,8 @@ class CodegenReplay:
         recordings: where the pipelines come from.
         replayed: the names of the functions whose pipelines have run here.
         advice: what functions would gain from another level.
+        summarizes: whether somebody reads `kernels`.
+        kernels: what the LDS of each GPU kernel costs in stock's layouts and in ours.
     """
 
     runner: PassRunner
@@ -98,6 +103,8 @@ class CodegenReplay:
     recordings: RecordingStore = field(default_factory=RecordingStore)
     replayed: set[str] = field(default_factory=set)
     advice: list[Advice] = field(default_factory=list)
+    summarizes: bool = False
+    kernels: list[KernelCost] = field(default_factory=list)
     _given_up: list[FunctionCopy] = field(default_factory=list)
     """What functions had become when an optional pass failed, kept for Python's ops in it."""
 
@@ -111,6 +118,9 @@ class CodegenReplay:
         functions = list(device_functions(module))
         edits = self._edits() if functions else []
         text = ""
+        self._warn_of_unknown_chips(functions)
+        if self.summarizes:
+            self.kernels += [AS_STOCK] * (gpu_functions(module) - len(functions))
         for function in functions:
             key = function.recording_key(self._flags)
             recording = self.recordings.find(key)
@@ -120,11 +130,17 @@ class CodegenReplay:
                     recording = self.recordings.get(key, text, function.name)
                 except RecordingError as error:
                     self._leave_to_stock(function, str(error))
+                    self.kernels.append(AS_STOCK)
                     continue
             advice = advise(function.op, function.name, self.settings.mode, self.runner.context)
             if advice is not None:
                 self.advice.append(advice)
-            self._replay(function, recording, edits)
+            decided = len(self.runner.context.log.decisions)
+            is_stock = self._replay(function, recording, edits)
+            if self.summarizes:
+                log = self.runner.context.log.since(decided)
+                cost = AS_STOCK if is_stock else KernelCost.of(function.op, function.name, log)
+                self.kernels.append(cost)
             function.mark_done()
             self.replayed.add(function.name)
 
@@ -147,15 +163,17 @@ class CodegenReplay:
 
     def _replay(
         self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
-    ) -> None:
+    ) -> bool:
         """Runs the edited pipeline; where an optional pass fails, another from the beginning.
 
         The second pipeline is the same for the function without its swizzle hints, if it came with
         any; else it is stock's with the edits that are not optional.
+
+        Returns whether it is stock's.
         """
         if not any(edit.optional for edit in edits):
             self._run(function, recording, edits)
-            return
+            return not edits
         before = FunctionCopy.of(function.op)
         context, search = self.runner.context, self.search
         if search is not None:
@@ -174,7 +192,8 @@ class CodegenReplay:
                 failed.failure.location,
                 f"{what}, because {failed.step.name} cannot go on: {failed.failure.message}",
             )
-            self._replay(function, recording, rest)
+            return self._replay(function, recording, rest)
+        return False
 
     def _without(
         self, failed: RecoverableFailure, function: DeviceFunction, edits: Sequence[PipelineEdit]
@@ -231,6 +250,22 @@ class CodegenReplay:
                         raise RecoverableFailure(step, failure) from None
         finally:
             assumptions.clear()
+
+    def _warn_of_unknown_chips(self, functions: Sequence[DeviceFunction]) -> None:
+        """Warns once of each GPU without rules for its LDS."""
+        if self.settings.mitigation in ("none", "stock"):
+            return
+        warned: set[str] = set()
+        for function in functions:
+            info = gpu_target_of(function.op)
+            if info is None or info.chip is not None or info.arch in warned:
+                continue
+            warned.add(info.arch)
+            self.runner.context.sink.warning(
+                function.op.location,
+                f"nothing is known of the LDS banks of {info.arch}, so that its kernels keep "
+                f"stock's layouts (known: {', '.join(known_targets())})",
+            )
 
     def _leave_to_stock(self, function: DeviceFunction, reason: str) -> None:
         self.runner.context.sink.warning(

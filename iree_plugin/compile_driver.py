@@ -50,7 +50,13 @@ def compile_to_output(options: CompileSettings, predictor: TilePredictor | None 
     check_distinct([options.input], outputs)
     session = Session()
     unknown = unknown_cuda_target(options.process_flags)
-    with SteppedCompile(session, options, console=not unknown, predictor=predictor) as compilation:
+    with SteppedCompile(
+        session,
+        options,
+        console=not unknown,
+        predictor=predictor,
+        summarizes=not options.quiet,
+    ) as compilation:
         source = open_file(session, options.input)
         sources = split_source(session, source) if options.split_input else [source]
         try:
@@ -58,6 +64,7 @@ def compile_to_output(options: CompileSettings, predictor: TilePredictor | None 
                 with records_written(compilation), _in_a_sentence(compilation, unknown):
                     _compile_all(compilation, sources, output.file)
                 output.keep()
+            print_summary(compilation)
         finally:
             # What does not compile otherwise may do so with that.
             print_note(compilation.advice_text("--bankwise-level=fast"))
@@ -79,6 +86,17 @@ def _in_a_sentence(compilation: SteppedCompile, unknown: str) -> Iterator[None]:
         _print(compilation.messages)
         raise
     _print(compilation.messages)
+
+
+def print_summary(compilation: SteppedCompile, subject: str = "") -> None:
+    """Prints to standard error what a compile has gained, if it was asked to count that.
+
+    Args:
+        subject: what the line begins with.
+    """
+    text = compilation.summary_text() if compilation.summarizes else ""
+    if text:
+        print(f"{subject}{text}", file=sys.stderr)
 
 
 def print_note(text: str) -> None:

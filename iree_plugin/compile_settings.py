@@ -94,6 +94,7 @@ class CompileSettings:
     level: str = "exact"
     retile: str = "auto"
     remarks: bool = False
+    quiet: bool = False
     decisions: str | None = None
     tuning_spec: str | None = None
     dump_ir: str | None = None

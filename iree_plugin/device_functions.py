@@ -70,6 +70,16 @@ def device_functions(module: ir.Operation) -> Iterator[DeviceFunction]:
                     yield from _functions(inner, backend)
 
 
+def gpu_functions(module: ir.Operation) -> int:
+    """Returns how many functions of a configured module are kernels for a GPU of any vendor."""
+    return sum(
+        len(_children(inner, "func.func"))
+        for variant in operations_in(module, "hal.executable.variant")
+        if backend_of(variant) not in CPU_BACKENDS
+        for inner in _children(variant, "builtin.module")
+    )
+
+
 def backend_of(variant: ir.Operation) -> str:
     """Returns the backend that a `hal.executable.variant` is for; empty where it names none."""
     backend = _BACKEND.search(str(variant.attributes["target"]))

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, byref, c_bool, c_char, c_char_p, c_int, c_size_t, c_void_p
 from enum import IntEnum
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,10 +97,15 @@ def compiler_tool(name: str) -> Path:
 def set_process_flags(program: str, flags: list[str]) -> None:
     """Parses `flags` as the process's command line, as `iree-compile` does.
 
-    May be called once, before the first session. The library itself prints a message and exits
-    with 1 on a flag it does not know, and with 0 after `--help` and `--version`. The help
-    has no overview: the programs print their own before it.
+    May be called before the first session, and again with equal flags. The library itself prints
+    a message and exits with 1 on a flag it does not know, and with 0 after `--help` and
+    `--version`. The help has no overview: the programs print their own before it.
     """
+    _set_process_flags(program, tuple(flags))
+
+
+@cache
+def _set_process_flags(program: str, flags: tuple[str, ...]) -> None:
     # `ctypes_dl._initializeGlobalCL` does the same, but calls every program "ctypes" in its help.
     words = [word.encode() for word in (program, *understood_flags(flags))]
     arguments = (c_char_p * len(words))(*words)

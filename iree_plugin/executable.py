@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from iree.compiler.api import Session, Source
 
-from .compile_driver import print_note
+from .compile_driver import print_note, print_summary
 from .compile_settings import CompileSettings
 from .embedding import compiler_tool, compiler_version
+from .executable_text import name_of
 from .shared_decisions import keep_decisions
 from .stepped_compile import DriverError, SteppedCompile
 
@@ -69,7 +70,9 @@ def compile_executable(
         PipelineEditError: an edit does not fit a pipeline.
     """
     session = Session()
-    with SteppedCompile(session, settings, general=True, predictor=predictor) as compilation:
+    with SteppedCompile(
+        session, settings, general=True, predictor=predictor, summarizes=not settings.quiet
+    ) as compilation:
         source = Source.wrap_buffer(session, executable + b"\0", buffer_name="<executable>")
         module = compilation.configured_module(source)
         replayed = compilation.replay(module)
@@ -77,6 +80,7 @@ def compile_executable(
             return b"" if compilation.described is None else _text(module)
         if settings.decisions is not None:
             keep_decisions(Path(settings.decisions), compilation.context.log, replayed)
+        print_summary(compilation, f"executable {name_of(executable)}: ")
         print_note(compilation.advice_text("BANKWISE_LEVEL=fast"))
         return _text(module)
 

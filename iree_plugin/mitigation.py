@@ -48,6 +48,7 @@ from ..passes.overlap.mix_exponentials import MixExponentials
 from ..passes.overlap.overlap_copies import OverlapCopies
 from ..passes.overlap.raise_priority import RaisePriority
 from ..passes.overlap.share_lds import ShareLds
+from ..passes.padding.count_stock_layouts import CountStockLayouts
 from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from ..passes.registers.defer_lane_sums import DeferLaneSums
@@ -114,6 +115,8 @@ _AUTO, _SWIZZLE, _PAD, _NONE = (frozenset({name}) for name in ("auto", "swizzle"
 _SWIZZLING = frozenset(LEVELLED)
 _ALL = _SWIZZLING | _PAD | _NONE
 """All mitigations of ours: what is wrong in stock is right in each of them."""
+_COUNTED = _SWIZZLING | _PAD
+"""The mitigations whose layouts are compared with stock's."""
 
 
 class Place(NamedTuple):
@@ -292,6 +295,14 @@ def _padding(setting: Setting) -> dict[str, Any]:
     return {"defer_to_padding": setting.mode.mitigation == "auto" and setting.stock_pads}
 
 
+def _stock(setting: Setting) -> dict[str, Any]:
+    return {"padded": setting.stock_pads}
+
+
+def _rest(setting: Setting) -> dict[str, Any]:
+    return {**_stock(setting), "rest_only": True}
+
+
 def _early(setting: Setting) -> dict[str, Any]:
     return {**_padding(setting), "share_addresses": setting.runs(RenameContractions)}
 
@@ -388,6 +399,9 @@ STEPS: tuple[Step, ...] = (
     Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, since="fast"),
     Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),
     # Register layouts, and the memory layouts of what a pipeline allocates before it prefetches.
+    Step(
+        _VECTOR_ALLOCS, CountStockLayouts, _stock, mitigations=_SWIZZLING | _PAD, by_mma_sync=False
+    ),
     Step(_VECTOR_ALLOCS, RenameRegisters, _renaming, since="exact", by_mma_sync=False),
     Step(_VECTOR_ALLOCS, ReorderKeys, since="fast", by_mma_sync=True),
     Step(_VECTOR_ALLOCS, DeferLaneSums, since="fast"),
@@ -399,6 +413,7 @@ STEPS: tuple[Step, ...] = (
     Step(_COPIES, RestoreShapes, since="exact"),
     Step(_COPIES, KeepMaskBounds, mitigations=_SWIZZLING | _PAD, corrects=True),
     Step(_INSTRUCTIONS, MultiplyUnsigned, mitigations=_ALL, corrects=True),
+    Step(_COPIES, CountStockLayouts, _stock, _COUNTED, by_mma_sync=False),
     Step(_COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     *_swizzled(_UNROLLED, _early, by_mma_sync=False),
@@ -408,8 +423,25 @@ STEPS: tuple[Step, ...] = (
     Step(_BEHIND_DISTRIBUTION, ShareCopies, _DIRECT, since="fast", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, RestoreShapes, since="fast"),
     # The layouts of what is allocated later, and of functions that come lowered.
+    Step(
+        _DISTRIBUTED,
+        CountStockLayouts,
+        _rest,
+        mitigations=_SWIZZLING | _PAD,
+        by_mma_sync=False,
+        stock_pads=True,
+    ),
     *_swizzled(_DISTRIBUTED, _unhinted, by_mma_sync=False, stock_pads=True),
+    Step(
+        _DISTRIBUTED_UNPADDED,
+        CountStockLayouts,
+        _rest,
+        mitigations=_SWIZZLING | _PAD,
+        by_mma_sync=False,
+        stock_pads=False,
+    ),
     *_swizzled(_DISTRIBUTED_UNPADDED, _unhinted, by_mma_sync=False, stock_pads=False),
+    Step(_LOWERED_START, CountStockLayouts, {"padded": False}, _COUNTED),
     *_swizzled(_LOWERED_START, by_mma_sync=False),
     Step(_LOWERED_START, PadUnhintedAllocs, mitigations=_PAD),
     # In the place of stock's padding.
@@ -423,6 +455,7 @@ STEPS: tuple[Step, ...] = (
     Step(_FLAT_VECTORS, SwizzleLdsAllocs, _DIRECT, since="fast", by_mma_sync=False),
     Step(_FLAT_VECTORS, FlattenSwizzleHints, since="fast", by_mma_sync=False),
     # Operands of `mma.sync` are read by `ldmatrix`, which gives each lane what it needs.
+    Step(_FLAT, CountStockLayouts, _stock, since="exact", by_mma_sync=True),
     Step(_FLAT, FormLdmatrix, since="exact", by_mma_sync=True),
     # The matrix units of Hopper read some tiles themselves, in layouts of their own.
     Step(_FLAT, ArrangeOperands, _CHOSEN, since="exact", by_mma_sync=True),

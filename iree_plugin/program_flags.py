@@ -32,6 +32,7 @@ VALUES = {
 
 SWITCHES = {
     "bankwise-remarks": "remarks",
+    "quiet": "quiet",
     "bankwise-verify": "verify_lds",
     "verify": "verify",
     "emit-mlir-bytecode": "emit_bytecode",
@@ -81,6 +82,7 @@ _NOT_FROM_PYTHON = {
     "split-input-file": _WHOLE,
     **dict.fromkeys(("bankwise-mitigation", "bankwise-level", "bankwise-retile"), _MODE),
     "bankwise-remarks": "nobody would see them; ask for decisions",
+    "quiet": "a compile from Python prints no summary",
     **dict.fromkeys(("iree-hal-list-target-backends", "iree-list-plugins", "version"), _PRINTS),
     "print-completion": _PRINTS,
 }

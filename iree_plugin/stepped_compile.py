@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .forced_tile import ForceTile
     from .pipeline_edit import PipelineEdit
     from .replay import IrPrinting, PassRunner
+    from .summary import KernelCost
     from .tile_search import TilePredictor, TileSearch
 
 
@@ -71,6 +72,7 @@ class SteppedCompile:
             because somebody else lowers and assembles it.
         predictor: predicts what kernels take with other tiles, where these are searched.
         forced: takes the place of the pass that chooses tiles, which are IREE's own choice then.
+        summarizes: whether somebody asks for `summary_text`.
         advice: what functions of all sources would gain from another level.
 
     Raises:
@@ -86,7 +88,9 @@ class SteppedCompile:
     general: bool = False
     predictor: TilePredictor | None = None
     forced: ForceTile | None = None
+    summarizes: bool = False
     advice: list[Advice] = field(default_factory=list, init=False)
+    _kernels: list[KernelCost] = field(default_factory=list)
     _messages: list[str] = field(default_factory=list)
     _open: list[SteppedInvocation] = field(default_factory=list)
     _replays: list[CodegenReplay] = field(default_factory=list)
@@ -215,7 +219,12 @@ class SteppedCompile:
         from .replay import ReplayError
 
         replay = CodegenReplay(
-            self._runner, self.settings, self.edits, self._search, forced=self.forced
+            self._runner,
+            self.settings,
+            self.edits,
+            self._search,
+            forced=self.forced,
+            summarizes=self.summarizes,
         )
         self._replays.append(replay)
         try:
@@ -223,6 +232,7 @@ class SteppedCompile:
         except ReplayError as error:
             raise self._failure(str(error)) from error
         self.advice += replay.advice
+        self._kernels += replay.kernels
         return replay.replayed
 
     def resume(self, module: ir.Operation, start: str, end: str) -> SteppedInvocation:
@@ -245,21 +255,32 @@ class SteppedCompile:
 
         return advice_text(self.advice, flag)
 
+    def summary_text(self) -> str:
+        """Returns in one line what the compiles have gained; nothing where they make no code."""
+        from .summary import summary_text
+
+        return summary_text(self._kernels, self.settings)
+
     @cached_property
     def context(self) -> PassContext:
         """Returns what the passes of all sources share."""
-        from ..dialect_utils.diagnostics import DiagnosticSink, print_to_stderr
+        from ..dialect_utils.diagnostics import DiagnosticSink, print_to_stderr, remarks_once
         from ..passes.base import PassContext
         from ..passes.decisions import DecisionLog
 
         def collect(diagnostic: Diagnostic) -> None:
             self._messages.append(str(diagnostic))
 
-        sink = DiagnosticSink(print_to_stderr if self.console else collect, self.settings.remarks)
+        consume = print_to_stderr if self.console else collect
+        sink = DiagnosticSink(remarks_once(consume), self.settings.remarks, brief=True)
         log = DecisionLog() if self.decisions is None else self.decisions
-        explains = self.decisions is not None or self.settings.remarks
+        settings = self.settings
+        logged = self.decisions is not None or settings.decisions is not None
         return PassContext(
-            sink, log, users_configuration=self._why_configured, explains=bool(explains)
+            sink,
+            log,
+            users_configuration=self._why_configured,
+            explains=logged or settings.remarks or self.summarizes,
         )
 
     def _why_configured(self) -> str:

@@ -40,6 +40,8 @@ class Action(Enum):
     """The operation reads copies of its operands that have longer rows."""
     RAISE = "raise"
     """The operation is part of an attention."""
+    STOCK = "stock"
+    """Nothing: what stock's layout of the allocation would cost was counted."""
     KEEP = "keep"
     """The allocation was left as it is."""
 
@@ -54,7 +56,9 @@ class Decision:
     """One pass's decision on one allocation.
 
     `conflict_cycles_before` and `_after` count one execution of every access by one workgroup,
-    weighted by the trip counts of the static loops around it; None where no count exists.
+    weighted by the trip counts of the static loops around it; None where no count exists. So do
+    `lds_instructions_before` and `_after`, of all waves of a workgroup, as the backend is expected
+    to issue them. "Before" is the plain layout.
     """
 
     pass_name: str
@@ -70,6 +74,8 @@ class Decision:
     lds_bytes_after: int | None = None
     conflict_cycles_before: int | None = None
     conflict_cycles_after: int | None = None
+    lds_instructions_before: int | None = None
+    lds_instructions_after: int | None = None
 
     def to_json(self) -> dict[str, object]:
         """Returns the decision as JSON-ready data."""
@@ -116,15 +122,46 @@ class DecisionLog:
         """
         if decision.action is not Action.KEEP:
             return decision.action.is_layout
-        made_in = self._round(decision)
+        made_in = self.round_of(decision)
         return made_in is not LayoutRound.NONE and not any(
-            other.function == decision.function and self._round(other) > made_in
+            other.function == decision.function and self.round_of(other) > made_in
             for other in self.decisions
             if other.action.is_layout
         )
 
-    def _round(self, decision: Decision) -> LayoutRound:
+    def round_of(self, decision: Decision) -> LayoutRound:
+        """Returns the round in which the pass of a decision decides on layouts."""
         return self._rounds.get(decision.pass_name, LayoutRound.LAST)
+
+    def since(self, first: int) -> DecisionLog:
+        """Returns the decisions from a place on, as a log of their own."""
+        return DecisionLog(self.decisions[first:], self._rounds)
+
+    def lds_instructions_left(self, function: str) -> int | None:
+        """Returns the LDS instructions of a workgroup of one function, by the decisions that stand.
+
+        Returns None where a decision does not say them.
+        """
+        left = [
+            each.lds_instructions_after
+            for each in self.decisions
+            if each.function == function and self.stands(each)
+        ]
+        known = [each for each in left if each is not None]
+        return sum(known) if len(known) == len(left) else None
+
+    def stock_costs(self, function: str) -> tuple[int, int] | None:
+        """Returns the conflict cycles and the LDS instructions of a workgroup of one function in
+        stock's layouts; None where they were not all counted."""
+        stock = [
+            (each.conflict_cycles_after, each.lds_instructions_after)
+            for each in self.decisions
+            if each.function == function and each.action is Action.STOCK
+        ]
+        known = [(c, i) for c, i in stock if c is not None and i is not None]
+        if len(known) < len(stock):
+            return None
+        return sum(c for c, _ in known), sum(i for _, i in known)
 
     def conflict_cycles_left(self, function: str = "") -> int | None:
         """Returns the conflict cycles that the decisions that stand leave in a workgroup.
@@ -134,13 +171,28 @@ class DecisionLog:
         does not say them.
         """
         of_function = [each for each in self.decisions if function in ("", each.function)]
-        left = [each.conflict_cycles_after for each in of_function if self.stands(each)]
+        left = [self._cycles_left(each) for each in of_function if self.stands(each)]
         for each in of_function:
             if each.action is Action.OVERLAP:
                 before, after = each.conflict_cycles_before, each.conflict_cycles_after
                 left.append(None if before is None or after is None else after - before)
         known = [each for each in left if each is not None]
         return sum(known) if len(known) == len(left) else None
+
+    def _cycles_left(self, decision: Decision) -> int | None:
+        """Returns the conflict cycles that a decision leaves, counted by the pass itself or by the
+        one that has found the allocation decided on."""
+        if decision.conflict_cycles_after is not None:
+            return decision.conflict_cycles_after
+
+        def is_alike(other: Decision) -> bool:
+            key = (other.function, other.allocation, other.location)
+            return key == (decision.function, decision.allocation, decision.location)
+
+        alike = [each for each in self.decisions if is_alike(each)]
+        place = [each for each in alike if each.pass_name == decision.pass_name].index(decision)
+        kept = [each for each in alike if each.action is Action.KEEP and not self.stands(each)]
+        return kept[place].conflict_cycles_after if place < len(kept) else None
 
     def to_json(self) -> str:
         """Returns the log as a JSON document, `{"version": 1, "decisions": [...]}`."""

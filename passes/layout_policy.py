@@ -102,12 +102,15 @@ class LayoutChoice(NamedTuple):
         before: conflict cycles of one workgroup in the plain layout. They are those of the accesses
             as the program has them, because everything else counts these.
         after: those of the chosen layout.
+        instructions: the LDS instructions of one workgroup in the plain and in the chosen layout,
+            as the backend joins the accesses; None where nobody has asked.
     """
 
     layout: Layout
     reason: str
     before: int
     after: int
+    instructions: tuple[int, int] | None = None
 
 
 class LayoutPolicy(NamedTuple):
@@ -212,6 +215,13 @@ class _Choosing:
 
     def choose(self) -> LayoutChoice:
         """Returns the choice that `LayoutPolicy.choose` documents."""
+        choice = self._choice()
+        run = self.run
+        return choice._replace(
+            instructions=(run.instructions(PlainLayout()), run.instructions(choice.layout))
+        )
+
+    def _choice(self) -> LayoutChoice:
         solved = self.decision.layout
         if not isinstance(solved, SwizzledLayout):
             return self._kept(self._why_no_swizzle())

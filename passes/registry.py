@@ -40,6 +40,7 @@ from .overlap.mix_exponentials import MixExponentials
 from .overlap.overlap_copies import OverlapCopies
 from .overlap.raise_priority import RaisePriority
 from .overlap.share_lds import ShareLds
+from .padding.count_stock_layouts import CountStockLayouts
 from .padding.pad_unhinted_allocs import PadUnhintedAllocs
 from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
 from .registers.defer_lane_sums import DeferLaneSums
@@ -128,6 +129,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     JoinLdsAccesses,
     SwizzleLdsAllocs,
     FlattenSwizzleHints,
+    CountStockLayouts,
     PadUnhintedAllocs,
     WarnUnhintedAllocs,
     FormLdmatrix,

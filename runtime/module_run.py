@@ -55,7 +55,8 @@ class RunSettings(OutputSettings):
 
     `compile` says how a module that is MLIR is compiled. `list_devices` is the driver whose devices
     are listed, empty for all, None where none are; `dump_devices` is so for devices that are
-    described. `driver_flags` are those that IREE's runtime reads.
+    described. `driver_flags` are those that IREE's runtime reads. `compare` is the mitigation whose
+    counters are shown beside these, or None.
     """
 
     module: str
@@ -73,6 +74,7 @@ class RunSettings(OutputSettings):
     statistics: bool
     trace: bool
     compile: CompileSettings
+    compare: str | None = None
 
     @property
     def compile_flags(self) -> tuple[str, ...]:
@@ -304,7 +306,7 @@ def _compiled(settings: RunSettings, device: str) -> bytes:
     with temporary_directory("bankwise-") as directory:
         vmfb = directory / "module.vmfb"
         try:
-            wanted = replace(compile_settings, output=str(vmfb))
+            wanted = replace(compile_settings, output=str(vmfb), quiet=True)
             compile_to_output(wanted, predictor_of(wanted.retile))
         except CompileError:
             raise RunError from None

@@ -54,6 +54,7 @@ BANKWISE OPTIONS:
   --bankwise-verify               Fail if an LDS access has, or may have, bank conflicts
   --bankwise-dump-ir=<directory>  Write the IR after each Bankwise pass, in numbered files; the
                                   numbers go on over the parts of a split input
+  --quiet                         Leave out the line that says what the compile has gained
   --print-completion=<shell>      Print a script that completes this command, for bash or zsh
   --help, --version
 

@@ -57,6 +57,7 @@ ENVIRONMENT (an empty value counts as none, except in BANKWISE_FLAGS, which may 
   BANKWISE_LEVEL       {levels}
   BANKWISE_RETILE      {retile}
   BANKWISE_REMARKS     1: print what each allocation got and why, as remarks
+  BANKWISE_SUMMARY     1: print what each executable has gained, in a line
   BANKWISE_DECISIONS   A file for the same as JSON, which all executables are collected in
   BANKWISE_FLAGS       The flags of the compile, where they cannot be seen: where the compiler is a
                        library in another program, and on systems other than Linux
@@ -68,7 +69,7 @@ _TEXT_PHASES = (BEFORE_CONFIGURATION, BEFORE_CODEGEN)
 """Phases after which executables are there, but code for GPUs has not been generated."""
 _VARIABLES = (
     *("BANKWISE_MITIGATION", "BANKWISE_LEVEL", "BANKWISE_RETILE"),
-    *("BANKWISE_REMARKS", "BANKWISE_DECISIONS", _FLAGS),
+    *("BANKWISE_REMARKS", "BANKWISE_SUMMARY", "BANKWISE_DECISIONS", _FLAGS),
 )
 
 
@@ -170,11 +171,17 @@ def _settings(
         level=mode.level,
         retile=mode.retile,
         compile_from=BEFORE_CONFIGURATION,
-        remarks=switch_of(f"BANKWISE_REMARKS={environment.get('BANKWISE_REMARKS') or '0'}"),
+        remarks=_switched_on("BANKWISE_REMARKS", environment),
+        quiet=not _switched_on("BANKWISE_SUMMARY", environment),
         decisions=_decisions(environment.get("BANKWISE_DECISIONS", "")),
         verify=flags.verify,
         process_flags=passed_on(flags.process_flags),
     )
+
+
+def _switched_on(name: str, environment: Mapping[str, str]) -> bool:
+    """Returns whether a variable asks for something; raises UsageError for any word but 0 and 1."""
+    return switch_of(f"{name}={environment.get(name) or '0'}")
 
 
 def _mode(environment: Mapping[str, str]) -> Mode:

@@ -18,6 +18,7 @@ from ..iree_plugin.atomic_file import OutputError
 from ..runtime.module_run import (
     EMULATED,
     PROGRAM,
+    ModuleRun,
     RunError,
     RunSettings,
     check_module,
@@ -28,6 +29,7 @@ from .assembly import run_assembly_file
 from .assembly_arguments import AssemblySettings
 from .endings import fail, fail_with_file
 from .run_arguments import check_device, parse_arguments
+from .run_compare import print_comparison, print_equality, settings_of_other
 from .run_output import check_files, compare, show_arrays, show_records
 from .run_progress import emulation_progress
 from .usage import UsageError
@@ -67,10 +69,7 @@ def _run(settings: RunSettings) -> int:
         device, reason = resolve_device(settings)
         check_device(settings, device)
         print(f"device: {device}{f' ({reason})' if reason else ''}", file=sys.stderr)
-        with emulation_progress() as watch:
-            run = run_module(settings, device, inputs, watch)
-        print(f"EXEC @{shown_text(run.function)}")
-        show_records(settings, run.records, run.assembly)
+        run = _run_and_show(settings, device, inputs)
         labels = [f"result[{number}]" for number in range(len(run.outputs))]
         where = chain(settings.outputs, repeat("-"))
         show_arrays(settings, zip(labels, run.outputs, where, strict=False))
@@ -90,6 +89,24 @@ def _run(settings: RunSettings) -> int:
         return fail(PROGRAM, str(error))
     except OSError as error:
         return fail_with_file(PROGRAM, error)
+
+
+def _run_and_show(
+    settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
+) -> ModuleRun:
+    """Runs the module, and so as another compile makes it if that was asked for; prints all that is
+    counted."""
+    other = None
+    with emulation_progress() as watch:
+        if settings.compare is not None:
+            other = run_module(settings_of_other(settings), device, inputs, watch)
+        run = run_module(settings, device, inputs, watch)
+    print(f"EXEC @{shown_text(run.function)}")
+    show_records(settings, run.records, run.assembly)
+    if settings.compare is not None and other is not None:
+        print_comparison(settings.compare, other.records, run.records)
+        print_equality(settings.compare, other.outputs, run.outputs)
+    return run
 
 
 def _list(settings: RunSettings) -> int:

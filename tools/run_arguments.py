@@ -97,6 +97,7 @@ def _module_settings(
         statistics=known.print_statistics,
         trace=known.trace_execution,
         compile=compiled,
+        compare=known.compare,
         **_shown(known),
     )
     _check(settings, known)
@@ -170,6 +171,8 @@ def check_device(settings: RunSettings, device: str) -> None:
         UsageError: there is one; the message names it.
     """
     check_drivers(settings.driver_flags, device)
+    if settings.compare is not None and not device.startswith(("emulated-", "auto")):
+        raise UsageError(f"--compare: device '{device}' is not emulated")
     if settings.trace and not device.startswith(("emulated-", "auto")):
         raise UsageError(
             f"--trace_execution: device '{device}' is not emulated; iree-run-module traces what "
@@ -182,9 +185,12 @@ def _check(settings: RunSettings, known: argparse.Namespace) -> None:
         raise UsageError("--device_allocator: an emulated device has one allocator of its own")
     check_device(settings, settings.device)
     check_limits(known)
+    if settings.compare == settings.compile.mitigation:
+        raise UsageError(f"--compare={settings.compare}: the module is compiled so itself")
     flags = [
         *unhonoured_flags(settings.compile, ("input", "process_flags")),
         *settings.compile_flags,
+        *([] if settings.compare is None else ["--compare"]),
     ]
     if flags and not settings.is_source:
         raise UsageError(
@@ -291,6 +297,8 @@ def _add_emulator_flags(parser: ArgumentParser) -> None:
     """Adds the flags that only the emulator honours."""
     add = parser.add_argument
     add("--counters", action="store_true", help="print the emulator's counters")
+    add("--compare", metavar="MITIGATION", choices=("stock", "none"),
+        help="compile so too, and print the counters of both side by side")  # fmt: skip
     add("--timing", action="store_true",
         help="predict the time on an MI300X or MI355X, and what waves wait for")  # fmt: skip
     add("--timeline", metavar="FILE",

@@ -39,6 +39,15 @@ def print_timing(records: Sequence[DispatchRecord]) -> None:
             table.add_row(name, value)
         console.print(table)
         console.print(predicted.bounds.source)
+    times = [each.timing.microseconds for each in records if each.timing is not None]
+    if len(times) > 1:
+        total, low, high = (
+            sum(getattr(each, name) for each in times) for name in ("expected", "low", "high")
+        )
+        console.print(
+            f"all {len(times)} dispatches: predicted {total:,.1f} us, from {low:,.1f} to "
+            f"{high:,.1f}, without what lies between them"
+        )
 
 
 def spent_by_line(predicted: Prediction | None) -> list[tuple[int, str]]:

@@ -104,11 +104,13 @@ class PadUnhintedAllocs(FunctionPass):
             padding = plan.rewrite.padding_elements * bits_of_element(allocation) // 8
             detail = f"{padding} bytes per row"
             message = f"allocation of {text} padded by {padding} bytes: {plan.reason}"
-        context.sink.remark(allocation.location, message)
+        stays = plan.rewrite is None and (is_hinted(allocation) or plan.conflicts_after == 0)
+        context.sink.remark(allocation.location, message, stays=stays)
         if plan.warning:
             context.sink.warning(allocation.location, f"allocation of {text}: {plan.warning}")
         if is_hinted(allocation):
             return
+        issued = plan.instructions or (None, None)
         self.record(
             context,
             function,
@@ -120,4 +122,6 @@ class PadUnhintedAllocs(FunctionPass):
             lds_bytes_after=after,
             conflict_cycles_before=plan.conflicts_before,
             conflict_cycles_after=plan.conflicts_after,
+            lds_instructions_before=issued[0],
+            lds_instructions_after=issued[1],
         )

@@ -85,6 +85,8 @@ class PaddingPlan(NamedTuple):
     """The solver's, with its proof; None where it had nothing to decide."""
     warning: str = ""
     """How the padding is another than what was asked for, if it is."""
+    instructions: tuple[int, int] | None = None
+    """LDS instructions before and after, as the backend joins the accesses, if they are known."""
 
     @property
     def layout(self) -> Layout | None:
@@ -340,13 +342,17 @@ def _solved(analysis: _Analysis, share: PaddingChoice) -> PaddingPlan:
         rows = PaddedLayout(share.padding_elements)
     tile, counted = analysis.traced.tile, analysis.counted
     before, after = _conflicts_of_both(analysis.chip, tile, counted, rows)
+    costs = analysis.costs
+    issued = costs.instructions(PlainLayout()), costs.instructions(rows)
     if rewrite is not None and not isinstance(decision.layout, PaddedLayout):
         reason = "stock's amount: plain rows take fewer instructions and more LDS cycles"
-        return PaddingPlan(analysis.allocation, reason, rewrite, before, after)
+        return PaddingPlan(analysis.allocation, reason, rewrite, before, after, instructions=issued)
     assumed = " and ".join(analysis.traced.assumptions)
     assumed = f", if {assumed}" if assumed else ""
     reason = _reason(decision, analysis.choices[-1], assumed, before, after)
-    return PaddingPlan(analysis.allocation, reason, rewrite, before, after, decision)
+    return PaddingPlan(
+        *(analysis.allocation, reason, rewrite, before, after, decision), instructions=issued
+    )
 
 
 def _reason(

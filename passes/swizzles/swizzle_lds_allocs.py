@@ -236,7 +236,7 @@ class _Planner(NamedTuple):
                 raise Refusal(f"{GATHER} stores to it: {refusal}") from refusal
         accesses = tuple(each.access for each in ordinary_accesses(known))
         if not accesses:
-            return SwizzlePlan.kept("nothing accesses it", lds_bytes, 0)
+            return SwizzlePlan.kept("nothing accesses it", lds_bytes, 0, 0)
         hinted = is_hinted(group.allocations[0])
         if hinted:
             standing = _standing_chain(group.allocations[0])
@@ -295,7 +295,9 @@ class _Planner(NamedTuple):
                 layout_conflicts(self.policy.lds, traced.tile, layout, accesses) + gathered
                 for layout in layouts
             )
-            yield plan._replace(before=before, after=after)
+            # The instructions are those of the group, which count with its first allocation.
+            issued = plan.instructions if traced is planned.traces[0] else (0, 0)
+            yield plan._replace(before=before, after=after, instructions=issued)
 
 
 def _with_shared_addresses(

@@ -31,13 +31,19 @@ class SwizzlePlan(NamedTuple):
     lds_bytes: int | None = None
     before: int | None = None
     after: int | None = None
+    instructions: tuple[int, int] | None = None
+    """LDS instructions before and after, as the backend joins the accesses, if they are known."""
 
     @staticmethod
     def kept(
-        reason: str, lds_bytes: int | None = None, conflicts: int | None = None
+        reason: str,
+        lds_bytes: int | None = None,
+        conflicts: int | None = None,
+        instructions: int | None = None,
     ) -> SwizzlePlan:
         """Returns the plan to leave an allocation as it is."""
-        return SwizzlePlan(reason, (), lds_bytes, conflicts, conflicts)
+        issued = None if instructions is None else (instructions, instructions)
+        return SwizzlePlan(reason, (), lds_bytes, conflicts, conflicts, issued)
 
     @staticmethod
     def of(choice: LayoutChoice, lds_bytes: int) -> SwizzlePlan:
@@ -45,10 +51,12 @@ class SwizzlePlan(NamedTuple):
 
         An allocation that is better padded is left to padding.
         """
+        issued = choice.instructions
         if not isinstance(choice.layout, SwizzledLayout):
-            return SwizzlePlan.kept(choice.reason, lds_bytes, choice.before)
+            plain = None if issued is None else issued[0]
+            return SwizzlePlan.kept(choice.reason, lds_bytes, choice.before, plain)
         swizzles = choice.layout.swizzles
-        return SwizzlePlan(choice.reason, swizzles, lds_bytes, choice.before, choice.after)
+        return SwizzlePlan(choice.reason, swizzles, lds_bytes, choice.before, choice.after, issued)
 
     @property
     def shown_swizzles(self) -> str:
@@ -104,7 +112,8 @@ class SwizzlingPass(FunctionPass):
         plans = self.swizzle(function, allocations, policy, launch, context)
         for allocation, plan in zip(allocations, plans, strict=True):
             kind = shown_type(allocation.results[0].type)
-            context.sink.remark(allocation.location, plan.remark(kind))
+            stays = not plan.swizzles and plan.before == 0
+            context.sink.remark(allocation.location, plan.remark(kind), stays=stays)
             self._log(function, allocation, plan, context)
 
     @abstractmethod
@@ -130,6 +139,7 @@ class SwizzlingPass(FunctionPass):
         context: PassContext,
     ) -> None:
         action = Action.HINT if plan.swizzles else Action.KEEP
+        issued = plan.instructions or (None, None)
         self.record(
             context,
             function,
@@ -141,4 +151,6 @@ class SwizzlingPass(FunctionPass):
             lds_bytes_after=plan.lds_bytes,
             conflict_cycles_before=plan.before,
             conflict_cycles_after=plan.after,
+            lds_instructions_before=issued[0],
+            lds_instructions_after=issued[1],
         )

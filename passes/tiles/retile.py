@@ -116,9 +116,8 @@ class Retile(FunctionPass):
             tiled = tiled_operation(function)
             choice = None if tiled is None else tile_choice(tiled, circumstances)
         except Refusal as refusal:
-            context.sink.remark(
-                function.location, f"the tile of a workgroup stays: {refusal.reason}"
-            )
+            reason = f"the tile of a workgroup stays: {refusal.reason}"
+            context.sink.remark(function.location, reason, stays=True)
             return
         if choice is None:
             return
@@ -165,7 +164,8 @@ class Retile(FunctionPass):
         if choice.gains:
             self._replace(function, choice, objection, context)
         else:
-            context.sink.remark(operation.location, f"the tile of a workgroup stays: {choice}")
+            reason = f"the tile of a workgroup stays: {choice}"
+            context.sink.remark(operation.location, reason, stays=True)
 
     def _search(
         self,

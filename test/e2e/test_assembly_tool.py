@@ -109,7 +109,8 @@ def test_the_lines_of_the_source_that_conflict(tool: Tool, tmp_path: Path):
     assert len(marked) == 10
     assert all("transpose.hip:33" in line for line in marked if "ds_write" in line)
     assert all("transpose.hip:40" in line for line in marked if "ds_read" in line)
-    table = lines[lines.index("conflict cycles by source line") + 2 :]
+    first = lines.index("conflict cycles by source line") + 2
+    table = lines[first : lines.index("", first)]
     assert [line.split() for line in table if line] == [
         ["8,192", "66.7%", "4,096", "transpose.hip:40"],
         ["4,096", "33.3%", "1,024", "transpose.hip:33"],

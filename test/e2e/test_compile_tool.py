@@ -54,7 +54,7 @@ def test_decisions_remarks_and_dumps_are_written(tool: Tool, source: Path, tmp_p
     assert all(d["conflict_cycles_after"] < d["conflict_cycles_before"] for d in hinted)
     assert f"{source}:4:10: remark: allocation of tensor<" in result.stderr
     dumped = sorted(path.name for path in (tmp_path / "ir").iterdir())
-    first = ("retile", "index-unit-loops", "rename-registers", "hint-vector-allocs")
+    first = ("retile", "index-unit-loops", "count-stock-layouts", "rename-registers")
     for number, (name, path) in enumerate(zip(first, dumped, strict=False), start=1):
         assert path.startswith(f"{number:02d}-") and path.endswith(f"-bankwise-{name}.mlir")
     assert any(path.endswith("-bankwise-align-lds-accesses.mlir") for path in dumped)
@@ -78,7 +78,7 @@ def test_parts_of_a_split_input_do_not_overwrite_each_others_dumps(
 def test_a_flag_and_its_value_may_be_two_words(tool: Tool, source: Path, tmp_path: Path) -> None:
     result = tool("bankwise-compile", source, "--iree-hal-target-device", "hip",
                   "--iree-rocm-target", "gfx942", "-o", "a", NO_CODE,
-                  "--bankwise-decisions=d")  # fmt: skip
+                  "--bankwise-decisions=d", "--quiet")  # fmt: skip
     assert (result.returncode, result.stderr) == (0, "")
     assert '"action": "hint"' in (tmp_path / "d").read_text()
 
@@ -278,7 +278,7 @@ def test_hints_survive_prefetching(tool: Tool, source: Path, tmp_path: Path) -> 
     (tmp_path / "c.mlir").write_text(prefetching)
     result = tool("bankwise-compile", "c.mlir", *GFX942, NO_CODE, "-o=a", "--bankwise-dump-ir=ir",
                   "--compile-from=executable-configurations", "--bankwise-decisions=d",
-                  "--bankwise-level=layout")  # fmt: skip
+                  "--bankwise-level=layout", "--quiet")  # fmt: skip
     assert (result.returncode, result.stderr) == (0, "")
     actions = [d["action"] for d in json.loads((tmp_path / "d").read_text())["decisions"]]
     assert actions.count("resolve") == actions.count("hint") == 3

@@ -253,7 +253,10 @@ def test_flags_may_come_from_a_response_file(compiler: Compiler) -> None:
 
 def test_remarks_reach_whoever_started_the_compile(compiler: Compiler, tmp_path: Path) -> None:
     inside = compiler(ATTENTION, "gfx942", HOOK, BANKWISE_REMARKS="1")
-    ours = compiler(ATTENTION, "gfx942", "--bankwise-remarks", tool="bankwise-compile")
+    ours = compiler(ATTENTION, "gfx942", "--bankwise-remarks", "--quiet", tool="bankwise-compile")
+    assert "1 kernel: " not in inside.messages
+    said = compiler(ATTENTION, "gfx942", HOOK, BANKWISE_SUMMARY="1").messages
+    assert said.startswith("executable @attention_dispatch_0: 1 kernel: ")
     assert "source.mlir:4:10: remark: allocation of tensor<" in inside.messages
     assert inside.messages == ours.messages
     # A file too, behind what is in it and before what comes later.

@@ -155,6 +155,29 @@ def test_annotated_assembly_names_the_conflicts(tool: Tool, attention: Kernel):
     assert "incomplete" in result.stdout
 
 
+def test_two_compiles_are_compared_in_one_table(tool: Tool, tmp_path: Path):
+    (tmp_path / "m.mlir").write_text(Matmul(64, 64, 64, "f32").source())
+    common = ("bankwise-run", "m.mlir", "--device=emulated-gfx942", "--output=")
+    inputs = ("--input=64x64xf32=1", "--input=64x64xf32=1")
+    result = tool(*common, *inputs, "--compare=stock", "--counters-json=ours.json")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.endswith("outputs: the same bits as with stock\n")
+    rows = {
+        cells[0]: cells[1:]
+        for line in result.stdout.splitlines()
+        if len(cells := [cell.strip() for cell in line.strip("│").split("│")]) == 4
+    }
+    tool(*common, *inputs, "--bankwise-mitigation=stock", "--counters-json=stock.json")
+    found = [
+        json.loads((tmp_path / f"{name}.json").read_text())["dispatches"][0]["counters"]
+        for name in ("stock", "ours")
+    ]
+    for name in ("SQ_LDS_BANK_CONFLICT", "SQ_INSTS_LDS", "LDS_CYCLES"):
+        assert rows[name][:2] == [f"{each[name]:,}" for each in found]
+    wrong = tool(*common, *inputs, "--compare=stock", "--bankwise-mitigation=stock")
+    assert wrong.returncode == 1 and "the module is compiled so itself" in wrong.stderr
+
+
 def test_times_are_predicted(tool: Tool, attention: Kernel, tmp_path: Path):
     flags = ("--timing", "--timeline=t.json", "--counters-json=c.json", "--annotate", "--output=")
     result = tool("bankwise-run", "--module=a.mlir", "--device=emulated-gfx950", *QKV, *flags)

@@ -140,12 +140,19 @@ def test_annotation_marks_conflicts():
     machine = run(code, vectors={1: 8 * LANES}, lds_bytes=512)
     text = annotate(assembly(code, lds_bytes=512), machine.kernel, machine.counters)
     rows = text.splitlines()
-    assert rows[0].split() == ["executions", "conflicts", "64-byte", "blocks"]
+    assert rows[0].split() == ["executions", "conflicts"]
     assert rows[1].strip() == "k:"
     assert rows[2].split() == ["1", "v_mov_b32_e32", "v2,", "0"]
     assert rows[3].split() == [">", "1", "2", "ds_write_b32", "v1,", "v2"]
     assert rows[4].split() == ["1", "ds_read_b32", "v3,", "v2"]
     assert rows[5].split() == ["1", "s_endpgm"]
+    # Lane n writes at 8 n: four lanes of a phase of 32 meet every 128 bytes.
+    assert rows[6:] == [
+        "",
+        "what would help, each tried alone on the bank model",
+        f"  ds_write_b32 of line {machine.kernel.instructions[1].line}: 2 conflict cycles a wave; "
+        "4 bytes of padding behind every 128 bytes: 0 or address ^ (address / 128 % 2 * 4): 0",
+    ]
 
 
 def test_annotation_sums_conflicts_up_by_source_line():
@@ -163,19 +170,23 @@ def test_annotation_sums_conflicts_up_by_source_line():
     machine = run(code, vectors={1: 8 * LANES}, lds_bytes=512)
     text = annotate(assembly(code, lds_bytes=512), machine.kernel, machine.counters)
     rows = text.splitlines()
-    assert rows[0].split() == ["executions", "conflicts", "64-byte", "blocks", "source"]
+    assert rows[0].split() == ["executions", "conflicts", "source"]
     assert [row.split() for row in rows[4:8]] == [
         ["1", "v_mov_b32_e32", "v2,", "0"],
         [">", "1", "2", "kernel.hip:7", "ds_write_b32", "v1,", "v2"],
         [">", "1", "2", "kernel.hip:7", "ds_write_b32", "v1,", "v2"],
         [".loc", "1", "9", "1"],
     ]
-    columns = {len(row) - len(row[row.index("ds_") :]) for row in rows if "ds_" in row}
+    code_rows = rows[: rows.index("conflict cycles by source line")]
+    columns = {len(row) - len(row[row.index("ds_") :]) for row in code_rows if "ds_" in row}
     assert len(columns) == 1
-    assert [row.split() for row in rows[-5:]] == [
+    last = rows.index("what would help, each tried alone on the bank model")
+    assert [row.split() for row in rows[last - 6 : last - 1]] == [
         ["conflict", "cycles", "by", "source", "line"],
         ["conflicts", "of", "all", "executions", "source"],
         ["4", "50.0%", "2", "kernel.hip:7"],
         ["2", "25.0%", "1", "(no", "source", "line)"],
         ["2", "25.0%", "1", "kernel.hip:9"],
     ]
+    (help_,) = rows[last + 1 :]
+    assert help_.startswith("  ds_write_b32 of line kernel.hip:7, kernel.hip:9, 12: 2 conflict")

@@ -296,6 +296,8 @@ def test_decision_of_a_padded_allocation() -> None:
         lds_bytes_after=8448,
         conflict_cycles_before=62,
         conflict_cycles_after=0,
+        lds_instructions_before=1,
+        lds_instructions_after=1,
     )
     assert json.loads(json.dumps(decision.to_json()))["action"] == "pad"
 

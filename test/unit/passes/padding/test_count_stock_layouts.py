@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What stock's layouts cost: 64 bits of padding where there is room, or what is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from bankwise.passes.decisions import Action, Decision
+from bankwise.passes.padding.count_stock_layouts import CountStockLayouts
+
+from ...functions import launched, parse, run
+
+SPACE = "#gpu.address_space<workgroup>"
+COLUMN = f"""
+  %c0 = arith.constant 0 : index
+  %x = gpu.thread_id x
+  %tile = memref.alloc() : memref<64x32xf32, {SPACE}>
+  %value = memref.load %tile[%x, %c0] : memref<64x32xf32, {SPACE}>
+"""
+
+
+def kernel(body: str) -> str:
+    return f"func.func @f() attributes {{{launched()}}} {{ {body} return }}"
+
+
+def counted(body: str, options: str = "") -> Decision:
+    found = run(parse(kernel(body)), CountStockLayouts.from_options(options), target="gfx942")
+    assert found.decision.action is Action.STOCK
+    assert not found.context.log.stands(found.decision)
+    return found.decision
+
+
+def figures(decision: Decision) -> tuple[int | None, ...]:
+    return (
+        *(decision.lds_bytes_before, decision.lds_bytes_after),
+        *(decision.conflict_cycles_before, decision.conflict_cycles_after),
+        *(decision.lds_instructions_before, decision.lds_instructions_after),
+    )
+
+
+def test_stock_pads_rows_by_64_bits() -> None:
+    # Rows of 34 words: lanes 0 and 16 of a phase of 32 lanes meet in bank 0, as 1 and 17 in bank 2.
+    assert figures(counted(COLUMN)) == (8192, 8704, 62, 2, 1, 1)
+
+
+def test_stock_does_not_pad_lowered_functions() -> None:
+    assert figures(counted(COLUMN, "padded=false")) == (8192, 8192, 62, 62, 1, 1)
+
+
+def test_stock_pads_nothing_where_that_needs_more_lds_than_there_is() -> None:
+    assert figures(counted(COLUMN.replace("64x32xf32", "512x32xf32"))) == (
+        65536,
+        65536,
+        62,
+        62,
+        1,
+        1,
+    )
+
+
+def test_what_is_not_known_has_no_figures() -> None:
+    loaded = f"""
+  %c0 = arith.constant 0 : index
+  %p = memref.alloc() : memref<64xindex>
+  %x = memref.load %p[%c0] : memref<64xindex>
+  %tile = memref.alloc() : memref<64x32xf32, {SPACE}>
+  %value = memref.load %tile[%x, %c0] : memref<64x32xf32, {SPACE}>
+"""
+    decision = counted(loaded)
+    assert set(figures(decision)) == {None}
+    assert decision.reason.startswith("its accesses are not known: ")
+
+
+@pytest.mark.parametrize("new", [0, 1])
+def test_a_later_run_counts_what_is_allocated_since(new: int) -> None:
+    parsed = parse(kernel(COLUMN))
+    first = run(parsed, CountStockLayouts(), target="gfx942")
+    body = COLUMN + COLUMN.replace("%", "%other_") * new
+    both = parse(kernel(body))
+    CountStockLayouts(rest_only=True).run(both.function, first.context)
+    assert len(first.decisions) == 1 + new
+
+
+def test_nobody_reads_it() -> None:
+    parsed = parse(kernel(COLUMN))
+    found = run(parsed, target="gfx942")
+    found.context.explains = False
+    CountStockLayouts().run(parsed.function, found.context)
+    assert not found.decisions
