@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test lint lit unit nightly bench release clean
 
 demo: $(INSTALLED)
-	$(BIN)/python -m bankwise.tools.demo
+	@$(BIN)/python -m bankwise.tools.demo
 
 test: lint lit unit
 
@@ -60,9 +60,11 @@ release: $(WITH_TESTS)
 $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit('make: $(PYTHON) is older than Python 3.11; name another: \
 	make $(or $(MAKECMDGOALS),demo) PYTHON=python3.12' if sys.version_info < (3, 11) else 0)"
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
-	touch $@
+	@echo "make: an environment in $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@echo "make: Bankwise and what it needs; IREE's compiler is the largest download ..."
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
 
 $(WITH_TESTS): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --editable '.[test]'

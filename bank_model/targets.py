@@ -193,7 +193,9 @@ class Target(NamedTuple):
     exponentials (`passes/overlap/mix_exponentials.py`), and `wave_priorities` whether they are
     where some waves issue first (`passes/overlap/raise_priority.py`). `processor` has the rates by
     which tiles are compared, where they are known. `iree_knows` says whether IREE 3.13 knows the
-    architecture; the others are described to it (`iree_plugin/described_target.py`).
+    architecture, and `described` whether it is described to it otherwise
+    (`iree_plugin/described_target.py`). For an architecture of which neither holds there is no
+    compile, and all else works.
     """
 
     family: Family
@@ -227,6 +229,12 @@ class Target(NamedTuple):
     wave_priorities: bool = False
     processor: Processor | None = None
     iree_knows: bool = True
+    described: bool = False
+
+    @property
+    def compiles(self) -> bool:
+        """Returns whether IREE 3.13 compiles for the architecture, if it is told what that is."""
+        return self.iree_knows or self.described
 
     def has(self, name: str) -> bool:
         """Returns whether there is an LDS instruction that only its name selects."""
@@ -436,6 +444,8 @@ _NVIDIA_WIDTHS = (
 _NVIDIA_GUIDE = "CUDA C++ Programming Guide, shared memory"
 _NVIDIA_COUNTED = "conflicts counted with ncu on an H200"
 _NVIDIA_ALIKE = "as sm_80"
+_BLACKWELL = (100, 103)
+_BLACKWELL_ALIKE = "as sm_90"
 _NVIDIA_MEASURED = (80, 90)
 """Capabilities whose code was measured: an H200 has 9.0, and has run code for 8.0."""
 
@@ -457,13 +467,21 @@ def _nvidia_instructions(capability: int) -> tuple[LdsInstruction, ...]:
                 status = Status.PUBLISHED
             if not measured:
                 status = Status.PUBLISHED if width <= 4 else Status.ASSUMED
-                source = _NVIDIA_ALIKE
+                source = _alike(capability)
+            if capability in _BLACKWELL:
+                # The guide's chapters on capabilities 10.0 and 10.3 do not say it again.
+                status = Status.ASSUMED
             if status is Status.PUBLISHED:
                 source = _NVIDIA_GUIDE
             phases = coset_phases(32, _in_order(lanes))
             name = f"{mnemonic}.shared.{suffix}"
             rows.append(LdsInstruction(name, kind, width, 32, phases, source, status))
     return tuple(rows)
+
+
+def _alike(capability: int) -> str:
+    """Returns the source of a row of a chip that nobody has measured."""
+    return _BLACKWELL_ALIKE if capability in _BLACKWELL else _NVIDIA_ALIKE
 
 
 def copy_instruction(width_bytes: int, bypasses_l1: bool) -> str:
@@ -483,7 +501,7 @@ _COPY = "cp.async."
 _COPIES = ((16, True), (16, False), (8, False), (4, False))
 
 
-def _copies(measured: bool) -> tuple[LdsInstruction, ...]:
+def _copies(measured: bool, alike: str) -> tuple[LdsInstruction, ...]:
     """Returns the kinds of `cp.async`; `async_copies.py` knows how they are served."""
     return tuple(
         LdsInstruction(
@@ -492,7 +510,7 @@ def _copies(measured: bool) -> tuple[LdsInstruction, ...]:
             width,
             32,
             coset_phases(32, _in_order(128 // width)),
-            "the lanes that copy 128 bytes; " + (_NVIDIA_COUNTED if measured else _NVIDIA_ALIKE),
+            "the lanes that copy 128 bytes; " + (_NVIDIA_COUNTED if measured else alike),
             Status.MEASURED if measured else Status.ASSUMED,
         )
         for width, bypasses in _COPIES
@@ -513,14 +531,14 @@ def _nvidia(
     7.0, `ldmatrix` 7.5; `cp.async` and the conversion of two numbers to bf16 need 8.0, tensor
     copies and minima of two integers at once 9.0; `wgmma` needs `sm_90a`.
     """
-    measured = capability in _NVIDIA_MEASURED
+    measured, alike = capability in _NVIDIA_MEASURED, _alike(capability)
     ldmatrix = LdsInstruction(
         "ldmatrix",
         AccessKind.READ,
         16,
         32,
         coset_phases(32, _in_order(8)),
-        "8 lanes give the rows of one matrix; " + (_NVIDIA_COUNTED if measured else _NVIDIA_ALIKE),
+        "8 lanes give the rows of one matrix; " + (_NVIDIA_COUNTED if measured else alike),
         Status.MEASURED if measured else Status.ASSUMED,
     )
     return Target(
@@ -529,7 +547,8 @@ def _nvidia(
         32,
         lds_kib * 1024,
         _nvidia_instructions(capability),
-        ((ldmatrix,) if capability >= 75 else ()) + (_copies(measured) if capability >= 80 else ()),
+        ((ldmatrix,) if capability >= 75 else ())
+        + (_copies(measured, alike) if capability >= 80 else ()),
         transaction_bytes=32,
         line_bytes=128,
         compute_capability=capability,
@@ -542,6 +561,7 @@ def _nvidia(
         native_exp2=True,
         processor=processor,
         iree_knows=iree_knows,
+        described=capability == 90,
     )
 
 
@@ -658,7 +678,8 @@ def _all_targets() -> Mapping[str, Target]:
 
     For NVIDIA the number of KiB is the largest dynamic shared memory of one block (CUDA C++
     Programming Guide, technical specifications); from 8.0 on it is 1 KiB less than the SM's. These
-    are the chips that IREE 3.13 compiles for, and 9.0, which this project describes to it.
+    are the chips that IREE 3.13 compiles for, 9.0, which this project describes to it, and 10.0 and
+    10.3, for which nothing here compiles.
     """
     # Code for 8.0 and 9.0 was measured on an H200: its multiprocessors, their LDS, and its memory.
     h200 = _nvidia_processor(132, 227, 64, 4800, measured=True)
@@ -682,6 +703,7 @@ def _all_targets() -> Mapping[str, Target]:
         _nvidia(89, 99, _nvidia_processor(142, 100, 48, 864)),
         _nvidia(90, 227, h200, iree_knows=False),
         _nvidia(90, 227, h200._replace(described_cycles=1.0), variant="a", iree_knows=False),
+        *(_nvidia(capability, 227, iree_knows=False) for capability in _BLACKWELL),
         *(_nvidia(capability, 99) for capability in (120, 121)),
     )
     return MappingProxyType({t.arch: t for t in targets})
@@ -719,7 +741,13 @@ _PRODUCTS: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("gh200", "h200", "h100", "h800", "h20", "hopper"), "sm_90a"),
         **dict.fromkeys(("l40", "l40s", "l4", "ada"), "sm_89"),
         **dict.fromkeys(("a100", "a800", "a30", "ampere"), "sm_80"),
-        **dict.fromkeys(("a40", "a10", "a10g", "a6000"), "sm_86"),
+        **dict.fromkeys(("a40", "a10", "a10g", "a16", "a2", "a6000"), "sm_86"),
+        **dict.fromkeys(("gb10",), "sm_121"),
+        **dict.fromkeys(("orin",), "sm_87"),
+        **dict.fromkeys(("t4", "turing"), "sm_75"),
+        **dict.fromkeys(("v100", "volta"), "sm_70"),
+        **dict.fromkeys(("p40", "p4"), "sm_61"),
+        **dict.fromkeys(("p100",), "sm_60"),
     }
 )
 """The architecture of each product or generation, as IREE's flags call them and as people do.

@@ -18,9 +18,8 @@ from .atomic_file import (
     write_output,
 )
 from .compile_settings import NOTE, CompileSettings
-from .embedding import OutputFormat, compiler_version, output_bytes, split_source
-from .missing_target import missing_target, unknown_cuda_target
-from .stepped_compile import CompileError, DriverError, SteppedCompile, open_file
+from .embedding import OutputFormat, output_bytes, split_source
+from .stepped_compile import CompileError, SteppedCompile, open_file
 
 if TYPE_CHECKING:
     from .tile_search import TilePredictor
@@ -49,11 +48,9 @@ def compile_to_output(options: CompileSettings, predictor: TilePredictor | None 
     }
     check_distinct([options.input], outputs)
     session = Session()
-    unknown = unknown_cuda_target(options.process_flags)
     with SteppedCompile(
         session,
         options,
-        console=not unknown,
         predictor=predictor,
         summarizes=not options.quiet,
     ) as compilation:
@@ -61,31 +58,13 @@ def compile_to_output(options: CompileSettings, predictor: TilePredictor | None 
         sources = split_source(session, source) if options.split_input else [source]
         try:
             with _atomic_output(options.output) as output:
-                with records_written(compilation), _in_a_sentence(compilation, unknown):
+                with records_written(compilation):
                     _compile_all(compilation, sources, output.file)
                 output.keep()
             print_summary(compilation)
         finally:
             # What does not compile otherwise may do so with that.
             print_note(compilation.advice_text("--bankwise-level=fast"))
-
-
-@contextlib.contextmanager
-def _in_a_sentence(compilation: SteppedCompile, unknown: str) -> Iterator[None]:
-    """Prints the diagnostics that the body has kept, for a GPU that the compiler may not know.
-
-    Raises:
-        DriverError: it does not know it, which the compiler says by all of its IR.
-    """
-    try:
-        yield
-    except CompileError as error:
-        said = missing_target(unknown, str(error), compiler_version()) if unknown else ""
-        if said:
-            raise DriverError(said) from None
-        _print(compilation.messages)
-        raise
-    _print(compilation.messages)
 
 
 def print_summary(compilation: SteppedCompile, subject: str = "") -> None:
@@ -103,11 +82,6 @@ def print_note(text: str) -> None:
     """Prints a note to standard error, if there is something to say."""
     if text:
         print(f"{NOTE}{text}", file=sys.stderr)
-
-
-def _print(messages: Sequence[str]) -> None:
-    for message in messages:
-        print(message, file=sys.stderr)
 
 
 def _compile_all(compilation: SteppedCompile, sources: Sequence[Source], output: Output) -> None:

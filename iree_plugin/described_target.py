@@ -17,7 +17,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..bank_model.targets import NVIDIA, Target, UnknownTargetError, target, target_named
+from ..bank_model.targets import (
+    NVIDIA,
+    Target,
+    UnknownTargetError,
+    known_targets,
+    target,
+    target_named,
+)
 from .compile_settings import joined_flags
 
 if TYPE_CHECKING:
@@ -98,10 +105,15 @@ def named_cuda_target(flags: Sequence[str]) -> str:
     return (given[-1][2] or "") if given else ""
 
 
-def understood_flags(flags: Sequence[str]) -> list[str]:
-    """Returns flags in which the products of these GPUs have names that the compiler knows.
+_NAMES_OF_IREE = re.compile(r"a100|ampere|ada|turing|volta|rtx[34]0\d\d(?:ti|super|d)*")
+"""The names of products and generations that IREE 3.13 takes (`KnownTargets.cpp`). For some it
+knows more than of their architecture."""
 
-    It refuses `--iree-cuda-target=h100` before it reads a program.
+
+def understood_flags(flags: Sequence[str]) -> list[str]:
+    """Returns flags in which the products of NVIDIA have names that the compiler knows.
+
+    It crashes on others, such as `--iree-cuda-target=h100`, before it reads a program.
     """
     words: list[str] = []
     for word in flags:
@@ -115,8 +127,29 @@ def understood_flags(flags: Sequence[str]) -> list[str]:
 
 
 def _understood(name: str) -> str:
-    chip = _described(name)
-    return chip.arch if chip else name
+    if _NAMES_OF_IREE.fullmatch(name) or name.startswith(NVIDIA.prefix):
+        return name
+    try:
+        chip = target_named(name)
+    except UnknownTargetError:
+        return name
+    return chip.arch if chip.family is NVIDIA else name
+
+
+def refuse_unknown_names(flags: Sequence[str]) -> str:
+    """Returns what is wrong with the name of an NVIDIA GPU in flags, on which the compiler would
+    crash; nothing if it takes the name.
+
+    A number that the compiler does not know, as that of `sm_100`, is an error of its own.
+    """
+    name = _understood(named_cuda_target(flags))
+    if not name or re.fullmatch(r"sm_\d+[af]?", name) or _NAMES_OF_IREE.fullmatch(name):
+        return ""
+    known = ", ".join(each for each in known_targets() if target(each).family is NVIDIA)
+    return (
+        f"--iree-{NVIDIA.backend}-target={name}: no GPU of this name is known (known: {known}, and "
+        "products such as a100, h100 and rtx4090)"
+    )
 
 
 def _described(name: str) -> Target | None:
@@ -128,7 +161,7 @@ def _described(name: str) -> Target | None:
         chip = target_named(name)
     except UnknownTargetError:
         return None
-    if chip.family is not NVIDIA or chip.iree_knows:
+    if chip.family is not NVIDIA or not chip.described:
         return None
     return None if name.startswith(NVIDIA.prefix) and name != chip.arch else chip
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from ..bank_model.targets import NVIDIA, Target, known_targets, target
-from .described_target import named_cuda_target
+from .described_target import named_cuda_target, understood_flags
 
 _NAME = re.compile(rf"{NVIDIA.prefix}(\d+)[af]?")
 _FAULT = re.compile(r"^(.*?: )?error: missing GPU target", re.MULTILINE)
@@ -18,14 +18,14 @@ def unknown_cuda_target(flags: Sequence[str]) -> str:
 
     A program that says itself what its target is compiles for it all the same.
     """
-    name = named_cuda_target(flags)
+    name = named_cuda_target(understood_flags(flags))
     return name if _NAME.fullmatch(name) and name not in _compiled() else ""
 
 
 def _compiled() -> dict[str, Target]:
     """Returns the NVIDIA GPUs that code can be compiled for, but for names of products."""
     chips = (target(each) for each in known_targets())
-    return {each.arch: each for each in chips if each.family is NVIDIA}
+    return {each.arch: each for each in chips if each.family is NVIDIA and each.compiles}
 
 
 def missing_target(arch: str, diagnostics: str, version: str) -> str:
@@ -33,7 +33,7 @@ def missing_target(arch: str, diagnostics: str, version: str) -> str:
     fault = _FAULT.search(diagnostics)
     if fault is None:
         return ""
-    sentence = f"{fault[1] or ''}IREE {version} does not know the GPU {arch}"
+    sentence = f"{fault[1] or ''}error: IREE {version} does not know the GPU {arch}"
     best = _replacement(arch)
     if not best:
         return sentence

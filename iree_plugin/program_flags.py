@@ -11,6 +11,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from .described_target import refuse_unknown_names
+
 VALUES = {
     "o": "output",
     "bankwise-mitigation": "mitigation",
@@ -102,3 +104,5 @@ def check_python_flags(flags: Sequence[str]) -> None:
         elif name.startswith("help"):
             raise ValueError(f"flags holds {word!r}: {_PRINTS}")
         before = word
+    if wrong := refuse_unknown_names(flags):
+        raise ValueError(wrong)

@@ -11,6 +11,7 @@ interpreter's lock (`early_import`).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,7 +30,8 @@ from .compile_settings import (
     has_codegen,
 )
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
-from .embedding import Pipeline, SteppedInvocation
+from .embedding import Pipeline, SteppedInvocation, compiler_version
+from .missing_target import missing_target, unknown_cuda_target
 from .program_passes import BEFORE_DISPATCHES, changes_programs
 
 if TYPE_CHECKING:
@@ -124,6 +126,7 @@ class SteppedCompile:
 
     def close(self) -> None:
         """Ends all invocations; written outputs stay, and another source can be compiled."""
+        self._print_held()
         while self._open:
             self._open.pop().close()
         self._replays.clear()
@@ -181,9 +184,9 @@ class SteppedCompile:
         return first
 
     def _parse_into(self, invocation: SteppedInvocation, source: Source) -> None:
-        if not self.console:
+        if self._holds:
             invocation.send_diagnostics(self._messages.append)
-        self._check(invocation.parse(source, console_diagnostics=self.console))
+        self._check(invocation.parse(source, console_diagnostics=not self._holds))
 
     def configured_module(self, source: Source) -> ir.Operation:
         """Compiles `source` to where its device functions carry their codegen configurations.
@@ -271,7 +274,7 @@ class SteppedCompile:
         def collect(diagnostic: Diagnostic) -> None:
             self._messages.append(str(diagnostic))
 
-        consume = print_to_stderr if self.console else collect
+        consume = collect if self._holds else print_to_stderr
         sink = DiagnosticSink(remarks_once(consume), self.settings.remarks, brief=True)
         log = DecisionLog() if self.decisions is None else self.decisions
         settings = self.settings
@@ -428,7 +431,31 @@ class SteppedCompile:
             raise self._failure()
 
     def _failure(self, otherwise: str = "") -> CompileError:
-        return CompileError("\n".join(self._messages) or otherwise)
+        messages = "\n".join(self._messages) or otherwise
+        if said := self._unknown_gpu and missing_target(
+            self._unknown_gpu, messages, compiler_version()
+        ):
+            messages, self._messages[:] = said, [said]
+        self._print_held()
+        return CompileError(messages)
+
+    @cached_property
+    def _unknown_gpu(self) -> str:
+        """Returns the GPU of the flags if the compiler may not know it. It says so by all of its
+        IR, in the place of which one line shall stand."""
+        return unknown_cuda_target(self.settings.process_flags)
+
+    @property
+    def _holds(self) -> bool:
+        """Returns whether diagnostics are kept rather than printed at once."""
+        return not self.console or bool(self._unknown_gpu)
+
+    def _print_held(self) -> None:
+        """Prints what was only kept because of a GPU that the compiler may not know."""
+        if self.console and self._holds:
+            for message in self._messages:
+                print(message, file=sys.stderr)
+            self._messages.clear()
 
 
 def open_file(session: Session, path: str) -> Source:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..emulator.assembly import Kernel
+from ..emulator.chips import EMULATED_CHIPS
 from ..emulator.dispatch import Dispatch
 from ..emulator.errors import LaunchError
 from ..emulator.global_memory import GlobalMemory
@@ -81,7 +82,11 @@ class EmulatedDevice:
             HostProgramError: the assembly lacks the kernel, or its arguments do not fit.
         """
         if command.kernel not in self.kernels:
-            raise HostProgramError(f"the assembly holds no kernel '{command.kernel}'")
+            raise HostProgramError(
+                f"there is no AMD assembly of the kernel '{command.kernel}': the program names "
+                "another device, and the emulator runs code for AMD GPUs "
+                f"({' and '.join(EMULATED_CHIPS)}); name no device in the program, or run it there"
+            )
         kernel = self.kernels[command.kernel]
         try:
             dispatch = Dispatch.of(kernel, command.workgroups)

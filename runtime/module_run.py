@@ -206,17 +206,50 @@ def check_module(settings: RunSettings) -> None:
 _ARCHIVE, _IDENTIFIER, _HEADER_BYTES = b"PK\3\4", b"IREE", 64
 
 
+def _check_emulated(settings: RunSettings) -> None:
+    """Refuses what the emulator cannot run.
+
+    Raises:
+        RunError: the module is compiled already, or is to be compiled for another vendor's device.
+    """
+    chips = " and ".join(EMULATED_CHIPS)
+    if not settings.is_source:
+        data = Path(settings.module).read_bytes()
+        # The name of the format stands in the module beside the code.
+        if any(name in data for name in _CUDA_FORMATS) and b"rocm" not in data:
+            raise RunError(
+                f"'{settings.module}': it is compiled for CUDA, and the emulator runs code for AMD "
+                f"GPUs ({chips}); run it on a GPU by --device=cuda, or give the .mlir to see what "
+                "the program does there"
+            )
+        raise RunError(
+            f"'{settings.module}': the emulator runs assembly, which a compiled module no longer "
+            "holds; give the .mlir"
+        )
+    for flag in settings.compile_flags:
+        name, _, value = flag.lstrip("-").partition("=")
+        # As in `gpu=hip[1],local`: an alias, a device, and its number.
+        names = {each.rpartition("=")[2].partition("[")[0] for each in value.split(",")}
+        others = name in _DEVICE_FLAGS and not names & _AMD_NAMES
+        if others or name.startswith("iree-cuda-"):
+            raise RunError(
+                f"{flag}: the emulator runs code for AMD GPUs ({chips}); leave the flag out to see "
+                "what the program does there, or run it on another device by --device"
+            )
+
+
+_CUDA_FORMATS = (b"cuda-nvptx-fb", b"cuda-fatbin")
+_DEVICE_FLAGS = ("iree-hal-target-device", "iree-hal-target-backends")
+_AMD_NAMES = {AMD.device, AMD.backend, "amdgpu"}
+
+
 def _run_on_emulator(
     settings: RunSettings,
     device: str,
     inputs: Sequence[Array | int | float],
     watch: Callable[[RunState], None] | None,
 ) -> ModuleRun:
-    if not settings.is_source:
-        raise RunError(
-            f"'{settings.module}': the emulator runs assembly, which a compiled module no longer "
-            "holds; give the .mlir"
-        )
+    _check_emulated(settings)
     arch = device.removeprefix("emulated-")
     if _rocm_target(settings, arch) != arch:
         raise RunError(

@@ -22,6 +22,7 @@ from ..iree_plugin.compile_settings import (
     CompileSettings,
     without_effect,
 )
+from ..iree_plugin.described_target import refuse_unknown_names
 from ..iree_plugin.program_flags import (
     PRINT_LISTS,
     SWITCHES,
@@ -126,6 +127,8 @@ def parse_arguments(argv: Sequence[str]) -> CompileSettings:
         else:
             rest.append(word)
     _check_together(result, given)
+    if wrong := refuse_unknown_names(rest):
+        raise UsageError(wrong)
     source, flags = _take_input(rest)
     return replace(result, input=source, process_flags=tuple(flags), given=frozenset(given))
 

@@ -217,9 +217,12 @@ def test_an_unknown_target_is_named(tool: Tool, source: Path, tmp_path: Path) ->
 def test_a_gpu_that_the_compiler_does_not_know_is_one_sentence(tool: Tool, source: Path) -> None:
     cuda = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_100")
     result = tool("bankwise-compile", source, *cuda, "-o", "out.vmfb")
-    assert_fails_with_one_line(
-        result, f"{source}:4:10: IREE 3", "does not know the GPU sm_100; compile for sm_90, whose"
-    )
+    line = f"{source}:4:10: error: IREE 3"
+    said = "does not know the GPU sm_100; compile for sm_90, whose"
+    assert_fails_with_one_line(result, line, said)
+    assert len(result.stderr.splitlines()) == 1
+    result = tool("bankwise-report", source, cuda[0], "--iree-cuda-target=b200")
+    assert_fails_with_one_line(result, line, said)
     assert len(result.stderr.splitlines()) == 1
     source.write_text("oops\n")
     result = tool("bankwise-compile", source, *cuda, "-o", "out.vmfb")

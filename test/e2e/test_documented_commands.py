@@ -90,6 +90,24 @@ def test_the_blocks_of_a_page_run(page: Path, root: Path, forked: Path) -> None:
     run_page(page, chosen, root, {**ENVIRONMENT, "PATH": path})
 
 
+CHEAP = "bankwise-tile "
+"""How a command begins that needs no compile, and nothing of the commands before it."""
+
+
+@pytest.mark.parametrize("page", sorted(BY_NIGHT))
+def test_by_day_the_cheap_blocks_of_other_pages_run(page: str, root: Path, forked: Path) -> None:
+    path = next(each for each in PAGES if each.name == page)
+    commands = [
+        command
+        for block in blocks(path)
+        if block.is_session and block.reason_not_to_run is None
+        for command in block.commands()
+    ]
+    cheap = [each for each in commands if each.text.startswith(CHEAP) and ">" not in each.text]
+    environment = {**ENVIRONMENT, "PATH": f"{forked}{os.pathsep}{ENVIRONMENT['PATH']}"}
+    run_session(page, cheap, root, environment)
+
+
 @pytest.mark.nightly
 def test_the_readme_and_pages_with_slow_blocks_run_whole_as_a_reader_starts_them(
     root: Path,

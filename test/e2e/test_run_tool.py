@@ -231,6 +231,10 @@ def test_auto_says_which_device(tool: Tool, attention: Kernel):
             "--iree-rocm-target=gfx950 contradicts",
         ),
         *(
+            (["a.mlir", "--device=emulated-gfx942", *QKV, flag], f"{flag}: the emulator runs code")
+            for flag in ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80")
+        ),
+        *(
             pytest.param(
                 ["a.mlir", "--device=emulated-gfx942", *more], message, marks=pytest.mark.nightly
             )
@@ -271,6 +275,14 @@ def test_outputs_are_looked_at_before_the_run(
     # Not even the device has been chosen.
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"bankwise-run: error: {message}")
+
+
+def test_the_emulator_says_that_a_module_is_for_cuda(tool: Tool, tmp_path: Path):
+    """No compile: the name of the format is what a module for CUDA has."""
+    (tmp_path / "m.vmfb").write_bytes(b"PK\3\4 IREE cuda-nvptx-fb .target sm_80")
+    result = tool("bankwise-run", "--module=m.vmfb", "--device=emulated-gfx942")
+    assert result.returncode == 1
+    assert "'m.vmfb': it is compiled for CUDA, and the emulator runs code for AMD" in result.stderr
 
 
 def test_a_module_for_the_cpu_runs_too(tool: Tool, tmp_path: Path):

@@ -37,7 +37,7 @@ CDNA4_B128_READ = [
 
 
 # Those that IREE 3.13 knows (its KnownTargets.cpp), and that of an H200, also with its own code.
-NVIDIA_CAPABILITIES = (60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 120, 121)
+NVIDIA_CAPABILITIES = (60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 120, 121)
 NVIDIA = [*(f"sm_{capability}" for capability in NVIDIA_CAPABILITIES), "sm_90a"]
 
 
@@ -121,7 +121,7 @@ def test_lds_limits():
         "sm_75": 64 * 1024,
         **dict.fromkeys(("sm_80", "sm_87"), 163 * 1024),
         **dict.fromkeys(("sm_86", "sm_89", "sm_120", "sm_121"), 99 * 1024),
-        **dict.fromkeys(("sm_90", "sm_90a"), 227 * 1024),
+        **dict.fromkeys(("sm_90", "sm_90a", "sm_100", "sm_103"), 227 * 1024),
     }
 
 
@@ -148,7 +148,15 @@ def test_only_what_an_h200_has_run_is_measured():
 
 
 def test_iree_is_told_of_hopper_alone():
-    assert [arch for arch in known_targets() if not target(arch).iree_knows] == ["sm_90", "sm_90a"]
+    assert [arch for arch in known_targets() if target(arch).described] == ["sm_90", "sm_90a"]
+
+
+def test_nothing_compiles_for_data_center_blackwell_and_all_of_it_is_assumed():
+    chips = [target(arch) for arch in known_targets() if not target(arch).compiles]
+    assert [chip.arch for chip in chips] == ["sm_100", "sm_103"]
+    rows = [each for chip in chips for each in (*chip.instructions, *chip.special_instructions)]
+    assert {each.status for each in rows} == {Status.ASSUMED}
+    assert all("as sm_90" in each.source for each in rows)
 
 
 @pytest.mark.parametrize(
@@ -233,6 +241,11 @@ def test_bad_input_names_the_parameter_and_the_allowed_values():
         ("h100", "sm_90a"),
         ("H200", "sm_90a"),
         ("l40s", "sm_89"),
+        ("v100", "sm_70"),
+        ("T4", "sm_75"),
+        *((name, "sm_100") for name in ("b200", "gb200", "sm_100a", "sm_100f")),
+        *((name, "sm_103") for name in ("b300", "gb300")),
+        ("gb10", "sm_121"),
     ],
 )
 def test_a_gpu_has_many_names(name: str, arch: str) -> None:

@@ -154,6 +154,6 @@ def test_a_variant_is_the_chip_that_runs_it(arch: str, number: int | None) -> No
     assert chip is not None and chip.compute_capability == number
 
 
-@pytest.mark.parametrize("arch", ["sm_x", "sm_100f", "gfx1100", "sm_80ab", ""])
+@pytest.mark.parametrize("arch", ["sm_x", "sm_110", "sm_130f", "gfx1030", "sm_80ab", ""])
 def test_nothing_is_known_of_another_gpu(arch: str) -> None:
     assert GpuTargetInfo(arch).chip is None

@@ -146,3 +146,13 @@ def test_a_program_may_list_its_devices_in_an_attribute() -> None:
     module = parsed(f"module attributes {listed} {{}}")
     DescribedTarget(target("sm_90")).describe(module)
     assert 'arch = "sm_90"' in shown(module)
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [("v100", "sm_70"), ("T4", "sm_75"), ("gb10", "sm_121"), ("b200", "sm_100"), ("a100", "a100")],
+)
+def test_products_that_the_compiler_does_not_know_are_their_architectures(
+    name: str, taken: str
+) -> None:
+    assert understood_flags([f"--iree-cuda-target={name}"]) == [f"--iree-cuda-target={taken}"]

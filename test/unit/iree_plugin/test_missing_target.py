@@ -20,6 +20,8 @@ from bankwise.iree_plugin.missing_target import missing_target, unknown_cuda_tar
         (["--iree-cuda-target=sm_90"], ""),
         (["--iree-cuda-target=sm_90a"], ""),
         (["--iree-cuda-target=a100"], ""),
+        (["--iree-cuda-target=b200"], "sm_100"),
+        (["--iree-cuda-target=sm_110"], "sm_110"),
         ([], ""),
     ],
 )
@@ -34,11 +36,11 @@ def test_the_last_flag_counts(flags: list[str], arch: str) -> None:
 def test_the_sentence_names_the_place_and_a_gpu_whose_code_runs(arch: str, instead: str) -> None:
     said = missing_target(arch, "a.mlir:6:10: error: missing GPU target in #hal\nmore", "3.13")
     assert said == (
-        f"a.mlir:6:10: IREE 3.13 does not know the GPU {arch}; compile for {instead}, whose code "
-        f"runs on it: --iree-cuda-target={instead}"
+        f"a.mlir:6:10: error: IREE 3.13 does not know the GPU {arch}; compile for {instead}, "
+        f"whose code runs on it: --iree-cuda-target={instead}"
     )
     older = missing_target("sm_53", "error: missing GPU target", "3.13")
-    assert older == "IREE 3.13 does not know the GPU sm_53"
+    assert older == "error: IREE 3.13 does not know the GPU sm_53"
 
 
 def test_other_errors_stay_as_they_are() -> None:

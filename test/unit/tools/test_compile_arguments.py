@@ -147,3 +147,11 @@ def test_a_check_that_is_not_made_is_not_passed() -> None:
     settings = parse_arguments(["a.mlir", "--compile-to=executable-sources", "--bankwise-verify"])
     with pytest.raises(UsageError, match="ends before the codegen for GPUs, so that nothing is v"):
         flags_without_codegen(settings)
+
+
+def test_a_name_on_which_the_compiler_crashes_is_refused() -> None:
+    for flags in (["--iree-cuda-target=foo"], ["--iree-cuda-target", "rtx9990"]):
+        with pytest.raises(UsageError, match=r"iree-cuda-target=\w+: no GPU of this name is known"):
+            parse_arguments(["a.mlir", *flags])
+    for name in ("a100", "turing", "rtx3090ti", "v100", "b200", "gb10", "sm_110", "SM_90A"):
+        assert parse_arguments(["a.mlir", f"--iree-cuda-target={name}"]).process_flags
