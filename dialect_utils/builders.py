@@ -912,20 +912,29 @@ class Builder:
         attention.regions[0].blocks[0].append_to(made.regions[0])
         return made.results[0]
 
-    def plain_attention(
-        self, inputs: Sequence[ir.Value], kind: ir.RankedTensorType, maps: ir.Attribute
+    def scaling_attention(
+        self,
+        inputs: Sequence[ir.Value],
+        factors: Sequence[float],
+        kind: ir.RankedTensorType,
+        maps: ir.Attribute,
     ) -> ir.Operation:
-        """Creates an `iree_linalg_ext.attention` that leaves its scores as they are.
+        """Creates an `iree_linalg_ext.attention` that multiplies its scores in f32.
 
         Args:
             inputs, kind, maps: as for `attention`.
+            factors: by what each score is multiplied, one after the other, before the mask is
+                added.
         """
         operands, attributes = [*inputs, self.empty(kind)], {"indexing_maps": maps}
         made = self.create("iree_linalg_ext.attention", operands, [kind], attributes, regions=1)
         single = ir.F32Type.get(self.context)
         block = made.regions[0].blocks.append(single, arg_locs=[self.location])
         inside = replace(self, point=ir.InsertionPoint(block))
-        inside.create("iree_linalg_ext.yield", [block.arguments[0]])
+        score: ir.Value = block.arguments[0]
+        for factor in factors:
+            score = inside.mulf(score, inside.constant(single, factor))
+        inside.create("iree_linalg_ext.yield", [score])
         return made
 
     def online_attention(

@@ -85,15 +85,20 @@ def constant_value(value: ir.Value) -> int | None:
     return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
 
 
+def number_of(value: ir.Value) -> float | None:
+    """Returns the floating-point number that a constant, or each of its elements, is."""
+    operation = defining_operation(value)
+    if operation is None or operation.name != "arith.constant":
+        return None
+    constant = operation.attributes["value"]
+    if isinstance(constant, ir.DenseFPElementsAttr) and constant.is_splat:
+        constant = constant.get_splat_value()
+    return constant.value if isinstance(constant, ir.FloatAttr) else None
+
+
 def is_splat_of_zero(value: ir.Value) -> bool:
     """Returns whether a value is a constant vector of floating-point zeros."""
-    op = defining_operation(value)
-    if op is None or op.name != "arith.constant":
-        return False
-    elements = op.attributes["value"]
-    if not isinstance(elements, ir.DenseFPElementsAttr) or not elements.is_splat:
-        return False
-    return ir.FloatAttr(elements.get_splat_value()).value == 0.0
+    return isinstance(value.type, ir.VectorType) and number_of(value) == 0.0
 
 
 def symbol_of(operation: ir.Operation) -> str:

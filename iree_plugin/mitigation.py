@@ -37,6 +37,7 @@ from ..passes.fragments.reload_operands import ReloadOperands
 from ..passes.numerics.keep_maxima import KeepMaxima
 from ..passes.numerics.native_bf16 import NativeBf16
 from ..passes.numerics.native_exp2 import NativeExp2
+from ..passes.numerics.scale_differences import ScaleDifferences
 from ..passes.numerics.shorten_exponentials import ShortenExponentials
 from ..passes.numerics.sum_probabilities import SumProbabilities
 from ..passes.overlap.delay_copies import DelayCopies
@@ -92,6 +93,7 @@ from .recording import RESOLVE_SWIZZLE_HINTS as _RESOLVE
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
 _PAD_CONVOLUTIONS = "iree-codegen-gpu-pad-convs"
 _TO_IGEMM = "iree-codegen-convolution-to-igemm"
+_DECOMPOSE = "iree-linalg-ext-decompose-attention"
 _PACK = "iree-codegen-gpu-pack-to-intrinsics"
 _COMBINE_SOURCES = "iree-codegen-combine-source-layout-transformation"
 _VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
@@ -335,6 +337,7 @@ _FUSED_START = Place(_BEFORE, TILING, _TILE_AND_FUSE)
 _ELEMENTS = Place(_BEFORE, TILING, _TILE_AND_FUSE | _COPYING)
 _CONVOLUTIONS = Place(_BEFORE, _PAD_CONVOLUTIONS, _TILE_AND_FUSE)
 _AS_MATRICES = Place(_AFTER, _TO_IGEMM, _TILE_AND_FUSE)
+_DECOMPOSED = Place(_AFTER, _DECOMPOSE, _VECTOR_DISTRIBUTE)
 _TILED_TO_INSTRUCTIONS = Place(_AFTER, _PACK)
 _LANE_TILES = Place(_AFTER, _PACK, _VECTOR_DISTRIBUTE)
 _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, _VECTOR_DISTRIBUTE)
@@ -394,6 +397,7 @@ STEPS: tuple[Step, ...] = (
     Step(_START, Retile, _retile, since="exact", optional=True),
     Step(_DISTRIBUTED_START, UseLargerInstructions, _where_retiling, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
+    Step(_DECOMPOSED, ScaleDifferences, since="fast"),
     Step(_TILED_TO_INSTRUCTIONS, OrderFragments, since="exact", by_mma_sync=True),
     Step(_LANE_TILES, IndexUnitLoops, since="exact", optional=True),
     Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, since="fast"),

@@ -29,6 +29,7 @@ from .fragments.reload_operands import ReloadOperands
 from .numerics.keep_maxima import KeepMaxima
 from .numerics.native_bf16 import NativeBf16
 from .numerics.native_exp2 import NativeExp2
+from .numerics.scale_differences import ScaleDifferences
 from .numerics.shorten_exponentials import ShortenExponentials
 from .numerics.sum_probabilities import SumProbabilities
 from .overlap.delay_copies import DelayCopies
@@ -109,6 +110,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     Retile,
     UseLargerInstructions,
     TransposeContractions,
+    ScaleDifferences,
     OrderFragments,
     OrderScaledOperands,
     MultiplyUnsigned,

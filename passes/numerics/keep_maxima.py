@@ -73,7 +73,7 @@ from .kept_maxima import (
 )
 
 _GROWTH = 8.0
-"""How much larger than a maximum scores may be; 2^8 is far from what overflows in f16."""
+"""How much larger than a maximum exponents may be; 2^8 is far from what overflows in f16."""
 _LOWERED = 2.0**-14
 """How much less than the largest score a maximum is, where probabilities are rounded towards zero:
 that of a score equal to it is then 1, whichever way the sum of its products was rounded, and not
@@ -199,7 +199,7 @@ class _Rewriting:
         grown: ir.Value | None = None
         for row, carried in zip(kept.rows, kept.carried, strict=True):
             own, old = now.get(row, row), carried.argument
-            growth = at.constant(old.type, _GROWTH)
+            growth = at.constant(old.type, _GROWTH / kept.factor)
             limit = growth if self.chains else at.addf(old, growth)
             its = at.any_element(at.cmpf_ogt(own, limit))
             grown = its if grown is None else at.ori(grown, its)
@@ -220,7 +220,8 @@ class _Rewriting:
         for each in self.again:
             operands = [now.get(operand, operand) for operand in each.operands]
             if each in rows:
-                operands[[*each.operands].index(rows[each])] = _lowered(at, now[rows[each]])
+                lowered = _lowered(at, now[rows[each]], self.kept.factor)
+                operands[[*each.operands].index(rows[each])] = lowered
             now.update(zip(each.results, at.clone(each, operands).results, strict=True))
         maxima = [now[each.results[0]] for each in self.kept.maxima]
         places = {self.starts[each.products[0]]: each.position for each in self.chains}
@@ -245,9 +246,13 @@ class _Rewriting:
         return [*(now[each.results[0]] for each in made), *(each.argument for each in negated)]
 
 
-def _lowered(at: Builder, row: ir.Value) -> ir.Value:
-    """Returns a little less than the largest score of a row."""
-    return at.subf(row, at.constant(row.type, _LOWERED))
+def _lowered(at: Builder, row: ir.Value, factor: float) -> ir.Value:
+    """Returns a little less than the largest score of a row.
+
+    Args:
+        factor: what differences of scores are multiplied by before they become exponents.
+    """
+    return at.subf(row, at.constant(row.type, _LOWERED / factor))
 
 
 def _negated(

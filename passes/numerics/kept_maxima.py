@@ -7,12 +7,14 @@
     %corr = math.exp2 (arith.subf %old, %max)
     %x = arith.mulf %corr, %sums                                   the scaled sums
 
-`%max` may go through operations that only give it another shape.
+`%max` may go through operations that only give it another shape. Differences may be multiplied by
+a number before they become exponents (`bankwise-scale-differences`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import NamedTuple
 
 from iree.compiler import ir
@@ -26,6 +28,7 @@ from ...dialect_utils.multiplications import ACCUMULATOR, MATRIX_PRODUCTS, MFMA
 from ...dialect_utils.operations import (
     defining_operation,
     is_splat_of_zero,
+    number_of,
     operands_with,
     operations_of,
 )
@@ -46,6 +49,7 @@ class KeptMaxima(NamedTuple):
         scaled: the products of carried sums and the corrections.
         between: what computes these from the new maxima, in order, `shifted` and `scaled` included.
         places: the operations of the body, each with its place.
+        factor: what differences are multiplied by before they become exponents of 2.
     """
 
     carried: Sequence[Carried]
@@ -55,6 +59,7 @@ class KeptMaxima(NamedTuple):
     scaled: Sequence[ir.Operation]
     between: Sequence[ir.Operation]
     places: Mapping[ir.Operation, int]
+    factor: float
 
     @staticmethod
     def of(loop: ir.Operation) -> KeptMaxima | None:
@@ -84,6 +89,7 @@ class KeptMaxima(NamedTuple):
             sorted(dependent.scaled, key=place),
             sorted(dependent.between, key=place),
             places,
+            dependent.factor,
         )
         kept._check_places()
         return kept
@@ -94,19 +100,19 @@ class KeptMaxima(NamedTuple):
         return max(self.maxima, key=self.places.__getitem__)
 
     def _check_places(self) -> None:
-        """Makes sure that what is shifted or scaled is known where the maxima are.
+        """Makes sure that what is combined with maxima is known where they are.
 
         Raises:
             Refusal: it is not.
         """
         here = self.places[self.last]
-        for each in (*self.shifted, *self.scaled):
+        for each in self.between:
             others = self._from_outside(each)
-            if len(others) != 1:
+            if each in (*self.shifted, *self.scaled) and len(others) != 1:
                 raise Refusal("a maximum is combined with itself")
-            definition = defining_operation(others[0])
-            if definition in self.places and self.places[definition] > here:
-                raise Refusal("what depends on a maximum is made behind it")
+            for definition in map(defining_operation, others):
+                if definition in self.places and self.places[definition] > here:
+                    raise Refusal("what depends on a maximum is made behind it")
 
     def unscaled(self, product: ir.Operation) -> ir.Value:
         """Returns the carried sums that one of `scaled` multiplies by corrections."""
@@ -180,6 +186,14 @@ def _other(operation: ir.Operation, value: ir.Value) -> ir.Value:
     return other
 
 
+class _Made(Enum):
+    """What was made of a new maximum."""
+
+    MAXIMUM = "itself"
+    DIFFERENCE = "the difference of the old one and it"
+    CORRECTION = "a power of 2 of that"
+
+
 class _Dependent:
     """What depends on maxima that a loop carries."""
 
@@ -189,6 +203,7 @@ class _Dependent:
         self.shifted: set[ir.Operation] = set()
         self.scaled: set[ir.Operation] = set()
         self.between: set[ir.Operation] = set()
+        self._factors: set[float] = set()
 
     def add(self, carried: Carried, maximum: ir.Operation) -> None:
         """Follows new maxima to the differences and the products that `KeptMaxima` has.
@@ -196,42 +211,72 @@ class _Dependent:
         Raises:
             Refusal: something else depends on them.
         """
-        pending = [(maximum.results[0], False)]
+        pending = [(maximum.results[0], _Made.MAXIMUM)]
         while pending:
-            value, corrects = pending.pop()
+            value, made = pending.pop()
             for user, number in operands_with(value):
                 if user.name == YIELD and user.parent.operation == self._loop:
-                    if corrects or number != carried.number:
+                    if made is not _Made.MAXIMUM or number != carried.number:
                         raise Refusal("the loop carries more of a maximum")
                 elif user not in self._places:
                     raise Refusal("a maximum is used in another block")
                 else:
                     self.between.add(user)
-                    goes_on = self._goes_on(user, number, carried, corrects)
-                    if goes_on is not None:
-                        pending += [(result, goes_on) for result in user.results]
+                    result = self._made(user, number, carried, made)
+                    if result is not None:
+                        pending += [(each, result) for each in user.results]
 
-    def _goes_on(
-        self, user: ir.Operation, number: int, carried: Carried, corrects: bool
-    ) -> bool | None:
-        """Returns whether results are corrections; None where they need not be followed.
+    @property
+    def factor(self) -> float:
+        """Returns by what differences are multiplied before they become exponents.
+
+        Raises:
+            Refusal: it is not the same number for all of them.
+        """
+        factors = {*self._factors, *(_factor_of(each) for each in self.shifted)}
+        if len(factors) != 1:
+            raise Refusal("differences from maxima are multiplied by more than one number")
+        (factor,) = factors
+        return factor
+
+    def _made(self, user: ir.Operation, number: int, carried: Carried, made: _Made) -> _Made | None:
+        """Returns what the results of an operation are; None where they need not be followed.
 
         Raises:
             Refusal: they are something else.
         """
         if is_move(user):
-            return corrects
-        if user.name == _SUBTRACT and number == 1 and not corrects:
+            return made
+        if user.name == _SUBTRACT and number == 1 and made is _Made.MAXIMUM:
             if user.operands[0] == carried.argument:
-                return True
+                self._factors.add(_factor_of(user))
+                return _Made.DIFFERENCE
             self.shifted.add(user)
             return None
-        if user.name == _EXP2 and corrects:
-            return True
-        if user.name == _MULTIPLY and corrects:
+        if made is _Made.DIFFERENCE:
+            if user.name == _EXP2:
+                return _Made.CORRECTION
+            if user.name == _MULTIPLY and number_of(user.operands[1 - number]) is not None:
+                return _Made.DIFFERENCE
+        if user.name == _MULTIPLY and made is _Made.CORRECTION:
             self.scaled.add(user)
             return None
         raise Refusal(f"{user.name} uses a maximum")
+
+
+def _factor_of(difference: ir.Operation) -> float:
+    """Returns the number that all users of a difference multiply it by; 1 where none does.
+
+    Raises:
+        Refusal: they multiply it by several numbers, or only some of them do.
+    """
+    factors = {
+        number_of(user.operands[1 - number]) if user.name == _MULTIPLY else 1.0
+        for user, number in operands_with(difference.results[0])
+    }
+    if len(factors) != 1 or (factor := factors.pop()) is None or factor <= 0.0:
+        raise Refusal("a difference from a maximum is multiplied by more than a number")
+    return factor
 
 
 class ScoreChain(NamedTuple):

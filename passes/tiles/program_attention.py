@@ -13,11 +13,12 @@ which K and V have the first one only. The rows of the attention then are those 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from typing import NamedTuple
 
+import numpy as np
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
@@ -35,6 +36,8 @@ from .attention_tiles import AttentionLoops, K, MemoryRows, Q, V
 from .tiled_operation import Maps, loop_extents
 
 ATTENTION = "iree_linalg_ext.attention"
+LOG2_E = float(np.float32(math.log2(math.e)))
+"""log2 e as f32 has it, by which IREE multiplies the scale and the mask of an attention."""
 _INDEX = "iree_linalg_ext.index"
 _EQUAL_ROWS = 2
 _COLLAPSE = "tensor.collapse_shape"
@@ -189,7 +192,7 @@ class ProgramAttention(NamedTuple):
             along: a loop of the dimension along which rows lie.
         """
         groups = self.inputs[number].loops
-        shape = tuple(prod(self.sizes(group)) for group in groups)
+        shape = tuple(math.prod(self.sizes(group)) for group in groups)
         row = next(size for size, group in zip(shape, groups, strict=True) if along in group)
         return MemoryRows(shape, row)
 
@@ -225,7 +228,7 @@ class ProgramAttention(NamedTuple):
         """
         query, key, value = ({*self.inputs[each].dims} for each in (Q, K, V))
         rows = query.intersection(self.output.dims) - key - value
-        if prod(self.sizes([*rows])) > 1:
+        if math.prod(self.sizes([*rows])) > 1:
             return self
         doubled = len(self.order)
         return self._replace(
@@ -298,7 +301,7 @@ class Repeated(NamedTuple):
             for group, (loop,) in zip(groups, operand.loops, strict=True)
             if len(group) > 1
         }
-        if any(prod(sizes) != extents[loop] for loop, sizes in split.items()):
+        if any(math.prod(sizes) != extents[loop] for loop, sizes in split.items()):
             return None
         read, _ = loops_of(definition)
         return Repeated(definition.operands[0], split, tuple(parts[dim] for dim in read))

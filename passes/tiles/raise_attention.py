@@ -42,12 +42,15 @@ from ...dialect_utils.operations import (
 from ..base import PassContext
 from ..decisions import Action
 from .key_splits import least_microseconds
-from .program_attention import Operand, ProgramAttention
+from .program_attention import LOG2_E, Operand, ProgramAttention
 from .score_chains import Product, Scores, product_before, scores_behind
 from .tiling_pass import ProgramAttentionPass
 
 _SOFTMAX = "linalg.softmax"
 _RESULT = 2
+_SCALE_OF_Q = math.log(2.0)
+"""The scale of an attention whose Q stays as it is: IREE 3.13 multiplies it by log2 e, which makes
+1, and Q by the product, which it would round to the type of Q."""
 
 
 class _Raised(NamedTuple):
@@ -212,7 +215,7 @@ class _Parts(NamedTuple):
         operation = self.weighted.operation
         at = Builder.before(operation).at(self.softmax.location)
         values = [each.expanded(at, self._sizes) for each in self.inputs]
-        values.insert(3, at.constant(ir.F32Type.get(at.context), self.scores.scale))
+        values.insert(3, at.constant(ir.F32Type.get(at.context), _SCALE_OF_Q))
         place = {loop: number for number, loop in enumerate(self.order)}
         dims = [each.dims for each in self.inputs]
         dims.insert(3, ())
@@ -220,7 +223,8 @@ class _Parts(NamedTuple):
         kind = at.tensor_type(
             self._sizes(self.output), ir.ShapedType(operation.results[0].type).element_type
         )
-        return at.plain_attention(values, kind, at.indexing_maps(len(place), maps))
+        factors = (LOG2_E, self.scores.scale)
+        return at.scaling_attention(values, factors, kind, at.indexing_maps(len(place), maps))
 
     def replace_with(self, made: ir.Operation) -> None:
         """Lets the attention's result be that of the product with V."""

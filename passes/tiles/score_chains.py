@@ -31,7 +31,7 @@ from ...dialect_utils.lowering_config import integers, is_configured
 from ...dialect_utils.operations import (
     children,
     defining_operation,
-    is_splat_of_zero,
+    number_of,
     operands_with,
     terminator,
 )
@@ -110,21 +110,6 @@ class Scores(NamedTuple):
     product: Product
     scale: float
     mask: Operand | None
-
-
-def number_of(value: ir.Value) -> float | None:
-    """Returns the floating-point number that a value, or each of its elements, is."""
-    operation = defining_operation(value)
-    if operation is None or operation.name != _CONSTANT:
-        return None
-    constant = operation.attributes["value"]
-    if isinstance(constant, ir.FloatAttr):
-        return constant.value
-    if is_splat_of_zero(value):
-        return 0.0
-    if isinstance(constant, ir.DenseFPElementsAttr) and constant.is_splat:
-        return ir.FloatAttr(constant.get_splat_value()).value
-    return None
 
 
 def scores_behind(softmax: ir.Operation, extents: Sequence[int]) -> Scores:

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from iree.compiler import ir
-from iree.compiler.api import Session
 
+from bankwise.bench.attention_errors import Case, Row
+from bankwise.bench.attention_errors import raised as _raised
+from bankwise.bench.program_families.attention import Attention, plain_sizes
 from bankwise.bench.program_families.program import Array
-from bankwise.dialect_utils.operations import operations_in
+from bankwise.bench.program_families.written_out import written_out
 from bankwise.emulator.counters import Counted
-from bankwise.passes.base import PassContext
-from bankwise.passes.tiles.program_attention import ATTENTION
-from bankwise.passes.tiles.raise_attention import RaiseAttention
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 
@@ -135,15 +133,6 @@ func.func @main(%q: tensor<6x80x64xf16>, %k: tensor<6x144x64xf16>, %v: tensor<6x
 """K lies as an exporter has it, and the output is of f32."""
 
 
-def _raised(source: str) -> str:
-    """Returns a program whose softmax is an attention, whatever is predicted."""
-    module = ir.Module.parse(source, Session().context)
-    for function in operations_in(module.operation, "func.func"):
-        RaiseAttention(always=True).run(function, PassContext())
-    assert operations_in(module.operation, ATTENTION)
-    return str(module)
-
-
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("source", [_LIKE_JAX, _LIKE_PYTORCH])
 def test_outputs_are_those_of_the_softmax(source: str, target: str) -> None:
@@ -178,3 +167,31 @@ def test_rows_without_keys_have_no_number() -> None:
     ran = run_emulated(_raised(_LIKE_JAX), target_flags("gfx942"), "auto/fast", [*inputs, bias])
     missing = np.isnan(ran.outputs[0])
     assert missing[:, :, 7].all() and missing.sum() == 6 * 32
+
+
+_LARGE = Attention("attention", "f16", plain_sizes(1, 32, 32, 96), scale=1.0)
+
+
+def test_scores_of_the_largest_numbers_have_no_overflow() -> None:
+    ones = np.ones((1, 32, 32), np.float16)
+    inputs: list[Array] = [50000 * ones, np.zeros((1, 96, 32), np.float16)]
+    inputs.append(np.ones((1, 96, 32), np.float16))
+    source = _raised(written_out(_LARGE))
+    ran = run_emulated(source, target_flags("gfx942"), "auto/fast/on", inputs)
+    np.testing.assert_array_equal(ran.outputs[0], ones)
+
+
+@pytest.mark.sampled(every=2)
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+def test_errors_are_at_most_a_tenth_above_stocks(target: str) -> None:
+    small = Attention("attention", "f16", plain_sizes(1, 16, 16, 64), scale=0.2)
+    row = Row.measure(Case(0, target, small, written_out=True, kind="normal", seeds=2))
+    assert not row.faults, row.faults
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("number", range(12))
+def test_errors_of_ten_inputs_are_at_most_a_tenth_above_stocks(number: int, target: str) -> None:
+    row = Row.measure(Case.of_number(number, target, seeds=10))
+    assert not row.faults, row.faults

@@ -240,3 +240,99 @@ func.func @stored(%q: vector<4xf16>, %out: memref<1xf32>, %n: index) -> vector<4
   }
   return %r#0 : vector<4xf32>
 }
+
+// -----
+
+// Differences are multiplied by 2 before they become exponents: a score that is larger by 4 has one that is larger by 8.
+
+// CHECK-LABEL: func.func @multiplied
+// CHECK-DAG:     %[[GROWTH:.+]] = arith.constant dense<4.000000e+00> : vector<1xf32>
+// CHECK-DAG:     %[[TWO:.+]] = arith.constant dense<2.000000e+00> : vector<4xf32>
+// CHECK:         scf.for {{.*}} iter_args(%[[X:.+]] = %{{.+}}, %[[M:.+]] = %{{.+}})
+// CHECK:           %[[LIMIT:.+]] = arith.addf %[[M]], %[[GROWTH]]
+// CHECK:           arith.cmpf ogt, %{{.+}}, %[[LIMIT]]
+// CHECK:           %[[IF:.+]]:3 = scf.if
+// CHECK:             %[[D:.+]] = arith.subf %[[M]], %{{.+}} : vector<1xf32>
+// CHECK:             %[[E:.+]] = arith.mulf %[[D]], %{{.+}} : vector<1xf32>
+// CHECK:             %[[CORR:.+]] = math.exp2 %[[E]]
+// CHECK:           } else {
+// CHECK:             scf.yield %[[M]], %{{.+}}, %[[X]]
+// CHECK:           arith.mulf %[[IF]]#1, %[[TWO]]
+func.func @multiplied(%q: vector<4xf16>, %mask: vector<4xf32>, %n: index) -> vector<4xf32> {
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %least = arith.constant dense<-3.40282347E+38> : vector<1xf32>
+  %by_corr = arith.constant dense<2.0> : vector<1xf32>
+  %by_diff = arith.constant dense<2.0> : vector<4xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %by = arith.constant 32 : i32
+  %wave = arith.constant 64 : i32
+  // expected-remark @+1 {{sums are rescaled only where a maximum grows much}}
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %m = %least) -> (vector<4xf32>, vector<1xf32>) {
+    %t = amdgpu.mfma 16x16x16 %q * %q + %zero : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    %s = arith.addf %t, %mask : vector<4xf32>
+    %own = vector.reduction <maximumf>, %s : vector<4xf32> into f32
+    %other, %valid = gpu.shuffle xor %own, %by, %wave : f32
+    %both = arith.maximumf %own, %other : f32
+    %row = vector.broadcast %both : f32 to vector<1xf32>
+    %max = arith.maximumf %row, %m : vector<1xf32>
+    %change = arith.subf %m, %max : vector<1xf32>
+    %change2 = arith.mulf %change, %by_corr : vector<1xf32>
+    %corr = math.exp2 %change2 : vector<1xf32>
+    %scalar = vector.extract %max[0] : f32 from vector<1xf32>
+    %wide = vector.broadcast %scalar : f32 to vector<4xf32>
+    %shifted = arith.subf %s, %wide : vector<4xf32>
+    %shifted2 = arith.mulf %shifted, %by_diff : vector<4xf32>
+    %e = math.exp2 %shifted2 : vector<4xf32>
+    %p = arith.truncf %e : vector<4xf32> to vector<4xf16>
+    %scale = vector.extract %corr[0] : f32 from vector<1xf32>
+    %scales = vector.broadcast %scale : f32 to vector<4xf32>
+    %scaled = arith.mulf %scales, %x : vector<4xf32>
+    %y = amdgpu.mfma 16x16x16 %q * %p + %scaled : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    scf.yield %y, %max : vector<4xf32>, vector<1xf32>
+  }
+  return %r#0 : vector<4xf32>
+}
+
+// -----
+
+// It is not known how large exponents become that are multiplied otherwise than the correction.
+
+// CHECK-LABEL: func.func @multiplied_otherwise
+// CHECK-NOT:     scf.if
+// CHECK:         return
+func.func @multiplied_otherwise(%q: vector<4xf16>, %mask: vector<4xf32>, %n: index) -> vector<4xf32> {
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %least = arith.constant dense<-3.40282347E+38> : vector<1xf32>
+  %by_corr = arith.constant dense<2.0> : vector<1xf32>
+  %by_diff = arith.constant dense<3.0> : vector<4xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %by = arith.constant 32 : i32
+  %wave = arith.constant 64 : i32
+  // expected-remark @+1 {{maxima are not kept: differences from maxima are multiplied by more than one number}}
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %m = %least) -> (vector<4xf32>, vector<1xf32>) {
+    %t = amdgpu.mfma 16x16x16 %q * %q + %zero : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    %s = arith.addf %t, %mask : vector<4xf32>
+    %own = vector.reduction <maximumf>, %s : vector<4xf32> into f32
+    %other, %valid = gpu.shuffle xor %own, %by, %wave : f32
+    %both = arith.maximumf %own, %other : f32
+    %row = vector.broadcast %both : f32 to vector<1xf32>
+    %max = arith.maximumf %row, %m : vector<1xf32>
+    %change = arith.subf %m, %max : vector<1xf32>
+    %change2 = arith.mulf %change, %by_corr : vector<1xf32>
+    %corr = math.exp2 %change2 : vector<1xf32>
+    %scalar = vector.extract %max[0] : f32 from vector<1xf32>
+    %wide = vector.broadcast %scalar : f32 to vector<4xf32>
+    %shifted = arith.subf %s, %wide : vector<4xf32>
+    %shifted2 = arith.mulf %shifted, %by_diff : vector<4xf32>
+    %e = math.exp2 %shifted2 : vector<4xf32>
+    %p = arith.truncf %e : vector<4xf32> to vector<4xf16>
+    %scale = vector.extract %corr[0] : f32 from vector<1xf32>
+    %scales = vector.broadcast %scale : f32 to vector<4xf32>
+    %scaled = arith.mulf %scales, %x : vector<4xf32>
+    %y = amdgpu.mfma 16x16x16 %q * %p + %scaled : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    scf.yield %y, %max : vector<4xf32>, vector<1xf32>
+  }
+  return %r#0 : vector<4xf32>
+}

@@ -62,3 +62,19 @@ func.func @more(%s: vector<4xf32>, %t: vector<4xf32>) -> (f32, vector<4xf16>) {
   %p = arith.truncf %e : vector<4xf32> to vector<4xf16>
   return %sum, %p : f32, vector<4xf16>
 }
+
+// Where exponents were multiplied, probabilities are not rounded towards zero, but added up where two are rounded to the nearest at once.
+
+// CHECK-LABEL: func.func @multiplied
+// CHECK:         vector.reduction
+// CHECK:         arith.truncf
+// PAIRS-LABEL: func.func @multiplied
+// PAIRS:         llvm.call_intrinsic "llvm.amdgcn.fdot2"
+func.func @multiplied(%s: vector<4xf32>) -> (f32, vector<4xf16>) {
+  %two = arith.constant dense<2.0> : vector<4xf32>
+  %t = arith.mulf %s, %two : vector<4xf32>
+  %e = math.exp2 %t : vector<4xf32>
+  %sum = vector.reduction <add>, %e : vector<4xf32> into f32
+  %p = arith.truncf %e : vector<4xf32> to vector<4xf16>
+  return %sum, %p : f32, vector<4xf16>
+}

@@ -2,14 +2,18 @@
 // RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-raise-attention))' --split-input-file --mlir-print-local-scope --bankwise-remarks 2>&1 | FileCheck %s --check-prefix=PREDICTED
 // RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-raise-attention))' --split-input-file --mlir-print-local-scope | FileCheck %s --check-prefix=STAYS
 
-// The scale of the scores is that of the attention, and what is -inf where the mask is false is its mask.
+// The attention leaves Q as it is and scales its scores, and what is -inf where the mask is false is its mask.
 
 // CHECK-LABEL: func.func @masked
-// CHECK:       %[[SCALE:.*]] = arith.constant 1.250000e-01 : f32
+// CHECK-DAG:   %[[LN2:.*]] = arith.constant 0.693147182 : f32
 // CHECK:       %[[R:.*]] = iree_linalg_ext.attention <indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d1, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>]>
-// CHECK-SAME:    ins(%arg0, %arg1, %arg2, %[[SCALE]], %arg3 :
+// CHECK-SAME:    ins(%arg0, %arg1, %arg2, %[[LN2]], %arg3 :
 // CHECK-NEXT:  ^bb0(%[[SCORE:.*]]: f32):
-// CHECK-NEXT:    iree_linalg_ext.yield %[[SCORE]]
+// CHECK-NEXT:    %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
+// CHECK-NEXT:    %[[X:.*]] = arith.mulf %[[SCORE]], %[[LOG2E]] : f32
+// CHECK-NEXT:    %[[SCALE:.*]] = arith.constant 1.250000e-01 : f32
+// CHECK-NEXT:    %[[Y:.*]] = arith.mulf %[[X]], %[[SCALE]] : f32
+// CHECK-NEXT:    iree_linalg_ext.yield %[[Y]]
 // CHECK:       return %[[R]]
 // Nothing is left of the attention for which that is predicted.
 // STAYS-LABEL: func.func @masked

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Errors of random attentions at `fast` against stock's, on the emulator or on a CUDA GPU.
+
+python -m bankwise.bench.attention_errors --target gfx942|gfx950|sm_80|sm_90a [--programs 60]
+    [--first 0] [--seeds 10] [--jobs 2] [-o bench/results/attention_errors.json]
+
+A program is an `iree_linalg_ext.attention`, or two products with a softmax between them, of which
+`fast` then makes an attention whatever is predicted of it. Types, sizes, masks, scales from 1e-3 to
+1e3 and the kind of inputs are random, and the same for the same number of a program. Q and K are
+normal, 100 times as large, 100 times as small, or up to the largest number of their type; of bf16
+they then are up to 1e18, whose products f32 still has. V is normal, or up to half of the largest
+number.
+
+A row fails where an output of `fast` is no finite number and stock's and that of float64 are, and
+where the root mean square of the errors of all outputs of all seeds is above 1.1 times stock's. It
+counts errors of each seed relative to the largest output, and the outputs that are finite in all
+three. Rows whose errors at both are 0 have the ratio 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from math import inf, sqrt
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from ..dialect_utils.operations import operations_in
+from ..iree_plugin.compile import compile
+from ..passes.base import PassContext
+from ..passes.tiles.program_attention import ATTENTION
+from ..passes.tiles.raise_attention import RaiseAttention
+from ..runtime.dtypes import dtype_of
+from ..runtime.emulated_device import EmulatedDevice
+from ..runtime.emulated_module import compile_for_emulation
+from ..runtime.host_program import HostProgram
+from ..runtime.runtime_device import run_on_device
+from ..sweep.cases import target_flags
+from ..sweep.tables import markdown_lines
+from .benchmark import Benchmark, BenchRow, bench_parser
+from .program_families.attention import Attention
+from .program_families.written_out import written_out
+
+Array = npt.NDArray[Any]
+Call = Callable[[Sequence[Array]], Array]
+
+TARGETS = ("gfx942", "gfx950", "sm_80", "sm_90a")
+FAST = "auto/fast/on"
+LARGEST_RATIO = 1.1
+"""The largest ratio of errors that `docs/compile.md` promises."""
+_LARGEST = {"f16": 65504.0, "bf16": 1e18}
+"""The largest magnitudes of Q and K; larger products of bf16 leave f32."""
+_LARGEST_VALUE = {"f16": 65504.0 / 2, "bf16": 1.69e38}
+_FACTORS = {"normal": 1.0, "large": 100.0, "small": 0.01, "largest": inf}
+
+
+class Case(NamedTuple):
+    """A random attention.
+
+    Attributes:
+        written_out: whether the program has two products and a softmax for it.
+        kind: the magnitude of its inputs, a key of `_FACTORS`.
+        seeds: how many times inputs are drawn.
+    """
+
+    number: int
+    target: str
+    attention: Attention
+    written_out: bool
+    kind: str
+    seeds: int
+
+    @staticmethod
+    def of_number(number: int, target: str, seeds: int) -> Case:
+        """Returns the program of a number, which does not depend on the target."""
+        random = np.random.default_rng(number)
+
+        def one_of(*values: Any) -> Any:
+            return values[random.integers(len(values))]
+
+        sizes = {
+            "b": one_of(1, 2, 3),
+            "m": one_of(16, 32, 48, 64, 77),
+            "n": one_of(16, 32, 64, 72),
+            "k1": one_of(16, 32, 64, 80),
+            "k2": one_of(64, 96, 128, 200, 256, 384),
+        }
+        scale = one_of(1.0, *(float(10 ** random.uniform(-3, 3)) for _ in range(5)))
+        dtype, mask = one_of("f16", "bf16"), one_of("", "", "i1", "f32")
+        attention = Attention("attention", dtype, sizes, mask="b m k2" if mask else "",
+                              mask_dtype=mask or "f16", scale=scale)  # fmt: skip
+        return Case(number, target, attention, one_of(True, False), one_of(*_FACTORS), seeds)
+
+    @property
+    def name(self) -> str:
+        attention = self.attention
+        shape = "x".join(map(str, attention.sizes.values()))
+        mask = f" mask {attention.mask_dtype}" if attention.mask else ""
+        form = "written out" if self.written_out else "attention"
+        return (
+            f"{self.number}: {form} {attention.dtype} {shape}{mask} "
+            f"scale {attention.score_factor:.3g} {self.kind}"
+        )
+
+    def source(self, mode: str) -> str:
+        """Returns what is compiled in a mode."""
+        if not self.written_out:
+            return self.attention.program().source
+        text = written_out(self.attention)
+        return text if mode == "stock" else raised(text)
+
+    def inputs(self, seed: int) -> list[Array]:
+        """Draws Q, K and V, and a mask that shows each row a key."""
+        random = np.random.default_rng([self.number, seed])
+        attention, factor = self.attention, _FACTORS[self.kind]
+        largest, largest_value = (each[attention.dtype] for each in (_LARGEST, _LARGEST_VALUE))
+        drawn: list[Array] = []
+        for place, (shape, dtype) in enumerate(attention.operands):
+            values = random.standard_normal(shape)
+            most = largest if place < 2 else largest_value
+            if place == 3 and dtype == "i1":
+                values = random.random(shape) < 0.7
+                values[..., 0] = True
+            elif place < 3 and factor == inf:
+                values = np.clip(values * (most / 2), -most, most)
+            elif place < 2:
+                values = values * factor
+            drawn.append(values.astype(dtype_of(dtype)))
+        return drawn
+
+
+def raised(source: str) -> str:
+    """Returns a program whose softmaxes between products are attentions, whatever is predicted."""
+    module = ir.Module.parse(source, Session().context)
+    for function in operations_in(module.operation, "func.func"):
+        RaiseAttention(always=True).run(function, PassContext())
+    assert operations_in(module.operation, ATTENTION)
+    return str(module)
+
+
+@contextmanager
+def compiled(case: Case, mode: str) -> Iterator[Call]:
+    """Compiles a case for as long as the context is open; yields what calls it."""
+    source, flags = case.source(mode), target_flags(case.target)
+    if case.target.startswith("sm_"):
+        vmfb = compile(source, flags, mode)
+        yield lambda inputs: run_on_device(vmfb, "cuda", "", inputs)[1][0]
+        return
+    with compile_for_emulation(source, flags, mode) as module:
+        program = HostProgram(module.host, EmulatedDevice(module.kernels))
+        yield lambda inputs: program.call("attention", inputs)[0]
+
+
+@dataclass(frozen=True)
+class Row(BenchRow):
+    """The errors of an attention.
+
+    Attributes:
+        outputs: how many outputs all seeds have.
+        new: how many of them are finite but at `fast`.
+        missing: how many are finite in float64 but not in stock.
+        stock, fast: the sums of squared errors of what is finite everywhere.
+    """
+
+    outputs: int = 0
+    new: int = 0
+    missing: int = 0
+    stock: float = 0.0
+    fast: float = 0.0
+
+    @classmethod
+    def of_case(cls, case: Case) -> Row:
+        """Returns the row of an attention that has not run."""
+        return cls(case.name, case.target, FAST)
+
+    def measured(self, case: Case) -> Row:
+        """Runs an attention on all inputs."""
+        row = self
+        with ExitStack() as stack:
+            stock, fast = (stack.enter_context(compiled(case, mode)) for mode in ("stock", FAST))
+            for seed in range(case.seeds):
+                row = row._with_inputs(case, case.inputs(seed), stock, fast)
+        return row
+
+    def _with_inputs(self, case: Case, inputs: list[Array], stock: Call, fast: Call) -> Row:
+        wide = [each if each.dtype == bool else each.astype(np.float64) for each in inputs]
+        with np.errstate(all="ignore"):
+            wanted = case.attention.reference(*wide)
+            outputs = [each(inputs).astype(np.float64) for each in (stock, fast)]
+        finite = [np.isfinite(each) for each in (wanted, *outputs)]
+        known = finite[0] & finite[1]
+        counted = known & finite[2]
+        largest = float(np.abs(wanted[counted]).max(initial=0.0)) or 1.0
+        errors = [float(np.square((each - wanted)[counted] / largest).sum()) for each in outputs]
+        return replace(
+            self,
+            outputs=self.outputs + wanted.size,
+            new=self.new + int((known & ~finite[2]).sum()),
+            missing=self.missing + int((finite[0] & ~finite[1]).sum()),
+            stock=self.stock + errors[0],
+            fast=self.fast + errors[1],
+        )
+
+    @property
+    def ratio(self) -> float:
+        """Returns the error of `fast` over that of stock."""
+        if not self.stock:
+            return inf if self.fast else 1.0
+        return sqrt(self.fast / self.stock)
+
+    @property
+    def faults(self) -> list[str]:
+        """Returns why the row fails; empty if it does not."""
+        found = super().faults
+        if self.new:
+            found.append(f"{self.new} of {self.outputs} outputs are finite but at fast")
+        if self.ratio > LARGEST_RATIO:
+            found.append(f"the error of fast is {self.ratio:.3f} times stock's")
+        return found
+
+
+def shown(rows: Sequence[Row]) -> str:
+    """Returns the table and a line about all of it."""
+    rows = [row for row in rows if not row.failed]
+    head = ["attention", "target", "error over stock's", "finite but at `fast`", "but in stock"]
+    lines = [
+        [row.kernel, row.target, f"{row.ratio:.3f}", f"{row.new}", f"{row.missing}"] for row in rows
+    ]
+    largest = max((row.ratio for row in rows), default=1.0)
+    new = sum(row.new for row in rows)
+    total = f"{len(rows)} attentions, largest ratio {largest:.3f}, {new} outputs finite but at fast"
+    return f"{markdown_lines([head, *lines], text_columns=2)}\n{total}"
+
+
+BENCHMARK = Benchmark(
+    "attentions",
+    Row,
+    lambda arguments: [
+        Case.of_number(arguments.first + number, arguments.target, arguments.seeds)
+        for number in range(arguments.programs)
+    ],
+    shown,
+)
+
+
+def main() -> int:
+    """Prints the table; returns 1 where a row fails."""
+    parser = bench_parser(__doc__, "attentions")
+    parser.add_argument("--target", choices=TARGETS, required=True)
+    parser.add_argument("--programs", type=int, default=60, help="how many")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first one")
+    parser.add_argument("--seeds", type=int, default=10, help="inputs of each")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.json", help="also keep rows")
+    arguments = parser.parse_args()
+    return BENCHMARK.run(BENCHMARK.cases(arguments), arguments.jobs, arguments.output)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
