@@ -45,6 +45,7 @@ from .completed_flags import (
     with_values,
 )
 from .endings import fail
+from .pass_options import option_descriptions
 from .signals import let_pipes_end_process
 from .usage import UsageError, flag_of, size_of
 
@@ -347,11 +348,13 @@ def pass_list() -> str:
 def _describe(kind: type[FunctionPass]) -> Iterator[str]:
     yield f"  --{kind.name:<36} - {kind.summary}"
     hints = get_type_hints(kind)
-    default = kind.from_options("")
+    default, meanings = kind.from_options(""), option_descriptions(kind)
     for option in dataclasses.fields(kind):
         value = getattr(default, option.name)
         flag = f"--{option.name.replace('_', '-')}=<{_values(hints[option.name])}>"
-        yield f"    {flag:<36} - default: {option_text(value)}"
+        meaning = meanings.get(option.name, "").rstrip(".")
+        shown = f"{meaning[:1].lower()}{meaning[1:]}; " if meaning else ""
+        yield f"    {flag:<36} - {shown}default: {option_text(value)}"
 
 
 def _values(kind: type) -> str:
