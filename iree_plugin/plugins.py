@@ -15,6 +15,9 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from ..passes.base import FunctionPass
+from ..passes.registry import PassNameError, contribute_passes
+from .native_passes import is_native_pass
 from .pipeline_edit import PipelineEdit, PipelineEditError
 
 PLUGIN_GROUP = "bankwise.plugins"
@@ -48,6 +51,23 @@ def installed_plugins() -> list[PipelineEdit]:
                 )
             edits.append(edit)
     return edits
+
+
+def contribute_plugin_passes() -> None:
+    """Lets pipelines name the passes of all installed plugins.
+
+    Raises:
+        PipelineEditError: a plugin cannot be loaded, or a pass of one has the name of another.
+    """
+    steps = [step for edit in installed_plugins() for step in edit.passes]
+    kinds = dict.fromkeys(type(step) for step in steps if isinstance(step, FunctionPass))
+    try:
+        for kind in kinds:
+            if is_native_pass(kind.name):
+                raise PassNameError(f"'{kind.name}' is the name of a pass of the compiler's own")
+        contribute_passes(kinds)
+    except PassNameError as error:
+        raise PipelineEditError(f"a plugin's pass cannot be named: {error}") from error
 
 
 def may_be_installed(group: str) -> bool:

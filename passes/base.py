@@ -199,6 +199,11 @@ class FunctionPass(ABC):
             if not separator and kinds[key] is bool:
                 text = "true"
             values[key.replace("-", "_")] = _parse_value(cls.name, key, kinds[key], text)
+        for field_ in dataclasses.fields(cls):
+            has_default = (field_.default, field_.default_factory) != (dataclasses.MISSING,) * 2
+            if field_.init and not has_default and field_.name not in values:
+                name = field_.name.replace("_", "-")
+                raise PassOptionError(f"{cls.name}: option '{name}' needs a value")
         return cls(**values)
 
     def _expect(self, option: str, holds: bool, expected: str) -> None:
@@ -231,7 +236,8 @@ def _parse_value(pass_name: str, key: str, kind: Any, text: str) -> Any:
             return kind(text)
         expected = "one of " + ", ".join(allowed)
     else:
-        expected = {bool: "true or false", int: "an integer", str: "a text"}[kind]
+        kinds = {bool: "true or false", int: "an integer", str: "a text"}
+        expected = kinds.get(kind, "what no text can give")
     raise PassOptionError(f"{pass_name}: option '{key}' expects {expected}, got '{text}'")
 
 

@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from .base import FunctionPass, PassOptionError
-from .registry import PIPELINES, UnknownPassError, make_pass
+from .registry import PIPELINES, UnknownPassError, contributed_passes, make_pass
 
 PREFIX = "bankwise-"
 ANY = "any"
@@ -174,8 +174,11 @@ class _Reader:
 
 
 def is_ours(name: str) -> bool:
-    """Returns whether `name` is of our family of passes; it may still be unknown."""
-    return name.startswith(PREFIX)
+    """Returns whether `name` is of our family of passes, or is contributed to it.
+
+    One that begins as our passes do may still be unknown.
+    """
+    return name.startswith(PREFIX) or name in contributed_passes()
 
 
 def native_passes(root: NestText) -> Iterator[tuple[PassText, str]]:

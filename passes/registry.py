@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -202,13 +203,43 @@ _NEARLY = 0.05
 """How much less alike than the closest name another one may be that is suggested beside it."""
 
 
+class PassNameError(ValueError):
+    """A contributed pass that has the name of another one, or one that no pipeline can have."""
+
+
 class UnknownPassError(ValueError):
     """A name of the `bankwise-` family that no pass has."""
 
 
+_contributed: dict[str, type[FunctionPass]] = {}
+_NAME = re.compile(r"[A-Za-z][\w.-]*")
+
+
+def contribute_passes(kinds: Iterable[type[FunctionPass]]) -> None:
+    """Lets pipelines name passes that are not ours, too.
+
+    Raises:
+        PassNameError: another pass has the name of one of them, or it is no name.
+    """
+    for kind in kinds:
+        known = registered_passes().get(kind.name)
+        if known is kind:
+            continue
+        if known is not None or kind.name in PIPELINES:
+            raise PassNameError(f"'{kind.name}' is the name of another pass")
+        if not _NAME.fullmatch(kind.name):
+            raise PassNameError(f"'{kind.name}' is no name of a pass")
+        _contributed[kind.name] = kind
+
+
+def contributed_passes() -> dict[str, type[FunctionPass]]:
+    """Returns the passes that are not ours, by their textual names."""
+    return dict(_contributed)
+
+
 def registered_passes() -> dict[str, type[FunctionPass]]:
-    """Returns the passes by their textual names, in the registry's order."""
-    return {each.name: each for each in PASSES}
+    """Returns the passes by their textual names, ours in the order of a compile first."""
+    return {each.name: each for each in PASSES} | _contributed
 
 
 def make_pass(name: str, options: str) -> FunctionPass:

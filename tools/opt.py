@@ -24,6 +24,8 @@ from ..iree_plugin.native_passes import (
     read_pipeline,
 )
 from ..iree_plugin.opt_driver import OptError, OptSettings, optimize
+from ..iree_plugin.pipeline_edit import PipelineEditError
+from ..iree_plugin.plugins import contribute_plugin_passes
 from ..iree_plugin.replay import IrPrinting
 from ..passes.base import FunctionPass, PassOptionError, option_text
 from ..passes.pipeline_text import (
@@ -35,7 +37,14 @@ from ..passes.pipeline_text import (
     join_native,
     pieces_of,
 )
-from ..passes.registry import PIPELINES, UnknownPassError, make_pass, registered_passes
+from ..passes.registry import (
+    PASSES,
+    PIPELINES,
+    UnknownPassError,
+    contributed_passes,
+    make_pass,
+    registered_passes,
+)
 from .completed_flags import (
     LIBRARY_OPTIONS,
     SHELLS,
@@ -119,6 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     names = {word.lstrip("-") for word in arguments if word.startswith("-")}
     try:
+        contribute_plugin_passes()
         if "list-passes" in names:
             print(f"Passes:\n{pass_list()}", end="")
             return 0
@@ -131,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             let_pipes_end_process()
             print(HELP.format(passes=pass_list()), flush=True)
         return _run(arguments)
-    except (UsageError, OptError, OutputError, UnknownTargetError) as error:
+    except (UsageError, OptError, OutputError, PipelineEditError, UnknownTargetError) as error:
         return fail(PROGRAM, str(error))
 
 
@@ -340,21 +350,32 @@ def completed_flags() -> list[CompletedFlag]:
 
 def pass_list() -> str:
     """Returns every pass of ours with its summary and its options, and every pipeline."""
-    passes = [line for each in registered_passes().values() for line in _describe(each)]
-    pipelines = [f"  --{name:<36} - {each.summary}" for name, each in PIPELINES.items()]
-    return "".join(f"{line}\n" for line in (*passes, "Pass pipelines:", *pipelines))
+    theirs = contributed_passes()
+    lines = [line for each in PASSES for line in _describe(each)]
+    if theirs:
+        lines.append("Passes of plugins:")
+        lines += [line for each in theirs.values() for line in _describe(each)]
+    lines.append("Pass pipelines:")
+    lines += [f"  --{name:<36} - {each.summary}" for name, each in PIPELINES.items()]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _describe(kind: type[FunctionPass]) -> Iterator[str]:
     yield f"  --{kind.name:<36} - {kind.summary}"
-    hints = get_type_hints(kind)
-    default, meanings = kind.from_options(""), option_descriptions(kind)
+    hints, meanings = get_type_hints(kind), option_descriptions(kind)
     for option in dataclasses.fields(kind):
-        value = getattr(default, option.name)
+        if not _can_be_text(hints[option.name]):
+            continue
         flag = f"--{option.name.replace('_', '-')}=<{_values(hints[option.name])}>"
         meaning = meanings.get(option.name, "").rstrip(".")
         shown = f"{meaning[:1].lower()}{meaning[1:]}; " if meaning else ""
-        yield f"    {flag:<36} - {shown}default: {option_text(value)}"
+        needed = option.default is dataclasses.MISSING
+        usual = "needs a value" if needed else f"default: {option_text(option.default)}"
+        yield f"    {flag:<36} - {shown}{usual}"
+
+
+def _can_be_text(kind: object) -> bool:
+    return isinstance(kind, type) and (issubclass(kind, Enum) or kind in (bool, int, str))
 
 
 def _values(kind: type) -> str:

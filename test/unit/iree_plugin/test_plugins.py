@@ -6,15 +6,28 @@ from __future__ import annotations
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
+from iree.compiler import ir
 
 from bankwise.iree_plugin import plugins
+from bankwise.iree_plugin.native_passes import read_pipeline
 from bankwise.iree_plugin.pipeline_edit import NativePass, PipelineEdit, PipelineEditError
-from bankwise.iree_plugin.plugins import PLUGIN_GROUP, installed_plugins, may_be_installed
+from bankwise.iree_plugin.plugins import (
+    PLUGIN_GROUP,
+    contribute_plugin_passes,
+    installed_plugins,
+    may_be_installed,
+)
+from bankwise.passes import registry
+from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
+from bankwise.tools.opt import pass_list
 
 ENTRY = f"[console_scripts]\na = b:c\n[{PLUGIN_GROUP}]\nexample = some_module:edits\n"
 
@@ -101,6 +114,60 @@ def test_installed_plugins_contribute_edits(monkeypatch: pytest.MonkeyPatch) -> 
     edit = PipelineEdit.after("a", NativePass("new"))
     install(monkeypatch, lambda: lambda: [edit])
     assert installed_plugins() == [edit]
+
+
+@dataclass(frozen=True)
+class Theirs(FunctionPass):
+    """A plugin's pass."""
+
+    name: ClassVar[str] = "their-pass"
+    summary: ClassVar[str] = "do what they want"
+
+    times: int = 1
+    """How often."""
+    found: dict[str, int] = field(default_factory=dict, compare=False)
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Does nothing."""
+
+
+class Hijacker(Theirs):
+    name: ClassVar[str] = "canonicalize"
+
+
+class Usurper(Theirs):
+    name: ClassVar[str] = "bankwise-layouts"
+
+
+@pytest.fixture
+def registry_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_contributed", {})
+
+
+@pytest.mark.usefixtures("registry_of_the_test")
+class TestPassesOfPlugins:
+    def test_pipelines_can_name_them(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        install(
+            monkeypatch, lambda: lambda: [PipelineEdit.after("a", Theirs(2), SwizzleLdsAllocs())]
+        )
+        contribute_plugin_passes()
+        text = "builtin.module(func.func(their-pass{times=3}))"
+        ((step, path),) = read_pipeline(text)[1]
+        assert (step, path) == (Theirs(3), ("func.func",))
+        listed = pass_list().partition("Passes of plugins:\n")[2].splitlines()
+        assert [" ".join(each.split()) for each in listed[:2]] == [
+            "--their-pass - do what they want",
+            "--times=<int> - how often; default: 1",
+        ]
+
+    @pytest.mark.parametrize("kind", [Hijacker, Usurper])
+    def test_none_takes_the_name_of_another(
+        self, kind: type[Theirs], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        install(monkeypatch, lambda: lambda: [PipelineEdit.after("a", kind())])
+        with pytest.raises(PipelineEditError, match=f"'{kind.name}'.* is the name of a"):
+            contribute_plugin_passes()
+        assert kind.name not in registry.registered_passes()
 
 
 def test_a_broken_plugin_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
