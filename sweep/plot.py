@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A sweep as a picture: conflicts, LDS bytes, instructions and predicted times of each shape.
+"""A sweep as a picture: predicted times, conflicts, LDS bytes and instructions of each shape.
 
 Figures of whole grids grow with the shape. What is drawn is therefore relative to the reference
 mode's figure of the same shape, so that large shapes hide no small ones.
@@ -24,7 +24,6 @@ with no_settings_of_the_folder():
     from matplotlib.axes import Axes
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-REFERENCE = "stock"
 _TALL_PANEL, _LANE, _PANEL, _LABEL_LINE = 1.6, 0.13, 1.05, 0.16
 """The heights of the panel of conflicts, of a zero line, of other panels, of labels, in inches."""
 _TITLE, _BREAK, _GAP = 0.3, 0.08, 0.14
@@ -39,7 +38,7 @@ class GroupPlot:
     """The rows of one type on one target, relative to the reference mode's.
 
     Attributes:
-        reference: the mode that figures are relative to: `stock` if it was swept.
+        reference: the mode that figures are relative to, as in tables: `stock` if it was swept.
     """
 
     group: Group
@@ -51,9 +50,8 @@ class GroupPlot:
     def of(group: Group, marks: Mapping[str, Mark]) -> GroupPlot:
         """Returns what is drawn of a group; `marks` are those of all modes on the page."""
         work = {kernel: row.work for (kernel, _), row in group.rows.items()}
-        reference = REFERENCE if REFERENCE in group.mitigations else group.baseline
         used = {mode: marks[mode] for mode in group.mitigations}
-        return GroupPlot(group, reference, ShapeAxis.of(work), used)
+        return GroupPlot(group, group.baseline, ShapeAxis.of(work), used)
 
     def share(self, row: Row, counter: str, of: str) -> float | None:
         """Returns a counter of a row's grid over another one of the reference's grid.
@@ -136,22 +134,22 @@ def plotted_page(rows: Sequence[Row]) -> Page:
 
 
 def _draw_group(page: Page, drawn: GroupPlot, decades: range) -> None:
-    top = page.axes(_TALL_PANEL, above=_TITLE)
-    top.set_title(drawn.title, loc="left", fontsize=9.5, fontweight="bold", pad=6)
+    timed = [page.axes(_PANEL, above=_TITLE)] if drawn.group.timed else []
+    for panel in timed:
+        _draw_ratios(panel, drawn, drawn.predicted, f"predicted time\nover {drawn.reference}'s")
+    top = page.axes(_TALL_PANEL, _GAP if timed else _TITLE, *timed)
+    (*timed, top)[0].set_title(drawn.title, loc="left", fontsize=9.5, fontweight="bold", pad=6)
     _draw_conflicts(top, drawn, decades)
     zeros = page.axes(_LANE * len(drawn.group.mitigations), shared=top, above=_BREAK)
     _draw_zeros(zeros, drawn)
     _mark_break(top, zeros)
-    timed = drawn.group.timed
-    panels = [page.axes(_PANEL, shared=top, above=_GAP) for _ in range(4 if timed else 3)]
+    panels = [page.axes(_PANEL, shared=top, above=_GAP) for _ in range(3)]
     _draw_kibibytes(panels[0], drawn)
     ratios = ((Counted.LDS, "LDS"), (Counted.VALU, "VALU"))
     for panel, (counter, name) in zip(panels[1:3], ratios, strict=True):
         share = partial(drawn.share, counter=counter, of=counter)
         _draw_ratios(panel, drawn, share, f"{name} instructions\nover {drawn.reference}'s")
-    if timed:
-        _draw_ratios(panels[3], drawn, drawn.predicted, f"predicted time\nover {drawn.reference}'s")
-    for panel in (top, zeros, *panels):
+    for panel in (*timed, top, zeros, *panels):
         _separate(panel, drawn.axis)
         panel.tick_params(axis="x", length=0, labelbottom=False)
     top.set_xlim(-0.8, len(drawn.axis.kernels) - 0.2)

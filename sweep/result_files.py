@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files that a sweep ends with: tables in three formats, and a plot in two."""
+"""The files that a sweep ends with: a page, tables in three formats, and a plot in two."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .rows import Row
 
-SUFFIXES = ("csv", "json", "md", "png", "svg")
+SUFFIXES = ("csv", "html", "json", "md", "png", "svg")
 
 
 def result_files(rows: Sequence[Row], command: Sequence[str]) -> Mapping[str, bytes]:
     """Returns what each file holds, by `SUFFIXES`; `command` is the command line of the sweep."""
     # matplotlib takes a second to load; only a sweep that ends needs it.
+    from .html import sweep_page
     from .plot import plot
     from .tables import csv_table, json_table, markdown_table
 
+    drawn = plot(rows)
     return {
         "csv": csv_table(rows).encode(),
+        "html": sweep_page(rows, command, drawn["svg"].decode()).encode(),
         "json": json_table(rows, command).encode(),
         "md": markdown_table(rows, command).encode(),
-        **plot(rows),
+        **drawn,
     }

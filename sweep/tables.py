@@ -15,7 +15,8 @@ from ..bank_model.json_text import read_json
 from ..emulator.counters import Counted
 from .rows import TIMES, Row, RowError, swept_counters
 
-BASELINE = "none"
+BASELINES = "stock", "none"
+"""What is compared with, in tables and plots, where it was swept."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Group:
     @property
     def baseline(self) -> str:
         """Returns the mitigation that others are compared with."""
-        return BASELINE if BASELINE in self.mitigations else self.mitigations[0]
+        return next((m for m in BASELINES if m in self.mitigations), self.mitigations[0])
 
     def complete(self) -> list[str]:
         """Returns the kernels with grid totals under every mitigation.
@@ -232,67 +233,81 @@ def markdown_table(rows: Sequence[Row], command: Sequence[str]) -> str:
     """Sums first, then every kernel with its mitigations side by side."""
     found = groups(rows)
     parts = [
-        f"# LDS bank conflicts of a sweep, measured on the emulator{_and_times(found)}",
+        f"# LDS bank conflicts of a sweep, measured on the emulator{and_times(found)}",
         f"`{' '.join(command)}`",
-        _of_versions(rows),
-        "Sums over the kernels whose grid totals are known under every mitigation; instructions "
-        f"are ratios to `{found[0].baseline}`.",
-        _about_times(found),
+        *about(rows),
         summary_table(rows),
     ]
     for group in found:
-        parts += [f"## {group.title}", _group_table(group)]
+        parts += [f"## {group.title}", markdown_lines(group_lines(group), text_columns=2)]
     failed = [row for row in rows if row.error]
     if failed:
-        parts += ["## Failed", _failures(failed)]
+        parts += ["## Failed", markdown_lines(failure_lines(failed), text_columns=5)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+_NAMES_HEAD = ("target", "type", "mitigation", "kernels")
 _SUMMARY_HEAD = (
-    "target", "type", "mitigation", "kernels", "conflict cycles", "kernels with conflicts",
-    "LDS bytes, largest", "LDS instructions", "VALU", "SALU", "LDS cycles / floor",
+    "conflict cycles", "kernels with conflicts", "LDS bytes, largest", "LDS instructions", "VALU",
+    "SALU", "LDS cycles / floor",
 )  # fmt: skip
 
 
-def _and_times(found: Sequence[Group]) -> str:
+def and_times(found: Sequence[Group]) -> str:
+    """Returns what a title says of predicted times, where there are any."""
     return ", with predicted times" if any(group.timed for group in found) else ""
 
 
-def _about_times(found: Sequence[Group]) -> str:
+def about(rows: Sequence[Row]) -> list[str]:
+    """Returns what the sums are of, a paragraph each, in Markdown."""
+    found = groups(rows)
+    sums = (
+        "Sums over the kernels whose grid totals are known under every mitigation; instructions "
+        f"are ratios to `{found[0].baseline}`."
+    )
+    return [_of_versions(rows), sums, *_about_times(found)]
+
+
+def _about_times(found: Sequence[Group]) -> Iterable[str]:
     if not any(group.timed for group in found):
-        return ""
-    return (
+        return
+    yield (
         "Times are predicted by a model, none was measured on a GPU: `docs/timing.md` says how far "
         "they may be off. The predicted time of a mode is the geometric mean over the kernels, as "
         f"a ratio to `{found[0].baseline}`."
     )
 
 
-TIMES_HEAD = ("predicted us", "lower bound", "upper bound", "predicted time")
+TIMES_HEAD = ("predicted time", "predicted us", "lower bound", "upper bound")
 
 
 def times_cells(summary: Summary) -> list[str]:
-    """Returns the sum of a mode's predicted microseconds, its bounds, and the mean ratio."""
+    """Returns the mean ratio of a mode's predicted times, the sum of them, and its bounds."""
     time = summary.predicted_microseconds
     if time is None:
         return ["-"] * len(TIMES_HEAD)
     sums = [f"{time[name]:,.0f}" for name in ("expected", "low", "high")]
-    return [*sums, ratio_text(summary.predicted_ratio)]
+    return [ratio_text(summary.predicted_ratio), *sums]
+
+
+def summary_lines(rows: Iterable[Row]) -> list[Sequence[str]]:
+    """Returns a head, and a line of cells per target, type and mitigation, times first."""
+    found = summaries(rows)
+    timed = any(s.predicted_microseconds for s in found)
+    lines: list[Sequence[str]] = [[*_NAMES_HEAD, *(TIMES_HEAD if timed else ()), *_SUMMARY_HEAD]]
+    for s in found:
+        name = (s.group.target, s.group.dtype or "-", s.mitigation, f"{s.kernels:,}")
+        numbers = (s.conflicts, s.conflicting, s.lds_bytes)
+        ratios = [s.ratios[c] for c in (Counted.LDS, Counted.VALU, Counted.SALU)]
+        ratios.append(s.cycles_over_floor)
+        cells = [*(f"{n:,}" for n in numbers), *map(ratio_text, ratios)]
+        lines.append([*name, *(times_cells(s) if timed else ()), *cells])
+    return lines
 
 
 def summary_table(rows: Iterable[Row]) -> str:
-    """Returns a line per target, type and mitigation."""
-    found = summaries(rows)
-    timed = any(s.predicted_microseconds for s in found)
-    lines: list[Sequence[str]] = [[*_SUMMARY_HEAD, *(TIMES_HEAD if timed else ())]]
-    for s in found:
-        name = (s.group.target, s.group.dtype or "-", s.mitigation)
-        numbers = (s.kernels, s.conflicts, s.conflicting, s.lds_bytes)
-        ratios = [s.ratios[c] for c in (Counted.LDS, Counted.VALU, Counted.SALU)]
-        ratios.append(s.cycles_over_floor)
-        cells = [*name, *(f"{n:,}" for n in numbers), *map(ratio_text, ratios)]
-        lines.append([*cells, *(times_cells(s) if timed else ())])
-    return markdown_lines(lines, text_columns=3)
+    """Returns the sums as Markdown."""
+    return markdown_lines(summary_lines(rows), text_columns=3)
 
 
 def ratio_text(value: float | None) -> str:
@@ -305,23 +320,23 @@ def _of_versions(rows: Iterable[Row]) -> str:
     return "; ".join(f"iree-base-compiler {c}, bankwise {b}" for c, b in used)
 
 
-def _group_table(group: Group) -> str:
-    """Returns a table whose cells hold a value per mitigation, which the head lists."""
+def group_lines(group: Group) -> list[Sequence[str]]:
+    """Returns a head, and a line per kernel whose cells hold a value per mitigation."""
     order = " / ".join(group.mitigations)
-    figures = ["conflict cycles", "LDS instructions", "VALU instructions", "LDS bytes"]
-    if group.timed:
-        figures.append("predicted us [low, high]")
-    lines = [["kernel", "workgroups emulated", *(f"{figure}: {order}" for figure in figures)]]
+    figures = ["predicted us [low, high]"] if group.timed else []
+    figures += ["conflict cycles", "LDS instructions", "VALU instructions", "LDS bytes"]
+    lines: list[Sequence[str]] = [
+        ["kernel", "workgroups emulated", *(f"{figure}: {order}" for figure in figures)]
+    ]
     for kernel in group.kernels:
         rows = [group.rows.get((kernel, m)) for m in group.mitigations]
         extents = dict.fromkeys("open" if row is None else row.extent for row in rows)
         counters = (Counted.CONFLICTS, Counted.LDS, Counted.VALU)
-        cells = [[_grid_cell(row, counter) for row in rows] for counter in counters]
+        cells = [[_time_cell(row) for row in rows]] if group.timed else []
+        cells += ([_grid_cell(row, counter) for row in rows] for counter in counters)
         cells.append(["-" if r is None or r.error else f"{r.lds_bytes:,}" for r in rows])
-        if group.timed:
-            cells.append([_time_cell(row) for row in rows])
         lines.append([kernel, " / ".join(extents), *map(" / ".join, cells)])
-    return markdown_lines(lines, text_columns=2)
+    return lines
 
 
 def _grid_cell(row: Row | None, counter: str) -> str:
@@ -335,12 +350,12 @@ def _time_cell(row: Row | None) -> str:
     return f"{expected} [{low}, {high}]"
 
 
-def _failures(rows: Iterable[Row]) -> str:
-    return markdown_lines(
-        [["kernel", "type", "target", "mitigation", "error"]]
-        + [[r.kernel, r.dtype, r.target, r.mitigation, r.error.splitlines()[0]] for r in rows],
-        text_columns=5,
-    )
+def failure_lines(rows: Iterable[Row]) -> list[list[str]]:
+    """Returns a head, and a line for each of the rows that have failed."""
+    return [
+        ["kernel", "type", "target", "mitigation", "error"],
+        *([r.kernel, r.dtype, r.target, r.mitigation, r.error.splitlines()[0]] for r in rows),
+    ]
 
 
 def markdown_lines(lines: Sequence[Sequence[str]], text_columns: int) -> str:

@@ -53,12 +53,12 @@ def _tables(found: Iterable[Summary]) -> Iterable[str]:
     for title, group in groupby(found, key=_title):
         summed = list(group)
         yield title
-        yield from _aligned([_HEAD, *((each.mitigation, *_figures(each)) for each in summed)])
-        yield ""
         if any(each.predicted_microseconds for each in summed):
             times = ((each.mitigation, *times_cells(each)) for each in summed)
             yield from _aligned([("mode", *TIMES_HEAD), *times])
             yield ""
+        yield from _aligned([_HEAD, *((each.mitigation, *_figures(each)) for each in summed)])
+        yield ""
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> Iterable[str]:
@@ -89,7 +89,7 @@ _LINES = (
 def _block(summary: Summary) -> str:
     names, figures = _LINES, _figures(summary)
     if summary.predicted_microseconds:
-        names, figures = (*names, *TIMES_HEAD), [*figures, *times_cells(summary)]
+        names, figures = (*TIMES_HEAD, *names), [*times_cells(summary), *figures]
     width = max(map(len, figures))
     lines = (f"  {name:<22} {text:>{width}}" for name, text in zip(names, figures, strict=True))
     return "\n".join([f"{_title(summary)}, {summary.mitigation}", *lines])

@@ -122,8 +122,9 @@ def test_bytes_and_ratios_begin_at_zero(rows: list[Row]):
 def test_predicted_times_have_a_panel_where_there_are_any(rows: list[Row]):
     assert len(drawn(rows).axes) == 5
     timed = [row(case(SMALL, mode), expected=us) for mode, us in zip(MODES, (9, 6, 3), strict=True)]
-    *_, times = drawn(timed).axes
+    times, conflicts, *_ = drawn(timed).axes
     assert times.get_ylabel() == "predicted time\nover stock's"
+    assert times.get_title("left") and not conflicts.get_title("left")
     assert points(times, "none", MODES) == [(0, 1.5)]
     assert points(times, "auto", MODES) == [(0, 0.5)]
     assert "counted on the emulator; predicted times" in " ".join(texts_of(plot(timed)["svg"]))

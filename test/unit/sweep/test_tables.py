@@ -111,8 +111,10 @@ def test_tables_have_predicted_times_with_bounds(timed: list[Row]):
     assert read_json_table(json_table(timed, [])) == (timed, [])
     text = markdown_table(timed, [])
     assert "none was measured on a GPU" in text
-    assert "| 1,004 | 502 | 2,008 | 0.707x |" in text
+    assert "| 0.707x | 1,004 | 502 | 2,008 |" in text
     assert "| 8.0 [4.0, 16.0] / 4.0 [2.0, 8.0] |" in text
+    head = next(line for line in text.splitlines() if line.startswith("| kernel |"))
+    assert head.index("predicted us") < head.index("conflict cycles")
 
 
 def test_tables_without_predictions_do_not_speak_of_them(rows: list[Row]):

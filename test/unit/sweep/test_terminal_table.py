@@ -46,7 +46,7 @@ def test_a_terminal_of_80_columns_shows_every_figure(rows: list[Row]):
     assert len(ends) == 1
     legend = " ".join(lines[3 + len(rows) :])
     assert all(f"{name}:" in legend or f"{name}," in legend for name in head[1:])
-    assert "instructions over those of none" in legend
+    assert "instructions over those of stock" in legend
 
 
 def test_a_narrow_terminal_shows_a_block_per_mode(rows: list[Row]):
@@ -66,12 +66,12 @@ def test_predicted_times_have_bounds_on_every_terminal(width: int, is_table: boo
     ]
     lines = terminal_table(timed, width).splitlines()
     assert max(map(len, lines)) <= width
-    cells = ["5,000", "2,500", "10,000", "0.250x"]
+    cells = ["0.250x", "5,000", "2,500", "10,000"]
     if is_table:
         assert ["auto", *cells] in [line.split() for line in lines]
         assert "predicted time: the geometric mean" in " ".join(lines)
     else:
-        assert [line.split()[-1] for line in lines[-4:]] == cells
+        assert [line.split()[-1] for line in lines[len(lines) // 2 + 1 :][:4]] == cells
 
 
 @pytest.mark.parametrize("width", [0, 200])

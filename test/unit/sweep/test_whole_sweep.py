@@ -38,7 +38,7 @@ def test_finished_outdated_and_failed_rows_are_told_apart(tmp_path: Path):
         assert (sweep.finished, sweep.outdated, len(sweep.rows)) == (1, 1, 2)
         sweep.write(["bankwise-sweep"])
     written = {path.suffix for path in asked.output.glob("k_sweep.*")}
-    assert written == {".csv", ".json", ".md", ".png", ".svg", ".jsonl"}
+    assert written == {".csv", ".html", ".json", ".md", ".png", ".svg", ".jsonl"}
 
 
 def test_a_file_that_cannot_be_written_is_found_before_the_sweep(tmp_path: Path):
