@@ -15,7 +15,9 @@ from bankwise.sweep import progress as sweep_progress
 from bankwise.sweep.measure import measure
 from bankwise.tools.sweep import main
 
-FILES = {f"k_sweep.{suffix}" for suffix in ("csv", "html", "json", "md", "png", "svg", "rows.jsonl")}
+FILES = {
+    f"k_sweep.{suffix}" for suffix in ("csv", "html", "json", "md", "png", "svg", "rows.jsonl")
+}
 
 
 measured_once = cache(measure)
