@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import lcm
 from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
@@ -15,12 +16,16 @@ STOCK_PADDING_BITS = 64
 """What IREE's own pass appends to every row of an LDS allocation."""
 
 
-def stock_padding(tile: LdsTile) -> Layout:
+def stock_padding(tile: LdsTile, accesses: Iterable[LdsAccess] = ()) -> Layout:
     """Returns the rows of IREE's padding pass: padded by the elements that fit into 64 bits.
 
-    Elements wider than that are not padded.
+    Elements wider than that are not padded. Where an access needs aligned addresses, several rows
+    are padded by more elements, so that each of them is as aligned as without padding.
     """
     elements = STOCK_PADDING_BITS // tile.element_bits
+    if tile.elements > tile.row_elements:
+        unit = lcm(*(access.alignment for access in accesses))
+        elements = -(-elements // unit) * unit
     return PaddedLayout(elements) if elements else PlainLayout()
 
 

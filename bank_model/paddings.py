@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .issue import ISSUE_CYCLES, LayoutCosts
-from .layouts import Layout, PaddedLayout, PlainLayout, machine_batches
+from .layouts import Layout, PaddedLayout, PlainLayout, machine_batches, misaligned_element
 from .padding_counts import PaddedCounts
 from .targets import Target
 
@@ -77,9 +77,10 @@ def padding_choices(
     """Returns the choices worth considering, no padding first; each next one is larger and better.
 
     The best choice within some LDS bytes is therefore the last one that fits. All of
-    `padding_amounts` are tried, except those that `is_legal` vetoes. None takes more cycles than
-    the plain tile. `costs` are those of the same target, tile and accesses, for a caller that
-    counts layouts too. What `layouts.machine_accesses` raises is raised here too.
+    `padding_amounts` are tried, except those that `is_legal` vetoes and those that leave an access
+    less aligned than it must be. None takes more cycles than the plain tile. `costs` are those of
+    the same target, tile and accesses, for a caller that counts layouts too. What
+    `layouts.machine_accesses` raises is raised here too.
     """
     accesses = tuple(accesses)
     costs = costs or LayoutCosts(target, tile, accesses)
@@ -108,6 +109,8 @@ def padding_choices(
         if choice.cost >= choices[-1].cost or cycles > plain.cycles:
             continue
         if not keeps_words(target, tile, layout, accesses):
+            continue
+        if any(misaligned_element(tile, layout, access) is not None for access in accesses):
             continue
         if is_legal is None or is_legal(layout):
             choices.append(choice)

@@ -34,6 +34,9 @@ _NAME = re.compile(r"<(\w+)>")
 _WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
 
 
+TARGET_ATTRIBUTES = ("hal.executable.target", "target", "iree_codegen.target_info")
+"""The names of the attributes by which an operation names its GPU."""
+
 DEFAULT_LDS_BYTES = 64 * 1024
 """The limit that the stock pass assumes for a function without a target."""
 
@@ -101,7 +104,7 @@ def gpu_target_of(
     """
     is_told, info = False, None
     for op in _self_and_parents(function.operation):
-        for name in ("hal.executable.target", "target", "iree_codegen.target_info"):
+        for name in TARGET_ATTRIBUTES:
             if name in op.attributes:
                 is_told, info = True, GpuTargetInfo.parse(str(op.attributes[name]))
                 if info is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from iree.compiler import ir
@@ -29,7 +30,14 @@ from .pipeline_edit import TILING, PipelineEdit, PipelineStep, splice
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
 from .replay import PassRunner, RecoverableFailure, ReplayError
-from .second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
+from .second_attempt import (
+    FunctionCopy,
+    UnresolvedHints,
+    check_resolved,
+    drop_hints,
+    go_without,
+    taken_back_on_failure,
+)
 from .summary import AS_STOCK, KernelCost
 
 if TYPE_CHECKING:
@@ -136,6 +144,7 @@ class CodegenReplay:
             if advice is not None:
                 self.advice.append(advice)
             decided = len(self.runner.context.log.decisions)
+            self.runner.context.unresolved.clear()
             is_stock = self._replay(function, recording, edits)
             if self.summarizes:
                 log = self.runner.context.log.since(decided)
@@ -167,33 +176,47 @@ class CodegenReplay:
         """Runs the edited pipeline; where an optional pass fails, another from the beginning.
 
         The second pipeline is the same for the function without its swizzle hints, if it came with
-        any; else it is stock's with the edits that are not optional.
+        any; else it is stock's with the edits that are not optional. Where hints cannot be
+        resolved, it is the same, and the allocations get layouts without these hints.
 
         Returns whether it is stock's.
         """
-        if not any(edit.optional for edit in edits):
+        if not edits:
             self._run(function, recording, edits)
-            return not edits
+            return True
         before = FunctionCopy.of(function.op)
         context, search = self.runner.context, self.search
         if search is not None:
             context.tile_times = lambda op, tiles: search.times(op, before.copy, tiles)
+        context.dropped.clear()
+        self.runner.check = partial(check_resolved, context, before)
         try:
-            with taken_back_on_failure(self.runner.context):
+            with taken_back_on_failure(context):
                 self._run(function, recording, edits)
+        except UnresolvedHints as unresolved:
+            self._take_back(function, before, edits)
+            for dropped in unresolved.dropped:
+                go_without(dropped, function.op, context)
+            return self._replay(function, recording, edits)
         except RecoverableFailure as failed:
-            before.restore(function.op)
-            self._given_up.append(before)
-            for step in (step for edit in edits for step in edit.passes):
-                if isinstance(step, FunctionPass):
-                    step.forget(function.op)
+            self._take_back(function, before, edits)
             what, rest = self._without(failed, function, edits)
-            self.runner.context.sink.warning(
+            context.sink.warning(
                 failed.failure.location,
                 f"{what}, because {failed.step.name} cannot go on: {failed.failure.message}",
             )
             return self._replay(function, recording, rest)
         return False
+
+    def _take_back(
+        self, function: DeviceFunction, before: FunctionCopy, edits: Sequence[PipelineEdit]
+    ) -> None:
+        """Makes a function what it was, and lets passes forget what they have seen of it."""
+        before.restore(function.op)
+        self._given_up.append(before)
+        for step in (step for edit in edits for step in edit.passes):
+            if isinstance(step, FunctionPass):
+                step.forget(function.op)
 
     def _without(
         self, failed: RecoverableFailure, function: DeviceFunction, edits: Sequence[PipelineEdit]

@@ -448,6 +448,8 @@ STEPS: tuple[Step, ...] = (
     Step(_LOWERED_START, CountStockLayouts, {"padded": False}, _COUNTED),
     *_swizzled(_LOWERED_START, by_mma_sync=False),
     Step(_LOWERED_START, PadUnhintedAllocs, mitigations=_PAD),
+    # Stock pads none of these: only what was to be swizzled, and cannot be, is.
+    Step(_LOWERED_START, PadUnhintedAllocs, {"unresolved_only": True}, _AUTO),
     # In the place of stock's padding.
     Step(_STOCK_PAD, PadUnhintedAllocs, mitigations=_AUTO | _PAD, by_mma_sync=False),
     Step(_STOCK_PAD, WarnUnhintedAllocs, mitigations=_SWIZZLE, by_mma_sync=False),

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -91,6 +91,8 @@ class PassRunner:
         dumps: where the IR after each of our passes is written, if anywhere.
         verify: whether the IR is verified after each of our passes.
         flagged: whether flags of the process are for the compiler's pass managers.
+        check: called behind each of our passes; raises a `RecoverableFailure` where the function in
+            work is to be compiled in another way.
         managers: those of the compiler's passes, by the text of these. They are to be given up
             before the session's context is.
     """
@@ -101,6 +103,7 @@ class PassRunner:
     dumps: IrDumps | None = None
     verify: bool = True
     flagged: bool = False
+    check: Callable[[], None] | None = None
     managers: dict[str, PassManager] = field(default_factory=dict)
 
     def run(
@@ -121,11 +124,13 @@ class PassRunner:
         Raises:
             ReplayError: a pass failed; the compiler or the pass has said why.
             RecoverableFailure: one of the passes `optional` cannot process the function, or the
-                compiler cannot go on with what it made.
+                compiler cannot go on with what it made; or `check` has raised it.
         """
         for step in _segments(steps):
             if isinstance(step, FunctionPass):
                 self.run_python_pass(function, step, recoverable=step in optional)
+                if self.check is not None:
+                    self.check()
                 if step.later_passes_may_refuse and step in optional:
                     blamed = step
             elif step[0].name in _PATTERN_SETS:

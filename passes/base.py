@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, Self, TypeVar, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
 
 from iree.compiler import ir
 
@@ -34,6 +34,36 @@ Assumption = Callable[[ir.Operation], None]
 """Raises a PassFailure for a function that is not as a pass has assumed that it would become."""
 
 
+class DroppedHints(NamedTuple):
+    """Swizzle hints that could not be resolved, by the texts of locations.
+
+    Attributes:
+        location: where a diagnostic on them points.
+        memory: the type of the memory that they were on.
+        hints, allocations: the locations of the hints and of the allocations.
+    """
+
+    location: ir.Location
+    memory: str
+    reason: str
+    hints: frozenset[str]
+    allocations: frozenset[str]
+
+    def __str__(self) -> str:
+        return f"swizzle hints of {self.memory} dropped: {self.reason}"
+
+
+class UnresolvedHint(NamedTuple):
+    """Why the hints of an allocation could not be resolved.
+
+    Attributes:
+        is_ours: whether a pass of ours has chosen them, and must not do so again.
+    """
+
+    reason: str
+    is_ours: bool
+
+
 @dataclass
 class PassContext:
     """What a pass run shares with its surroundings."""
@@ -44,6 +74,11 @@ class PassContext:
     """The operations that got another configuration than IREE's."""
     assumptions: list[tuple[FunctionPass, Assumption]] = field(default_factory=list)
     """What passes have assumed of the function in work, to be checked behind its pipeline."""
+    dropped: list[DroppedHints] = field(default_factory=list)
+    """The hints of the function in work that could not be resolved."""
+    unresolved: dict[str, UnresolvedHint] = field(default_factory=dict)
+    """The allocations, by the texts of their locations, whose hints could not be resolved when the
+    function in work was compiled before: they get another layout now."""
     users_configuration: Callable[[], str] = str
     """Returns why IREE's configurations may be the user's own, or nothing where they are not."""
     tile_times: TileTimes | None = None

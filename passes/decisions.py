@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from enum import Enum, IntEnum
+from math import prod
 
 
 class Action(Enum):
@@ -77,6 +78,15 @@ class Decision:
     lds_instructions_before: int | None = None
     lds_instructions_after: int | None = None
 
+    @property
+    def memory(self) -> tuple[str, str, int, str]:
+        """Returns what tells the allocation also once it is flat, or no tensor any more."""
+        _, _, parts = self.allocation.rstrip(">").partition("<")
+        *sizes, element = parts.split("x")
+        known = sizes if all(map(str.isdecimal, sizes)) else []
+        shown = element if known == sizes else parts
+        return self.function, self.location, prod(map(int, known)), shown
+
     def to_json(self) -> dict[str, object]:
         """Returns the decision as JSON-ready data."""
         data: dict[str, object] = asdict(self)
@@ -118,8 +128,10 @@ class DecisionLog:
         """Returns whether `decision` is about a layout, and what its allocation got in the end.
 
         An allocation that was kept as it is counts as decided on again if a later round has decided
-        on the same function.
+        on the same function. Hints that were dropped are in no code.
         """
+        if decision.action is Action.HINT:
+            return not self._is_dropped(decision)
         if decision.action is not Action.KEEP:
             return decision.action.is_layout
         made_in = self.round_of(decision)
@@ -128,6 +140,13 @@ class DecisionLog:
             for other in self.decisions
             if other.action.is_layout
         )
+
+    def _is_dropped(self, hint: Decision) -> bool:
+        """Returns whether its hints were dropped; of equal allocations the first lose theirs."""
+        alike = [each for each in self.decisions if each.memory == hint.memory]
+        hints = [each for each in alike if each.action is Action.HINT]
+        drops = sum(each.action is Action.DROP for each in alike)
+        return any(each is hint for each in hints[:drops])
 
     def round_of(self, decision: Decision) -> LayoutRound:
         """Returns the round in which the pass of a decision decides on layouts."""

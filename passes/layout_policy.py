@@ -40,7 +40,6 @@ from ..bank_model.solver import LayoutDecision, SolverOptions, solve
 from ..bank_model.swizzle_legality import HINT_KINDS, MOST_HINTS, HintRules
 from ..bank_model.targets import Target
 from ..bank_model.unit_floor import unit_conflict_floor
-from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.memory.lds_accesses import Gather
 
 _ESTIMATE_ERROR = 1 / 16
@@ -136,17 +135,9 @@ class LayoutPolicy(NamedTuple):
         choosing = _Choosing(self, known)
         return choosing.run.of(choosing.choose().layout)
 
-    def propose(self, known: KnownTile, refusal: Refusal | None = None) -> LayoutChoice:
-        """Returns what a compile makes of the tile that pads what it does not swizzle.
-
-        Args:
-            refusal: why the tile cannot be swizzled, if it cannot.
-        """
-        if refusal is None:
-            choice = self.choose(known)
-        else:
-            plain = layout_conflicts(self.lds, known.tile, PlainLayout(), known.accesses)
-            choice = LayoutChoice(PlainLayout(), f"not swizzled: {refusal}", plain, plain)
+    def propose(self, known: KnownTile) -> LayoutChoice:
+        """Returns what a compile makes of the tile that pads what it does not swizzle."""
+        choice = self.choose(known)
         rows = known.padded() if choice.layout == PlainLayout() and choice.before else None
         if rows is None or rows == PlainLayout():
             return choice
@@ -158,6 +149,10 @@ class LayoutPolicy(NamedTuple):
         """Returns the conflict cycles of what gathers store, which no layout changes."""
         accesses = tuple(chain.from_iterable(gather.accesses for gather in gathers))
         return layout_conflicts(self.lds, tile, PlainLayout(), accesses)
+
+
+def _stock_bytes(costs: LayoutCosts) -> int:
+    return stock_padding(costs.tile, costs.accesses).size_bytes(costs.tile)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +178,7 @@ class PaddingBudget:
     def _paddings(self) -> dict[int, int]:
         """Returns the padding of the tiles whose accesses can be counted, in elements."""
         plain = sum(PlainLayout().size_bytes(each.tile) for each in self.tiles)
-        stock = sum(stock_padding(each.tile).size_bytes(each.tile) for each in self.tiles)
+        stock = sum(map(_stock_bytes, self.tiles))
         budget = min(stock, self.lds.lds_bytes)
         room = budget - plain
         choices: dict[int, Sequence[PaddingChoice]] = {}
@@ -193,7 +188,7 @@ class PaddingBudget:
             try:
                 choices[number] = padding_choices(self.lds, tile, costs.accesses, most, costs=costs)
             except InvalidParameterError:
-                budget -= stock_padding(tile).size_bytes(tile)
+                budget -= _stock_bytes(costs)
         shares = share_lds(list(choices.values()), budget)
         return {n: share.padding_elements for n, share in zip(choices, shares, strict=True)}
 

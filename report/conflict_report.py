@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from iree.compiler import ir
@@ -44,8 +44,9 @@ from ..dialect_utils.gpu_target import WHY_NO_LAUNCH, Launch, gpu_target_of, lau
 from ..dialect_utils.grid import workgroups_of
 from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
 from ..dialect_utils.operations import parents_of, symbol_of
-from ..passes.layout_policy import KnownTile, LayoutChoice, LayoutPolicy, PaddingBudget
-from ..passes.swizzles.swizzle_lds_allocs import swizzle_refusals
+from ..passes.base import UnresolvedHint
+from ..passes.layout_policy import KnownTile, LayoutPolicy, PaddingBudget
+from .proposals import proposed_layouts
 
 LDMATRIX_NAME = "ldmatrix"
 LAYOUTS = ("before", "padded", "standing", "chosen")
@@ -290,6 +291,7 @@ def report_function(
     *,
     decided: bool = False,
     only: Callable[[ir.Operation], bool] | None = None,
+    unresolved: Mapping[str, UnresolvedHint] | None = None,
 ) -> FunctionReport:
     """Reads and counts every LDS allocation of `function`, which stays as it is.
 
@@ -297,6 +299,7 @@ def report_function(
         arch: count for this architecture, whatever target the function has.
         decided: the passes that choose layouts have run: what stands is what they chose.
         only: tells which allocations to report on; None for all.
+        unresolved: the allocations whose hints could not be resolved, as `PassContext` has them.
     """
     function = function.operation
     with function.context:
@@ -312,10 +315,9 @@ def report_function(
             read = read_allocations(function, launch)
             limit = None if arch or info is None else info.max_workgroup_memory_bytes
             pads = _stock_bytes(read) <= (limit or chip.lds_bytes)
-            refused = swizzle_refusals(function)
-            padded = _padded_rows(read, chip)
+            proposed = _Proposals(function, read, chip, arch or chip.arch, limit, unresolved or {})
             reports = [
-                _report(each, chip, launch, pads, decided, refused.get(each.operation), padded)
+                _report(each, chip, launch, pads, decided, proposed)
                 for each in read
                 if only is None or (each.operation is not None and only(each.operation))
             ]
@@ -343,18 +345,46 @@ def _chip(function: ir.Operation, launch: Launch | None, arch: str | None) -> Ta
     return chip
 
 
-Padded = Mapping[ReadAllocation, Callable[[], Layout]]
-"""Tells the rows that padding would give those allocations that have no layout yet."""
+@dataclass(frozen=True, eq=False)
+class _Proposals:
+    """What a compile would make of the allocations of a function that lie plain now."""
 
+    function: ir.Operation
+    allocations: Sequence[ReadAllocation]
+    chip: Target
+    arch: str
+    limit: int | None
+    unresolved: Mapping[str, UnresolvedHint]
 
-def _padded_rows(allocations: Sequence[ReadAllocation], chip: Target) -> Padded:
-    tiles: dict[ReadAllocation, LayoutCosts] = {
-        each: LayoutCosts(chip, each.tile, each.accesses)
-        for each in allocations
-        if each.tile is not None and isinstance(each.layout, PlainLayout) and not each.unknown
-    }
-    budget = PaddingBudget(chip, tuple(tiles.values()))
-    return {each: partial(budget.rows, number) for number, each in enumerate(tiles)}
+    def of(self, read: ReadAllocation) -> tuple[Layout, str]:
+        """Returns the layout of an allocation, and why."""
+        if read.operation is None:
+            choice = LayoutPolicy(self.chip).propose(self._tensors[read])
+            return choice.layout, choice.reason
+        return self._memrefs.get(read.operation, (PlainLayout(), ""))
+
+    @cached_property
+    def _memrefs(self) -> Mapping[ir.Operation, tuple[Layout, str]]:
+        return proposed_layouts(self.function, self.arch, self.limit, self.unresolved)
+
+    @cached_property
+    def _tensors(self) -> Mapping[ReadAllocation, KnownTile]:
+        tiles = {
+            each: LayoutCosts(self.chip, each.tile, each.accesses)
+            for each in self.allocations
+            if each.operation is None
+            and not each.fixed
+            and each.tile is not None
+            and isinstance(each.layout, PlainLayout)
+            and not each.unknown
+        }
+        budget = PaddingBudget(self.chip, tuple(tiles.values()))
+        return {
+            each: KnownTile(
+                costs.tile, costs.accesses, padded=partial(budget.rows, number), costs=costs
+            )
+            for number, (each, costs) in enumerate(tiles.items())
+        }
 
 
 def _stock_bytes(allocations: Sequence[ReadAllocation]) -> int:
@@ -362,7 +392,7 @@ def _stock_bytes(allocations: Sequence[ReadAllocation]) -> int:
     return sum(
         (each.lds_bytes or 0)
         if each.tile is None
-        else stock_padding(each.tile).size_bytes(each.tile)
+        else stock_padding(each.tile, each.accesses).size_bytes(each.tile)
         for each in allocations
     )
 
@@ -383,23 +413,18 @@ def _report(
     launch: Launch | None,
     stock_pads: bool,
     decided: bool,
-    refusal: Refusal | None,
-    padded: Padded,
+    proposed: _Proposals,
 ) -> AllocationReport:
-    """Counts one allocation.
-
-    `stock_pads` says whether stock would pad those of the function, and `refusal` why this one
-    cannot be swizzled.
-    """
+    """Counts one allocation; `stock_pads` says whether stock would pad those of the function."""
     if read.tile is None or launch is None:
         return _unreadable(read)
     try:
-        report = _counted(read, read.tile, chip, launch, stock_pads, decided, refusal, padded)
+        report = _counted(read, read.tile, chip, launch, stock_pads, decided, proposed)
         number = None if read.operation is None else arranged_number(read.operation)
         if number is None or not decided:
             return report
         others = replace(read, counted=_not_by_ldmatrix(read))
-        described = _counted(others, read.tile, chip, launch, stock_pads, decided, refusal, padded)
+        described = _counted(others, read.tile, chip, launch, stock_pads, decided, proposed)
         return replace(report, arranged_number=number, described=described)
     except InvalidParameterError as error:
         reason = Refusal(f"its accesses cannot be counted: {error}", read.location)
@@ -420,8 +445,7 @@ def _counted(
     launch: Launch,
     stock_pads: bool,
     decided: bool,
-    refusal: Refusal | None,
-    padded: Padded,
+    proposed: _Proposals,
 ) -> AllocationReport:
     # What may access several allocations counts with the first of them, so that sums are right.
     accesses = tuple(read.accesses[place] for place in sorted(read.counted))
@@ -431,14 +455,18 @@ def _counted(
         return count_layout(chip, tile, layout, accesses)
 
     before = count(PlainLayout())
-    stock = stock_padding(tile) if stock_pads and not read.never_padded else PlainLayout()
+    stock = (
+        stock_padding(tile, read.accesses)
+        if stock_pads and not read.never_padded
+        else PlainLayout()
+    )
     layout = read.layout
     standing = before if isinstance(layout, PlainLayout) else count(layout)
-    choice = proposal = None
+    reason, proposal = "", None
     may_gain = before.conflict_cycles or shares_accesses
     if isinstance(layout, PlainLayout) and may_gain and not read.unknown and not read.fixed:
-        choice = _proposed(read, tile, chip, refusal, padded[read])
-        proposal = None if isinstance(choice.layout, PlainLayout) else count(choice.layout)
+        better, reason = proposed.of(read)
+        proposal = None if isinstance(better, PlainLayout) else count(better)
     groups = group_accesses(chip, tile, accesses, launch)
     report = AllocationReport(
         read.type,
@@ -458,7 +486,7 @@ def _counted(
         dropped=read.dropped,
         is_ours=proposal is not None and not decided,
     )
-    return replace(report, decision=_decision(report, tile, before, standing, choice, read.fixed))
+    return replace(report, decision=_decision(report, tile, before, standing, reason, read.fixed))
 
 
 def with_accesses(
@@ -481,22 +509,7 @@ def with_accesses(
         standing=counts[2],
         proposal=None,
     )
-    return replace(made, decision=_decision(made, tile, counts[0], counts[2], None))
-
-
-def _proposed(
-    read: ReadAllocation,
-    tile: LdsTile,
-    chip: Target,
-    refusal: Refusal | None,
-    padded: Callable[[], Layout],
-) -> LayoutChoice:
-    """Returns what a compile would make of an allocation that lies plain now."""
-    policy = LayoutPolicy(chip)
-    stored = {id(access) for gather in read.gathers for access in gather.accesses}
-    ordinary = tuple(access for access in read.accesses if id(access) not in stored)
-    known = KnownTile(tile, ordinary, read.gathers, padded, read.emitted, read.in_straight_lines)
-    return policy.propose(known, refusal)
+    return replace(made, decision=_decision(made, tile, counts[0], counts[2]))
 
 
 def group_accesses(
@@ -586,7 +599,7 @@ def _decision(
     tile: LdsTile,
     before: LayoutCount,
     standing: LayoutCount,
-    choice: LayoutChoice | None,
+    reason: str = "",
     fixed: str = "",
 ) -> str:
     """Returns what stands or is proposed, and why, in one line."""
@@ -604,7 +617,7 @@ def _decision(
         parts.append("the plain layout has no bank conflicts")
     elif fixed:
         parts.append(f"plain: {fixed}")
-    elif report.proposal is None or choice is None:
+    elif report.proposal is None:
         parts.append(
             "plain; nothing found within stock's LDS bytes has fewer than its "
             f"{standing.conflict_cycles:,} conflict cycles"
@@ -612,9 +625,9 @@ def _decision(
     else:
         if not report.undecided:
             parts.append("plain")
-        shown = shown_layout(choice.layout, tile)
+        shown = shown_layout(report.proposal.layout, tile)
         better = _cycles(before.conflict_cycles, report.proposal.conflict_cycles)
-        parts.append(f"proposed: {shown}: {better}; {choice.reason}")
+        parts.append(f"proposed: {shown}: {better}; {reason}")
     return "; ".join(parts)
 
 

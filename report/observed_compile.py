@@ -23,6 +23,8 @@ from iree.compiler.api import Session
 
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
 from ..dialect_utils.kernels import functions_in
+from ..dialect_utils.memory.allocation_layout import is_padded
+from ..dialect_utils.memory.flow import lds_allocations
 from ..dialect_utils.operations import operations_in, symbol_of
 from ..iree_plugin.compile_settings import AFTER_LLVM, BEFORE_CODEGEN, CompileSettings
 from ..iree_plugin.device_functions import CPU_BACKENDS, GPU_BACKENDS, backend_of, lds_arrays
@@ -34,6 +36,7 @@ from ..passes.decisions import Action, Decision, DecisionLog
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
 from ..passes.fragments.form_wgmma import FormWgmma
 from ..passes.overlap.overlap_copies import OverlapCopies
+from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from ..passes.tile_times import TileTime
 from .async_copies import ObserveCopies
@@ -63,12 +66,18 @@ class ObserveLds(FunctionPass):
     """By the symbols of the function and of what is around it."""
     again: bool = False
     """Whether it reports also on what has been seen, in the place of what was said before."""
+    padded_only: bool = False
+    """Whether it looks only at functions in which the view of an allocation hides padding."""
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Adds the report on `function` to `seen`."""
         function = function.operation
+        if self.padded_only and not any(map(is_padded, lds_allocations(function))):
+            return
         if self.again or symbol_path(function) not in self.seen:
-            self.seen[symbol_path(function)] = report_function(function, decided=True)
+            self.seen[symbol_path(function)] = report_function(
+                function, decided=True, unresolved=context.unresolved
+            )
 
     def forget(self, function: ir.Operation) -> None:
         """Takes the report on `function` out of `seen`."""
@@ -95,7 +104,15 @@ def observing_edits(observers: Observers) -> list[PipelineEdit]:
     """Returns the edits that let the observers look at every replayed function."""
     observer = observers.lds
     every = CODEGEN_PIPELINES | {LOWERED}
+    lowered = frozenset({LOWERED})
     return [
+        # The views that hide padding are soon folded in functions that come lowered.
+        PipelineEdit.after(
+            PadUnhintedAllocs.name,
+            replace(observer, padded_only=True),
+            pipelines=lowered,
+            beside=PadUnhintedAllocs.name,
+        ),
         PipelineEdit.before(_PREFETCH, observer, pipelines=every),
         PipelineEdit.before(_FOLD_VIEWS, observer, pipelines=every, occurrence=0, required=True),
         PipelineEdit.before(

@@ -57,6 +57,11 @@ def standing_layout(allocation: ir.Value) -> StandingLayout:
     return StandingLayout(PlainLayout(), shape)
 
 
+def is_padded(allocation: ir.Operation) -> bool:
+    """Returns whether everything goes through a view of the first columns of an allocation."""
+    return _unpadded_shape(allocation.results[0]) is not None
+
+
 def _common_chain(allocation: ir.Value) -> Chain:
     """Returns the swizzles that all accesses go through."""
     unused: dict[Chain, None] = {}

@@ -36,6 +36,7 @@ from .view_types import cast_type, collapse_type, expand_type, subview_type
 ALLOC = "memref.alloc"
 DEALLOC = "memref.dealloc"
 SUBVIEW = "memref.subview"
+CAST = "memref.cast"
 ASSUME_ALIGNMENT = "memref.assume_alignment"
 COLLAPSE_SHAPE = "memref.collapse_shape"
 EXPAND_SHAPE = "memref.expand_shape"
@@ -557,7 +558,7 @@ TABLE: dict[str, Row] = {
     "iree_gpu.coalesced_gather_dma": _LATER,
     # Views.
     ASSUME_ALIGNMENT: _IN_ORDER,
-    "memref.cast": _IN_ORDER._replace(retyped=cast_type),
+    CAST: _IN_ORDER._replace(retyped=cast_type),
     COLLAPSE_SHAPE: _IN_ORDER._replace(retyped=collapse_type),
     EXPAND_SHAPE: _IN_ORDER._replace(retyped=expand_type),
     "memref.memory_space_cast": _IN_ORDER._replace(keeps_space=False),

@@ -58,6 +58,8 @@ class PadUnhintedAllocs(FunctionPass):
     """`auto`, or the bits to append to every row; as many whole elements as they hold are."""
     lds_limit_bytes: int = 0
     """LDS bytes that the function may use; 0 means the target's limit."""
+    unresolved_only: bool = False
+    """Leave alone what has lost no hints that could not be resolved."""
 
     def __post_init__(self) -> None:
         bits = self.padding_bits
@@ -76,8 +78,17 @@ class PadUnhintedAllocs(FunctionPass):
         """
         if loads_directly(function.operation, context.test_target):
             return
+        if self.unresolved_only and not context.unresolved:
+            return
         bits = None if self.padding_bits == AUTO else int(self.padding_bits)
         plans = plan_paddings(function, context.test_target, bits, self.lds_limit_bytes)
+        if self.unresolved_only:
+            plans = [
+                each
+                if str(each.allocation.location) in context.unresolved
+                else each.kept("stock pads none of a function that comes lowered")
+                for each in plans
+            ]
         for plan in plans:
             self._record(plan, function.operation, context)
             if plan.rewrite is not None:

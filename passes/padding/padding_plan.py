@@ -88,6 +88,12 @@ class PaddingPlan(NamedTuple):
     instructions: tuple[int, int] | None = None
     """LDS instructions before and after, as the backend joins the accesses, if they are known."""
 
+    def kept(self, reason: str) -> PaddingPlan:
+        """Returns the plan to leave the rows as they are."""
+        left = self.conflicts_before
+        issued = self.instructions and (self.instructions[0], self.instructions[0])
+        return PaddingPlan(self.allocation, reason, None, left, left, instructions=issued)
+
     @property
     def layout(self) -> Layout | None:
         """Returns the rows as they will be; None if the accesses are not known."""
@@ -171,7 +177,7 @@ class _Planner:
                 continue
             room -= more
             reason = f"padding-bits={padding_bits}"
-            counted = self._count_both(allocation, rewrite) or (None, None)
+            counted = self._count(allocation, PaddedLayout(rewrite.padding_elements))
             plans.append(PaddingPlan(allocation, reason, rewrite, *counted, warning=warning))
         return plans
 
@@ -205,7 +211,8 @@ class _Planner:
                     reason = f"stock's amount, because {unknown}"
                     plans[allocation] = PaddingPlan(allocation, reason, stock)
             except Refusal as refusal:
-                plans[allocation] = PaddingPlan(allocation, refusal.reason)
+                left = self._count(allocation, PlainLayout())
+                plans[allocation] = PaddingPlan(allocation, refusal.reason, None, *left)
         stock_bytes = self.lds_bytes
         if no_stock is None:
             stock_bytes += sum(map(_stock_extra_bytes, allocations))
@@ -260,15 +267,19 @@ class _Planner:
         counted = tuple(each.access for each in first_accesses(traced, self.counted))
         return _Analysis(allocation, chip, traced, costs, choices, counted)
 
-    def _count_both(self, allocation: ir.Operation, rewrite: PaddedRows) -> tuple[int, int] | None:
-        """Returns conflict cycles without and with a fixed padding, where they can be counted."""
+    def _count(self, allocation: ir.Operation, rows: Layout) -> tuple[int, int] | tuple[None, None]:
+        """Returns conflict cycles of plain rows and of others, where they can be counted.
+
+        Nothing is counted for an allocation with hints.
+        """
         try:
+            if is_hinted(allocation):
+                raise Refusal("it is swizzled")
             chip, traced = self._accesses(allocation)
             counted = tuple(each.access for each in first_accesses(traced, self.counted))
-            rows = PaddedLayout(rewrite.padding_elements)
             return _conflicts_of_both(chip, traced.tile, counted, rows)
         except (Refusal, InvalidParameterError):
-            return None
+            return None, None
 
 
 def _conflicts_of_both(

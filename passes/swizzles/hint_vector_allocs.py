@@ -89,6 +89,11 @@ class HintVectorAllocs(SwizzlingPass):
                 known_tile = known_tile._replace(padded=partial(budget.rows, number))
             lds_bytes = PlainLayout().size_bytes(costs.tile)
             try:
+                unresolved = self.why_unresolved([alloc], context)
+                if unresolved is not None:
+                    left = costs.of(PlainLayout()).conflict_cycles
+                    plans[alloc] = SwizzlePlan.kept(unresolved, lds_bytes, left)
+                    continue
                 plans[alloc] = SwizzlePlan.of(policy.choose(known_tile), lds_bytes)
             except InvalidParameterError as error:
                 plans[alloc] = SwizzlePlan.kept(str(error), lds_bytes)

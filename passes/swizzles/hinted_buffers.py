@@ -98,6 +98,11 @@ class BufferGroup:
         """Returns where diagnostics on the group point: its first root, or else its first hint."""
         return self.roots[0].location if self.roots else self.hints[0].location
 
+    @property
+    def memory(self) -> list[ir.Value]:
+        """Returns the roots, or what a hint gives where none is known."""
+        return self.roots or [self.hints[0].results[0]]
+
     def chain(self, buffer: ir.Value) -> Chain:
         """Returns the swizzles of a value of a group without a problem, or with its hints apart."""
         return self._chains[buffer]

@@ -3,21 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.errors import InvalidParameterError
+from ...bank_model.layouts import PlainLayout, layout_conflicts
 from ...dialect_utils.diagnostics import PassFailure, Refusal
-from ...dialect_utils.gpu_target import launch_of
+from ...dialect_utils.gpu_target import launch_of, lds_model
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.index_builder import IndexBuilder
 from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.memory.flow import is_lds_allocation
+from ...dialect_utils.memory.lds_accesses import first_accesses, trace_allocation
 from ...dialect_utils.memory.lds_ops import GATHER
-from ...dialect_utils.memory.memref_types import shown_type
+from ...dialect_utils.memory.memref_types import lds_bytes, shown_type
+from ...dialect_utils.operations import defining_operation
 from ...dialect_utils.swizzle_hint import Chain, hints_in, remove_hints
-from ..base import PassContext
+from ..base import DroppedHints, PassContext
 from ..decisions import Action, LayoutRound
 from .access_offsets import KnownOffsets
 from .flat_accesses import fold_views_into_accesses
@@ -122,9 +127,57 @@ class ResolveSwizzleHints(HintPass):
     def _report_dropped(
         self, function: ir.Operation, context: PassContext, group: BufferGroup, reason: str
     ) -> None:
-        kind = shown_type((group.roots or [group.hints[0].results[0]])[0].type)
-        context.sink.warning(group.location, f"swizzle hints of {kind} dropped: {reason}")
-        self._log(function, context, group, Action.DROP, reason, "")
+        memory = group.memory
+        dropped = DroppedHints(
+            group.location,
+            shown_type(memory[0].type),
+            reason,
+            frozenset(str(each.location) for each in group.hints),
+            frozenset(str(each.location) for each in memory),
+        )
+        context.dropped.append(dropped)
+        context.sink.warning(group.location, str(dropped))
+        for root, left in zip(
+            memory, self._plain_conflicts(function, context, memory), strict=True
+        ):
+            kind = root.type
+            size = lds_bytes(kind) if isinstance(kind, ir.MemRefType) else None
+            self.record(
+                context,
+                function,
+                root,
+                Action.DROP,
+                reason,
+                lds_bytes_before=size,
+                lds_bytes_after=size,
+                conflict_cycles_before=left,
+                conflict_cycles_after=left,
+            )
+
+    def _plain_conflicts(
+        self, function: ir.Operation, context: PassContext, memory: Sequence[ir.Value]
+    ) -> list[int | None]:
+        """Returns the conflict cycles of memory in its plain layout; None where they are not known.
+
+        What may access several allocations counts with the first.
+        """
+        found: list[int | None] = []
+        counted: set[ir.Operation] = set()
+        for root in memory:
+            try:
+                chip, launch = lds_model(function, context.test_target)
+                allocation = defining_operation(root)
+                if not is_lds_allocation(allocation):
+                    raise Refusal("no LDS allocation")
+                assert allocation is not None
+                traced = trace_allocation(allocation, function, LaneEvaluator(launch))
+                if traced.unknown or traced.uncounted:
+                    raise Refusal("an access is not known")
+                accesses = [each.access for each in first_accesses(traced, counted)]
+                found.append(layout_conflicts(chip, traced.tile, PlainLayout(), accesses))
+            except (Refusal, InvalidParameterError):
+                found.append(None)
+        return found
 
     def _report_resolved(
         self,
@@ -143,19 +196,8 @@ class ResolveSwizzleHints(HintPass):
             context.sink.remark(
                 root.location, f"swizzle hints of {kind} resolved ({swizzles}): {reason}"
             )
-        self._log(function, context, group, Action.RESOLVE, reason, swizzles)
-
-    def _log(
-        self,
-        function: ir.Operation,
-        context: PassContext,
-        group: BufferGroup,
-        action: Action,
-        reason: str,
-        detail: str,
-    ) -> None:
-        for root in group.roots or [group.hints[0].results[0]]:
-            self.record(context, function, root, action, reason, detail=detail)
+        for root in group.memory:
+            self.record(context, function, root, Action.RESOLVE, reason, detail=swizzles)
 
 
 def _layout_hints(hints: Iterable[ir.Operation]) -> list[ir.Operation]:

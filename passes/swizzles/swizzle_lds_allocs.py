@@ -127,7 +127,14 @@ class SwizzleLdsAllocs(SwizzlingPass):
             plans = plan_paddings(function, context.test_target, traces=traces)
             return {plan.allocation: plan for plan in plans}
 
-        planner = _Planner(policy, traces, permuter, paddings, self.share_addresses)
+        planner = _Planner(
+            policy,
+            traces,
+            permuter,
+            paddings,
+            self.share_addresses,
+            lambda group: self.why_unresolved(group.allocations, context),
+        )
         # All allocations are read before the first of them is touched.
         planned = [planner.plan(group) for group in _groups(allocations)]
         swizzled = [each for each in planned if each.plan.swizzles]
@@ -204,6 +211,8 @@ class _Planner(NamedTuple):
     """What padding would do to the allocations; empty if nothing pads them later."""
     share_addresses: bool
     """Whether what stays plain gets a hint too."""
+    unresolved: Callable[[_Group], str | None]
+    """Returns why hints on a group could not be resolved, if they could not."""
 
     def plan(self, group: _Group) -> _Planned:
         """Returns the decision on `group`, with its reason."""
@@ -244,9 +253,12 @@ class _Planner(NamedTuple):
             if reason is not None:
                 raise Refusal(f"{_HINTED}: {reason}")
             accesses = behind_swizzles(standing, tile, accesses)
-        if ARRANGED in group.allocations[0].attributes:
+        arranged = ARRANGED in group.allocations[0].attributes
+        fixed = _ARRANGED if arranged else self.unresolved(group)
+        if fixed is not None:
             left = layout_conflicts(self.policy.lds, tile, PlainLayout(), accesses)
-            return SwizzlePlan.kept(_ARRANGED, lds_bytes, left)
+            left += self.policy.gathered_conflicts(tile, gathers)
+            return SwizzlePlan.kept(fixed, lds_bytes, left)
         try:
             known_tile = KnownTile(
                 tile,
@@ -335,17 +347,6 @@ def _on_top(plan: SwizzlePlan) -> SwizzlePlan:
         "which leaves no bank conflict" if plan.before == 0 else f"and on top of it {plan.reason}"
     )
     return plan._replace(reason=f"{_HINTED}, {left}")
-
-
-def swizzle_refusals(function: ir.Operation) -> dict[ir.Operation, Refusal]:
-    """Returns the LDS allocations of `function` that no swizzle suits, whatever their accesses."""
-    found: dict[ir.Operation, Refusal] = {}
-    for group in _groups(lds_allocations(function)):
-        try:
-            _check(group)
-        except Refusal as refusal:
-            found |= dict.fromkeys(group.allocations, refusal)
-    return found
 
 
 def _check(group: _Group) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -115,6 +115,16 @@ class SwizzlingPass(FunctionPass):
             stays = not plan.swizzles and plan.before == 0
             context.sink.remark(allocation.location, plan.remark(kind), stays=stays)
             self._log(function, allocation, plan, context)
+
+    def why_unresolved(
+        self, allocations: Iterable[ir.Operation], context: PassContext
+    ) -> str | None:
+        """Returns why hints on one of these could not be resolved before; None if they were."""
+        for allocation in allocations:
+            unresolved = context.unresolved.get(str(allocation.location))
+            if unresolved is not None and unresolved.is_ours:
+                return f"its swizzle hints could not be resolved: {unresolved.reason}"
+        return None
 
     @abstractmethod
     def allocations_in(self, function: ir.Operation) -> list[ir.Operation]:

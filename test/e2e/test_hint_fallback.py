@@ -15,6 +15,7 @@ import bankwise
 from bankwise.bench.program_families import reproducers
 from bankwise.dialect_utils.diagnostics import PassFailure
 from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 
@@ -190,3 +191,71 @@ def test_a_mistake_in_a_pass_stays_an_error():
     )
     with pytest.raises(bankwise.CompileError, match="test-fails raised AssertionError"):
         bankwise.compile(source, target_flags("gfx950"), "stock", edits=[edit])
+
+
+# The lanes of a wave read 8 rows of 256 bytes, 16 bytes each, at one column.
+_TILE = """
+      %alloc = memref.alloc() : !tile
+      %h = HINT
+      %start = affine.apply affine_map<(x) -> (x * 8)>(%column)
+      %behind = affine.apply affine_map<(r) -> (r + 4)>(%row)
+      %r8 = affine.apply affine_map<(t) -> (t mod 8)>(%t)
+      %c8 = affine.apply affine_map<(t) -> (t floordiv 8 * 8)>(%t)
+      vector.store %x, %h[%row, %start] : !tile, vector<8xf16>
+      vector.store %y, %h[%behind, %start] : !tile, vector<8xf16>
+      gpu.barrier
+      %other = affine.apply affine_map<(t) -> (t floordiv 8 * 8 + 64)>(%t)
+      %w = vector.load %h[%r8, %other] : !tile, vector<8xf16>
+      READ"""
+_WITH_HINT = "iree_codegen.swizzle_hint %alloc[#iree_codegen.xor_shuffle<128, 2>] : !tile"
+_WITHOUT_HINT = "memref.cast %alloc : !tile to !tile"
+_DROPPED = {
+    # A transposing read moves as a whole: another swizzle takes the place of the hint.
+    "whole": (
+        "gfx950",
+        _WITH_HINT,
+        """%four = amdgpu.transpose_load %h[%r8, %c8] : !tile -> vector<4xf16>
+      %v = vector.shuffle %four, %four [0, 1, 2, 3, 4, 5, 6, 7]
+          : vector<4xf16>, vector<4xf16>""",
+        Action.HINT,
+    ),
+    # What may be masked is not swizzled at all, but takes padded rows.
+    "masked": (
+        "gfx942",
+        _WITH_HINT,
+        """%all = affine.apply affine_map<(t) -> (t + 8)>(%t)
+      %mask = vector.create_mask %all : vector<8xi1>
+      %v = vector.maskedload %h[%r8, %c8], %mask, %x
+          : !tile, vector<8xi1>, vector<8xf16> into vector<8xf16>""",
+        Action.PAD,
+    ),
+    # Another address space, of which the pass that resolves hints knows nothing.
+    "ours": (
+        "gfx950",
+        _WITHOUT_HINT,
+        """%generic = memref.memory_space_cast %h : !tile to memref<8x128xf16, 3>
+      %v = vector.load %generic[%r8, %c8] : memref<8x128xf16, 3>, vector<8xf16>""",
+        Action.KEEP,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", _DROPPED)
+def test_a_tile_whose_hints_are_dropped_is_decided_on_anew(case: str):
+    """The decisions say what the code has, and it computes what stock computes."""
+    target, hint, read, action = _DROPPED[case]
+    body = _COPY.replace("BODY", _TILE.replace("READ", read))
+    values, log = np.arange(1024, dtype=np.float16), DecisionLog()
+    plain, hinted = (hinted_kernel(body.replace("HINT", each)) for each in (_WITHOUT_HINT, hint))
+    stock = run_emulated(plain, target_flags(target), "stock", [values])
+    auto = run_emulated(hinted, target_flags(target), "auto", [values], decisions=log)
+    np.testing.assert_array_equal(auto.outputs[0], stock.outputs[0])
+    (decision,) = (each for each in log if log.stands(each))
+    assert decision.action is action
+    if action is Action.PAD:
+        # LLVM reads each element under its own condition, of which decisions know nothing.
+        assert "if every element of a vector.maskedload is accessed" in decision.reason
+        return
+    left = auto.counters["SQ_LDS_BANK_CONFLICT"]
+    assert log.conflict_cycles_left() == left
+    assert (left < stock.counters["SQ_LDS_BANK_CONFLICT"]) == (action is Action.HINT)

@@ -20,7 +20,7 @@
 
 // IR: memref<64x68xf16
 // TEXT: Pass Manager with 2 passes:
-// TEXT-NEXT: {{^}}builtin.module(func.func(bankwise-pad-unhinted-allocs{padding-bits=64 lds-limit-bytes=0},cse),any(cse)){{$}}
+// TEXT-NEXT: {{^}}builtin.module(func.func(bankwise-pad-unhinted-allocs{padding-bits=64 lds-limit-bytes=0 unresolved-only=false},cse),any(cse)){{$}}
 // FLAGS: Pass Manager with 3 passes:
 // FLAGS-NEXT: builtin.module(cse,func.func(bankwise-pad-unhinted-allocs{{.*}}),builtin.module(func.func(bankwise-pad-unhinted-allocs{{.*}}))){{$}}
 // NAMED: Pass Manager with 1 passes:

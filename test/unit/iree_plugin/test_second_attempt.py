@@ -7,10 +7,18 @@ import pytest
 from iree.compiler import ir
 
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink, PassFailure
+from bankwise.dialect_utils.swizzle_hint import HINT_NAME
 from bankwise.dialect_utils.tuned_operation import TunedOperation
 from bankwise.iree_plugin.replay import RecoverableFailure
-from bankwise.iree_plugin.second_attempt import FunctionCopy, drop_hints, taken_back_on_failure
-from bankwise.passes.base import PassContext
+from bankwise.iree_plugin.second_attempt import (
+    FunctionCopy,
+    UnresolvedHints,
+    check_resolved,
+    drop_hints,
+    go_without,
+    taken_back_on_failure,
+)
+from bankwise.passes.base import DroppedHints, PassContext, UnresolvedHint
 from bankwise.passes.decisions import Action, Decision
 from bankwise.report.observed_compile import ObserveLds
 
@@ -93,3 +101,33 @@ def test_an_observer_forgets_a_function_that_starts_again():
     observer.run(parsed.function, PassContext())
     observer.forget(parsed.function)
     assert not observer.seen
+
+
+def _dropped(hints: str, allocations: str) -> DroppedHints:
+    location = ir.Location.unknown()
+    return DroppedHints(
+        location, "memref<4xf16>", "why", frozenset({hints}), frozenset({allocations})
+    )
+
+
+def test_a_second_attempt_goes_without_the_hints_that_a_function_came_with():
+    parsed = _hinted()
+    first, second = parsed.operations(HINT_NAME)
+    heard: list[Diagnostic] = []
+    context = PassContext(sink=DiagnosticSink(heard.append))
+    context.dropped.append(_dropped(str(second.location), "elsewhere"))
+    with pytest.raises(UnresolvedHints):
+        check_resolved(context, FunctionCopy.of(parsed.function))
+    go_without(context.dropped[0], parsed.function, context)
+    assert parsed.operations(HINT_NAME) == [first]
+    assert [each.message for each in heard] == ["swizzle hints of memref<4xf16> dropped: why"]
+    assert context.unresolved == {"elsewhere": UnresolvedHint("why", is_ours=False)}
+
+
+def test_hints_of_ours_are_given_up_once():
+    parsed = _hinted()
+    context = PassContext()
+    context.dropped.append(_dropped("nowhere", "here"))
+    go_without(context.dropped[0], parsed.function, context)
+    assert context.unresolved == {"here": UnresolvedHint("why", is_ours=True)}
+    check_resolved(context, FunctionCopy.of(parsed.function))

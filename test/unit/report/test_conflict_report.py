@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bankwise.bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
+from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind
 from bankwise.dialect_utils.diagnostics import DiagnosticSink, Refusal
@@ -14,8 +14,9 @@ from bankwise.dialect_utils.memory.allocation_layout import standing_layout
 from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.passes.base import PassContext
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
-from bankwise.report.conflict_report import AllocationReport
+from bankwise.report.conflict_report import AllocationReport, report_function
 
+from ..functions import launched, parse
 from .small_reports import TILE, WS, kernel, module_of, report_of
 
 LOAD = f"%v = memref.load %m[%x, %c0] : {TILE}"
@@ -77,6 +78,20 @@ def test_a_proposal_is_what_a_compile_chooses(body: str, tile: str, proposed: bo
 
 
 def test_a_swizzle_that_a_compile_refuses_is_not_proposed() -> None:
+    found = allocation_of(
+        f"""%mask = arith.constant dense<true> : vector<1xi1>
+        %other = arith.constant dense<0.0> : vector<1xf32>
+        %v = vector.maskedload %m[%x, %c0], %mask, %other
+            : {TILE}, vector<1xi1>, vector<1xf32> into vector<1xf32>""",
+    )
+    assert found.before
+    assert found.before.conflict_cycles == 124
+    assert found.proposal
+    assert isinstance(found.proposal.layout, PaddedLayout)
+    assert "not swizzled: used by vector.maskedload" in found.decision
+
+
+def test_rows_that_a_compile_refuses_to_pad_are_not_proposed() -> None:
     transposed = f"memref<32x64xf32, strided<[1, 32]>, {WS}>"
     found = allocation_of(
         f"""%p = memref.transpose %m (i, j) -> (j, i) : {TILE} to {transposed}
@@ -84,9 +99,61 @@ def test_a_swizzle_that_a_compile_refuses_is_not_proposed() -> None:
     )
     assert found.before
     assert found.before.conflict_cycles == 124
-    assert found.proposal
-    assert isinstance(found.proposal.layout, PaddedLayout)
-    assert "not swizzled: memref.transpose addresses its memory in another order" in found.decision
+    assert not found.is_proposed
+    assert found.has_conflicts
+
+
+_COPIED = """
+!tile = memref<32x32xf16, #gpu.address_space<workgroup>>
+func.func @f(%g: memref<32x32xf16>, %mask: vector<8xi1>, %zero: vector<8xf16>)
+    attributes {INFO} {
+  %t = gpu.thread_id x upper_bound 128
+  %m = memref.alloc() : !tile
+  %r = affine.apply affine_map<(t) -> (t floordiv 4)>(%t)
+  %c = affine.apply affine_map<(t) -> (t mod 4 * 8)>(%t)
+  %0 = nvgpu.device_async_copy %g[%r, %c], %m[%r, %c], 8 bypassL1 : memref<32x32xf16> to !tile
+  %1 = nvgpu.device_async_create_group %0
+  nvgpu.device_async_wait %1
+  %row = affine.apply affine_map<(t) -> (t mod 16)>(%t)
+  %column = affine.apply affine_map<(t) -> ((t mod 32) floordiv 16 * 8)>(%t)
+  READ
+  return
+}
+"""
+
+
+@pytest.mark.usefixtures("context")
+@pytest.mark.parametrize(
+    ("read", "layout", "lds_bytes"),
+    [
+        (
+            "%v = nvgpu.ldmatrix %m[%row, %column] numTiles = 4 transpose = false"
+            " : !tile -> vector<4x2xf16>",
+            SwizzledLayout((XorShuffle(32, 8, 64, 1),)),
+            2048,
+        ),
+        (
+            "%v = vector.maskedload %m[%row, %column], %mask, %zero"
+            " : !tile, vector<8xi1>, vector<8xf16> into vector<8xf16>",
+            PaddedLayout(8),
+            2560,
+        ),
+    ],
+    ids=["ldmatrix", "a masked read"],
+)
+def test_rows_of_a_copy_stay_whole(read: str, layout: Layout, lds_bytes: int) -> None:
+    """`cp.async` copies 16 bytes at multiples of 16 bytes: 8 bytes of padding are not proposed."""
+    launch = launched("128, 1, 1", 32)
+    parsed = parse(_COPIED.replace("INFO", launch).replace("READ", read))
+    (found,) = report_function(parsed.function, "sm_80").allocations
+    assert found.before and found.padded and found.proposal
+    assert found.before.conflict_cycles == 48
+    assert (found.proposal.layout, found.proposal.lds_bytes) == (layout, lds_bytes)
+    assert found.proposal.conflict_cycles == 0
+    assert found.padded.layout == PaddedLayout(8)
+    for group in found.groups:
+        if group.is_copy:
+            assert found.instructions(group, found.padded.layout) == (("cp.async.cg.16", 1),)
 
 
 def test_a_decided_plain_layout_stays_chosen() -> None:

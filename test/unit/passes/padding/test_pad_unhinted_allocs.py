@@ -690,7 +690,9 @@ def test_bits_that_are_no_whole_elements_are_a_warning(bits: int, padded_by: int
 
 
 def test_options_print_as_they_are_parsed() -> None:
-    text = "bankwise-pad-unhinted-allocs{padding-bits=64 lds-limit-bytes=1024}"
+    text = (
+        "bankwise-pad-unhinted-allocs{padding-bits=64 lds-limit-bytes=1024 unresolved-only=false}"
+    )
     assert str(PadUnhintedAllocs.from_options("lds-limit-bytes=1024 padding-bits=64")) == text
 
 

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from bankwise.passes.base import PassContext, UnresolvedHint
+from bankwise.passes.decisions import Action
+from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
+from bankwise.passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 
 from ...functions import Edit, Kept, assert_kept, each_kept, edited, launched, lds, parse, run
@@ -279,3 +283,28 @@ def test_gathers_whose_lanes_cannot_fetch_for_each_other(reason: str, edits: lis
         f"allocation of memref<8x32xf32> not swizzled: amdgpu.gather_to_lds stores to it: {reason}"
     )
     assert_kept(edited(GATHER, *edits), SwizzleLdsAllocs(), said=said, target="gfx950")
+
+
+def test_a_hint_that_is_dropped_does_not_count() -> None:
+    """Nobody has made the allocation flat: the code has the conflicts of the plain layout."""
+    parsed = parse(COLUMN)
+    ran = run(parsed, SwizzleLdsAllocs(), ResolveSwizzleHints(), target="gfx942")
+    hint, drop = ran.decisions
+    assert (hint.action, drop.action) == (Action.HINT, Action.DROP)
+    assert hint.conflict_cycles_before == drop.conflict_cycles_after != 0
+    assert drop.lds_bytes_after == 64 * 64 * 4
+    assert ran.context.log.conflict_cycles_left() == drop.conflict_cycles_after
+
+
+def test_what_could_not_be_resolved_keeps_its_layout() -> None:
+    parsed = parse(COLUMN)
+    context = PassContext(test_target="gfx942")
+    (allocation,) = parsed.operations("memref.alloc")
+    context.unresolved[str(allocation.location)] = UnresolvedHint("why", is_ours=True)
+    SwizzleLdsAllocs().run(parsed.function, context)
+    (kept,) = context.log
+    assert kept.action is Action.KEEP
+    assert kept.reason == "its swizzle hints could not be resolved: why"
+    assert kept.conflict_cycles_after
+    PadUnhintedAllocs(unresolved_only=True).run(parsed.function, context)
+    assert [each.action for each in context.log] == [Action.KEEP, Action.PAD]
