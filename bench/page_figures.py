@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..iree_plugin.atomic_file import OutputError, write_output
-from .pages import ladder, readme, results
+from .pages import ladder, overview, readme, results
 from .pages.records import MissingRowError, Records
 from .pages.regions import RegionError, with_regions
 
@@ -32,8 +32,9 @@ def made(records: Records) -> Iterator[tuple[Path, str]]:
         RegionError: a page has other parts than those that are made for it.
     """
     yield ladder.PICTURE, ladder.svg(records.times)
-    for page, sections in ((README, readme.sections), (RESULTS_PAGE, results.sections)):
-        yield page, with_regions(page.read_text(), sections(records))
+    yield README, with_regions(README.read_text(), readme.sections(records))
+    tables = {**overview.sections(records), **results.sections(records)}
+    yield RESULTS_PAGE, with_regions(RESULTS_PAGE.read_text(), tables)
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ from ..gpu.references import CUBLAS, FLASH, SERIES
 from ..register_layouts import COMPILED_ONLY, LOADS, RegisterRow
 from ..whole_models.record import TORCH_SERIES
 from .ladder import OF_SM_90, kernels
-from .readme import LARGE, SMALL, call_mean, mean, times, torch_mean
+from .overview import LARGE, SMALL, call_mean, mean, times, torch_mean
 from .records import Records
 
 _EFFICIENT, _CUDNN = "efficient", OF_SM_90[0]

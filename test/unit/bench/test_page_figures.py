@@ -14,7 +14,7 @@ import pytest
 
 from bankwise.bench.benchmark import RESULTS
 from bankwise.bench.gpu.modes import EXACT, FAST
-from bankwise.bench.page_figures import README, made
+from bankwise.bench.page_figures import README, RESULTS_PAGE, made
 from bankwise.bench.pages import ladder
 from bankwise.bench.pages.records import MissingRowError, Records
 from bankwise.bench.pages.regions import COMMAND, RegionError, with_regions, without_regions
@@ -44,6 +44,10 @@ def test_pages_are_as_the_records_make_them(path: Path, text: str) -> None:
 def test_what_a_person_wrote_of_the_readme_quotes_no_measurement() -> None:
     fenced = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
     assert FIGURE.findall(fenced.sub("", without_regions(README.read_text()))) == []
+
+
+def test_the_readme_is_read_in_minutes() -> None:
+    assert len(README.read_text().split()) <= 1300
 
 
 def test_bars_of_the_ladder_are_as_long_as_the_means_say() -> None:
@@ -77,8 +81,8 @@ def conflicts_by_ncu(shape: str, mitigation: str) -> str:
     return f"{row['load_conflicts'] + row['store_conflicts']:,}"
 
 
-def test_the_readme_has_the_large_grid_beside_the_small_one_and_both_types() -> None:
-    page = README.read_text()
+def test_the_results_have_the_large_grid_beside_the_small_one_and_both_types() -> None:
+    page = RESULTS_PAGE.read_text()
     for shape in ("1x1024x128", "16x4096x128"):
         (line,) = (
             x for x in page.splitlines() if f"attention {shape.replace('x', ' x ')}, by" in x
@@ -106,8 +110,8 @@ def test_the_readme_has_the_large_grid_beside_the_small_one_and_both_types() -> 
     assert shown == counted
 
 
-def test_the_readme_names_products_that_fail_or_cost_more() -> None:
-    page = README.read_text()
+def test_the_results_name_products_that_fail_or_cost_more() -> None:
+    page = RESULTS_PAGE.read_text()
     for row in RECORDS.products:
         if row.faults or row.count(EXACT, "SQ_LDS_BANK_CONFLICT"):
             assert f"`{row.kernel}`" in page
