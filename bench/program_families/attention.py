@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...runtime.dtypes import dtype_of
 from ..reference_attention import added_scores, softmax
 from .program import (
     EMULATED_CHIPS,
@@ -129,8 +130,27 @@ class Attention:
 
     def reference(self, q: Array, k: Array, v: Array, mask: Array | None = None) -> Array:
         """Returns the output in float64."""
+        return self._weighted(self._weights(q, k, mask), v)
+
+    def rounded_reference(self, q: Array, k: Array, v: Array, mask: Array | None = None) -> Array:
+        """Returns the output of weights rounded to the type of V, rounded to that type as well."""
+        kind = dtype_of(self.dtype)
+        weights = self._weights(q, k, mask).astype(kind).astype(np.float64)
+        return self._weighted(weights, v).astype(kind).astype(np.float64)
+
+    @property
+    def _scored(self) -> str:
+        """Returns the dimensions of the scores."""
         batches = [dim for dim in self.output.split() if dim not in ("m", "n")]
-        scored = " ".join([*batches, "m", "k2"])
+        return " ".join([*batches, "m", "k2"])
+
+    def _weighted(self, weights: Array, v: Array) -> Array:
+        """Returns the sums of V with some weights."""
+        return sum_of_products(self.output, (weights, self._scored), (v, self.value))
+
+    def _weights(self, q: Array, k: Array, mask: Array | None) -> Array:
+        """Returns the weights of V in float64."""
+        scored = self._scored
         scores = self.score_factor * sum_of_products(scored, (q, self.query), (k, self.key))
         if self.causal:
             rows, columns = np.indices(self._shape("m k2"))
@@ -140,7 +160,7 @@ class Attention:
             scores = scores + sum_of_products(
                 scored, (added_scores(mask), self.mask), (ones, scored)
             )
-        return sum_of_products(self.output, (softmax(scores), scored), (v, self.value))
+        return softmax(scores)
 
 
 def _causal_mask(dtype: str, rows: int, columns: int) -> str:
