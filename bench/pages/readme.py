@@ -29,9 +29,9 @@ def _ladder(records: Records) -> str:
         f"Kernel times on one {where.device}, of code compiled for {where.target}, over those of "
         f"stock IREE (geometric means): {many} f16 attentions take {of(ATTENTION, LAYOUT)} with "
         f"`layout`, **{of(ATTENTION, EXACT)}** with `exact` and **{of(ATTENTION, FAST)}** with "
-        f"`fast`, which is {of(ATTENTION, FAST, FLASH)} of FlashAttention-2's time; {few} f16 matmuls take "
-        f"{of(MATMUL, LAYOUT)} with `layout` and **{of(MATMUL, EXACT)}** with `exact`, which is "
-        f"{of(MATMUL, EXACT, CUBLAS)} of cuBLAS's."
+        f"`fast`, which is {of(ATTENTION, FAST, FLASH)} of FlashAttention-2's time; {few} f16 "
+        f"matmuls take {of(MATMUL, LAYOUT)} with `layout` and **{of(MATMUL, EXACT)}** with `exact`, "
+        f"which is {of(MATMUL, EXACT, CUBLAS)} of cuBLAS's."
     )
     shown = (
         f"Times over stock IREE's, geometric means. Attentions: no mitigation "
