@@ -30,8 +30,8 @@ def _ladder(records: Records) -> str:
         f"stock IREE (geometric means): {many} f16 attentions take {of(ATTENTION, LAYOUT)} with "
         f"`layout`, **{of(ATTENTION, EXACT)}** with `exact` and **{of(ATTENTION, FAST)}** with "
         f"`fast`, which is {of(ATTENTION, FAST, FLASH)} of FlashAttention-2's time; {few} f16 "
-        f"matmuls take {of(MATMUL, LAYOUT)} with `layout` and **{of(MATMUL, EXACT)}** with `exact`, "
-        f"which is {of(MATMUL, EXACT, CUBLAS)} of cuBLAS's."
+        f"matmuls take {of(MATMUL, LAYOUT)} with `layout` and **{of(MATMUL, EXACT)}** with "
+        f"`exact`, which is {of(MATMUL, EXACT, CUBLAS)} of cuBLAS's."
     )
     shown = (
         f"Times over stock IREE's, geometric means. Attentions: no mitigation "
