@@ -18,6 +18,7 @@ from iree.compiler.api import Session
 
 from ..bank_model.targets import target_named
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity
+from ..dialect_utils.kernels import functions_in
 from ..dialect_utils.memory.lds_reading import state_block_sizes
 from ..dialect_utils.operations import GPU_FUNC, operations_in
 from ..passes.base import PassContext
@@ -283,7 +284,8 @@ class _Run:
         )
         start = time.perf_counter()
         try:
-            for function in _functions(root, piece.path):
+            everywhere = piece.path is None and piece.step.on_all_functions
+            for function in functions_in(root) if everywhere else _functions(root, piece.path):
                 runner.run_python_pass(function, piece.step)
         except ReplayError:
             return False

@@ -47,6 +47,7 @@ class VerifyLdsConflicts(FunctionPass):
 
     name: ClassVar[str] = "bankwise-verify-lds-conflicts"
     summary: ClassVar[str] = "fail where an LDS access has, or may have, bank conflicts"
+    on_all_functions: ClassVar[bool] = True
 
     max_cycles: int = 0
     """The most conflict cycles that one wave may have in one execution of an access."""
