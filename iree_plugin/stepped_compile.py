@@ -283,6 +283,7 @@ class SteppedCompile:
             sink,
             log,
             users_configuration=self._why_configured,
+            unsettled=[] if settings.verify_lds else None,
             explains=logged or settings.remarks or self.summarizes,
         )
 
@@ -411,14 +412,20 @@ class SteppedCompile:
         separate_lds(module)
 
     def _verify(self, module: ir.Operation) -> None:
-        """Raises CompileError where our passes have not seen all LDS.
+        """Raises CompileError where our passes have not seen all LDS, or have seen conflicts that
+        the compiled code has.
 
         Args:
             module: after phase `AFTER_LLVM`.
         """
+        from .compiled_accesses import settle
         from .device_functions import report_unverified_lds
 
         self._check(report_unverified_lds(module, self._replays[-1].replayed))
+        unsettled = self.context.unsettled
+        if unsettled:
+            self._check(settle(unsettled, self.session, module, self.resume))
+            unsettled.clear()
 
     def _dropped_hints(self) -> bool:
         """Returns whether a chosen swizzle was dropped later. The user has been warned of that."""

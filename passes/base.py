@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -14,8 +14,9 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
 
 from iree.compiler import ir
 
+from ..bank_model.accesses import AccessKind
 from ..bank_model.targets import Target
-from ..dialect_utils.diagnostics import DiagnosticSink, Refusal, SourceLocation
+from ..dialect_utils.diagnostics import DiagnosticSink, PassFailure, Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, lds_model
 from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.operations import symbol_of
@@ -29,6 +30,9 @@ class PassOptionError(ValueError):
 
 
 Plan = TypeVar("Plan")
+
+Width = tuple[AccessKind, int]
+"""What an LDS instruction does, and the bytes of a lane."""
 
 Assumption = Callable[[ir.Operation], None]
 """Raises a PassFailure for a function that is not as a pass has assumed that it would become."""
@@ -64,6 +68,34 @@ class UnresolvedHint(NamedTuple):
     is_ours: bool
 
 
+class Unsettled(NamedTuple):
+    """A failure of a kernel that depends on what the backend joins.
+
+    Attributes:
+        widths: if the compiled code has no such LDS instructions, the accesses have been joined.
+        joined: how many LDS instructions of each width the code has if the backend joins all that
+            it may, and unrolls loops.
+    """
+
+    kernel: str
+    failure: PassFailure
+    widths: frozenset[Width]
+    joined: Mapping[Width, int]
+
+    def stands(self, compiled: Mapping[Width, int]) -> bool:
+        """Returns whether the failure is one of the compiled code.
+
+        Args:
+            compiled: how many LDS instructions of each width the code has.
+        """
+        kinds = {kind for kind, _ in self.widths}
+        one, other = (
+            {width: n for width, n in counts.items() if width[0] in kinds}
+            for counts in (self.joined, compiled)
+        )
+        return one != other and not self.widths.isdisjoint(compiled)
+
+
 @dataclass
 class PassContext:
     """What a pass run shares with its surroundings."""
@@ -85,6 +117,8 @@ class PassContext:
     """Predicts what the function in work takes with other tiles; None where nobody does."""
     explains: bool = True
     """Whether somebody reads decisions or remarks: what only they say is counted then."""
+    unsettled: list[Unsettled] | None = None
+    """Failures that somebody settles with the compiled code; None where nobody does."""
     test_target: str | None = None
     """Architecture of functions that carry no target of their own (`--iree-gpu-test-target`)."""
 

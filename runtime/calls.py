@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .dtypes import bits_of, dtype_of, element_type_of, is_integer
+from .dtypes import bits_of, dtype_of, element_type_of, is_integer, is_unsigned
 
 Array = npt.NDArray[Any]
 
@@ -91,5 +91,6 @@ def _narrowed(array: Array, dtype: np.dtype[Any], wanted: str) -> Array:
 
 
 def type_text(value: Array) -> str:
-    """Returns the type of a value in `iree-run-module`'s notation: `4x8xf16`."""
-    return "x".join([*map(str, value.shape), element_type_of(value.dtype)])
+    """Returns the type of a value in `iree-run-module`'s notation: `4x8xf16`, `4xui8`."""
+    sign = "u" if is_unsigned(value.dtype) else ""
+    return "x".join([*map(str, value.shape), sign + element_type_of(value.dtype)])

@@ -90,6 +90,11 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "iub" or bits_of(dtype) < 8
 
 
+def is_unsigned(dtype: np.dtype[Any]) -> bool:
+    """Returns whether elements are integers without a sign, those of `ml_dtypes` among them."""
+    return dtype.kind == "u" or dtype.name.startswith("uint")
+
+
 def packed_size(count: int, dtype: np.dtype[Any]) -> int:
     """Returns bytes that `count` elements take on the device."""
     return -(-count * bits_of(dtype) // 8)

@@ -14,12 +14,16 @@ from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
 from ..dialect_utils.diagnostics import Refusal
-from ..dialect_utils.operations import children
 from ..emulator.assembly import Kernel, parse_assembly
 from ..emulator.instruction_text import AssemblyError
 from ..iree_plugin.compile import compile_in_child, open_source, settings_of, takes_flags
 from ..iree_plugin.compile_driver import records_written
 from ..iree_plugin.compile_settings import AFTER_LLVM, CompileSettings
+from ..iree_plugin.compiled_accesses import (
+    DUMP_FLAG,
+    PHASE_THAT_WRITES_ASSEMBLY,
+    executables_of,
+)
 from ..iree_plugin.forced_tile import ForceTile
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
@@ -28,7 +32,6 @@ from ..iree_plugin.tile_search import TileCandidate, TilePredictor
 from ..passes.decisions import DecisionLog
 
 _LAST_PHASE_OF_HOST_PROGRAM = AFTER_LLVM
-_PHASE_THAT_WRITES_ASSEMBLY = "hal"
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ def compile_as_set(
         for flag in settings.process_flags:
             # The session's flag took the place of the user's own, in part or as a whole.
             name, _, wanted = flag.lstrip("-").partition("=")
-            if name in (_DUMP_FLAG, "iree-hal-dump-executable-files-to"):
+            if name in (DUMP_FLAG, "iree-hal-dump-executable-files-to"):
                 shutil.copytree(directory, wanted, dirs_exist_ok=True)
         return EmulatedModule(host, *_read_kernels(directory), session)
 
@@ -163,11 +166,8 @@ def _up_to_host_program(settings: CompileSettings) -> CompileSettings:
     return replace(settings, compile_to=_LAST_PHASE_OF_HOST_PROGRAM)
 
 
-_DUMP_FLAG = "iree-hal-dump-executable-intermediates-to"
-
-
 def _dump_flag(directory: Path) -> str:
-    return f"--{_DUMP_FLAG}={directory}"
+    return f"--{DUMP_FLAG}={directory}"
 
 
 @contextlib.contextmanager
@@ -191,24 +191,9 @@ def _compile(compilation: SteppedCompile, source: Source) -> ir.Operation:
     For that a copy of them is serialized.
     """
     host = compilation.run(source).export()
-    copy = _executables_of(host)
-    compilation.resume(copy, _LAST_PHASE_OF_HOST_PROGRAM, _PHASE_THAT_WRITES_ASSEMBLY)
+    copy = executables_of(host)
+    compilation.resume(copy, _LAST_PHASE_OF_HOST_PROGRAM, PHASE_THAT_WRITES_ASSEMBLY)
     return host
-
-
-def _executables_of(host: ir.Operation) -> ir.Operation:
-    """Returns a copy of a module with its executables alone.
-
-    The compiler would take as long for a host program that nobody needs as for the executables.
-    """
-    copy = host.clone()
-    for op in children(copy):
-        if op.name == "hal.executable":
-            # The compiler drops private ones that no host program calls.
-            op.attributes["sym_visibility"] = ir.StringAttr.get("public", op.context)
-        else:
-            op.erase()
-    return copy
 
 
 def _compile_in_child(
@@ -217,7 +202,7 @@ def _compile_in_child(
     """Translates the module in a process of its own, and reads the result."""
     with temporary_directory("bankwise-emulate-") as directory:
         phases = [
-            f"--compile-to={_PHASE_THAT_WRITES_ASSEMBLY}",
+            f"--compile-to={PHASE_THAT_WRITES_ASSEMBLY}",
             f"--dump-compilation-phases-to={directory}",
         ]
         compile_in_child(source, [*flags, *phases], mitigation, directory / "last.mlir")

@@ -233,4 +233,8 @@ def _view(number: int, array: Array, wanted: str) -> BufferView:
         array = as_element_type(array, wanted)
     except InputTypeError as error:
         raise HostProgramError(f"input {number} {error}") from None
-    return BufferView(array.shape, element_type_of(array.dtype), np.ascontiguousarray(array))
+    given = element_type_of(array.dtype)
+    # As in IREE, integers of either sign fit a parameter of their width.
+    if given == wanted.removeprefix("u").removeprefix("s"):
+        given, array = wanted, array.view(host_dtype(wanted))
+    return BufferView(array.shape, given, np.ascontiguousarray(array))

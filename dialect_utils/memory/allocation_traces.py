@@ -76,11 +76,12 @@ class AllocationTraces:
         through_conditions: bool = False,
         *,
         gathers: bool = False,
+        past_others: bool = False,
     ) -> tuple[LdsAccess, ...]:
         """Returns what is done to allocations that share a layout, as the backend may emit it.
 
         Args:
-            through_conditions: as `emitted_accesses` has it.
+            through_conditions, past_others: as `emitted_accesses` has them.
             gathers: whether direct stores are among the accesses.
         """
         traces = [self.unrolled(each) for each in allocations]
@@ -88,8 +89,8 @@ class AllocationTraces:
         if gathers:
             accesses = [each for traced in traces for each in traced.traced]
         through = through_conditions and stand_among_conditions(accesses, self._orders)
-        key = (*allocations, gathers, through)
+        key = (*allocations, gathers, through, past_others)
         if key not in self._emitted:
-            found = emitted_accesses(traces[0].tile, accesses, through, self._orders)
+            found = emitted_accesses(traces[0].tile, accesses, through, self._orders, past_others)
             self._emitted[key] = found
         return self._emitted[key]

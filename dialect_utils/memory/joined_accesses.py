@@ -48,6 +48,7 @@ def emitted_accesses(
     accesses: Sequence[TracedAccess],
     through_conditions: bool = False,
     orders: BlockOrders | None = None,
+    past_others: bool = False,
 ) -> tuple[LdsAccess, ...]:
     """Returns what the backend may make of the accesses of a program, joining what it may.
 
@@ -59,17 +60,19 @@ def emitted_accesses(
         through_conditions: whether accesses are joined that stand under different conditions, if
             these hold in the same lanes. LLVM finds that out for some conditions.
         orders: what is known already of the order of the function's operations.
+        past_others: whether loads are joined past stores, and stores past loads. LLVM does so where
+            it finds out that these access other elements.
     """
     segments: dict[tuple[object, ...], list[LdsAccess]] = {}
     numbers: dict[tuple[object, ...], int] = {}
-    places = _places(accesses, through_conditions, orders or BlockOrders())
+    places = _places(accesses, through_conditions, orders or BlockOrders(), past_others)
     for each in accesses:
         place = places[each.operation]
         iteration = 0 if place.spans_iterations else each.iteration
         number = numbers.setdefault((place.block, place.segment, iteration), len(numbers))
         access = replace(each.access, segment=number)
         mask = None if access.active is None else access.active.tobytes()
-        key = (place.block, place.segment, iteration, access.weight)
+        key = (place.block, place.segment, iteration, access.weight, access.kind)
         # An access that only one instruction can carry out is joined with nothing.
         alone = id(access) if access.instruction else None
         segments.setdefault((*key, access.elements.shape, mask, alone), []).append(access)
@@ -151,7 +154,10 @@ def _order_of(operations: Iterable[ir.Operation]) -> _BlockOrder:
 
 
 def _places(
-    accesses: Iterable[TracedAccess], through_conditions: bool, orders: BlockOrders
+    accesses: Iterable[TracedAccess],
+    through_conditions: bool,
+    orders: BlockOrders,
+    past_others: bool,
 ) -> dict[ir.Operation, _Place]:
     kinds = {each.operation: each.access.kind for each in accesses}
     blocks: dict[ir.Block, list[ir.Operation]] = {}
@@ -168,7 +174,8 @@ def _places(
         segments: list[int] = []
         for operation in members:
             bounds = bisect_right(order.bounds, order.numbers[operation])
-            if bounds > passed or (last is not None and kinds[operation] is not last):
+            turned = last is not None and kinds[operation] is not last and not past_others
+            if bounds > passed or turned:
                 segment += 1
             last, passed = kinds[operation], bounds
             segments.append(segment)

@@ -83,6 +83,8 @@ class ReadAllocation:
     """Stock leaves it unpadded, because a `memref.collapse_shape` joins its rows."""
     emitted: Callable[[bool], tuple[LdsAccess, ...] | None] = lambda through_conditions: None
     """Returns `accesses` as `emitted_accesses` joins them, or None if that is not known."""
+    joined: Callable[[], tuple[LdsAccess, ...] | None] = lambda: None
+    """Returns the same with loads that are joined past stores, and stores past loads."""
     in_straight_lines: bool = False
     """Whether `emitted` joins no accesses of different iterations of a loop."""
     operation: ir.Operation | None = None
@@ -210,6 +212,11 @@ def _read_memory(
             return None
         return traces.emitted([root.allocation], through_conditions)
 
+    def joined() -> tuple[LdsAccess, ...] | None:
+        if root.allocation is None or not isinstance(stands.layout, PlainLayout):
+            return None
+        return traces.emitted([root.allocation], past_others=True)
+
     users = [use.user.name for use in uses_of(root.memory)]
     first = set(map(id, first_accesses(traced, counted)))
     read = replace(
@@ -220,6 +227,7 @@ def _read_memory(
         assumptions=(*root.assumptions, *traced.assumptions),
         never_padded=COLLAPSE_SHAPE in users,
         emitted=emitted,
+        joined=joined,
         in_straight_lines=traced.in_straight_lines,
         gathers=traced.gathers,
     )

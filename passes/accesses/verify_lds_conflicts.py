@@ -6,10 +6,15 @@ Runs on the final IR, where every access has one flat offset; hints on it are ho
 the worst of all waves, iterations and workgroups. An access that cannot be evaluated fails too: a
 check that was not made has not been passed. So does one at an address that its instruction cannot
 take (`dialect_utils/memory/lds_ops.py`), whoever has chosen the layout.
+
+LLVM may join accesses to neighbouring elements, and what is joined may have no conflicts where its
+parts have some. Whether it does is known from the compiled code alone
+(`iree_plugin/compiled_accesses.py`): a compile asks that, if such conflicts are all that there are.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -17,7 +22,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from iree.compiler import ir
 
-from ...bank_model.accesses import LdsAccess
+from ...bank_model.accesses import AccessKind, LdsAccess
 from ...bank_model.async_copies import WHY_COPIES_CONFLICT, CopyCost
 from ...bank_model.bank_map import BankMap, worst_bank_map
 from ...bank_model.conflicts import phase_costs
@@ -38,7 +43,8 @@ from ...dialect_utils.memory.lds_reading import (
     check_aligned,
     read_allocations,
 )
-from ..base import FunctionPass, PassContext
+from ...dialect_utils.operations import symbol_of
+from ..base import FunctionPass, PassContext, Unsettled, Width
 
 
 @dataclass(frozen=True)
@@ -64,16 +70,28 @@ class VerifyLdsConflicts(FunctionPass):
         function = function.operation
         with function.context:
             faults: list[_Fault] = []
+            joined = Counter[Width]()
             for kernel in kernels_of(function):
-                faults += self._faults_of(kernel, context.test_target)
-            if faults:
-                worst = max(faults, key=lambda fault: fault.rank)
-                more = len(faults) - 1
-                rest = f" (and {more} more such accesses)" if more else ""
-                raise PassFailure(location_at(worst.location, function), worst.message + rest)
+                faults += self._faults_of(kernel, context.test_target, joined)
+            if not faults:
+                return
+            worst = max(faults, key=lambda fault: fault.rank)
+            more = len(faults) - 1
+            rest = f" (and {more} more such accesses)" if more else ""
+            failure = PassFailure(location_at(worst.location, function), worst.message + rest)
+            if context.unsettled is None or not all(fault.joined for fault in faults):
+                raise failure
+            widths = frozenset[Width]().union(*(fault.joined for fault in faults))
+            context.unsettled.append(Unsettled(symbol_of(function), failure, widths, joined))
 
-    def _faults_of(self, kernel: ir.Operation, test_target: str | None) -> Iterator[_Fault]:
-        """Yields what is wrong with the accesses of a function or of a `gpu.launch`."""
+    def _faults_of(
+        self, kernel: ir.Operation, test_target: str | None, joined: Counter[Width]
+    ) -> Iterator[_Fault]:
+        """Yields what is wrong with the accesses of a function or of a `gpu.launch`.
+
+        Args:
+            joined: counts what the backend makes of them if it joins all that it may.
+        """
         try:
             chip, launch = lds_model(kernel, test_target)
         except Refusal as refusal:
@@ -83,7 +101,9 @@ class VerifyLdsConflicts(FunctionPass):
                 raise PassFailure(place, message) from refusal
             return
         for allocation in read_allocations(kernel, launch, in_all_workgroups=True):
-            yield from self._faults(allocation, chip)
+            faults = list(self._faults(allocation, chip))
+            yield from faults
+            joined.update(width for width, _ in _joined(allocation, chip))
 
     def _faults(self, allocation: ReadAllocation, chip: Target) -> Iterator[_Fault]:
         """Yields what is wrong with the accesses to one allocation."""
@@ -94,6 +114,7 @@ class VerifyLdsConflicts(FunctionPass):
             )
         if allocation.tile is None:
             return
+        joined = _joined_widths(allocation, chip)
         for access, machines in standing_accesses(allocation, chip):
             try:
                 check_aligned(allocation, access)
@@ -116,7 +137,43 @@ class VerifyLdsConflicts(FunctionPass):
                 worst = worst_bank_map(machines)
                 assert worst is not None
                 text = _message(allocation, access, cycles, worst)
-                yield _Fault(access.location or allocation.location, text, cycles)
+                place = access.location or allocation.location
+                whole = joined.get(access.kind, 0)
+                least = access.count * allocation.tile.element_bits // 8
+                apart = range(least, whole) if not access.instruction else ()
+                widths = frozenset((access.kind, each) for each in apart)
+                yield _Fault(place, text, cycles, joined=widths)
+
+
+def _joined(allocation: ReadAllocation, chip: Target) -> list[tuple[Width, int]]:
+    """Returns what the backend makes of the accesses if it joins all that it may.
+
+    With each width come the conflict cycles of the worst wave. Nothing is returned where an access
+    cannot be counted.
+    """
+    found: list[tuple[Width, int]] = []
+    if allocation.tile is None:
+        return found
+    for access in allocation.joined() or ():
+        try:
+            machines = machine_accesses(chip, allocation.tile, allocation.layout, access)
+        except InvalidParameterError:
+            return []
+        size = access.count * allocation.tile.element_bits // 8
+        found.append(((access.kind, size), _worst_wave(machines)))
+    return found
+
+
+def _joined_widths(allocation: ReadAllocation, chip: Target) -> dict[AccessKind, int]:
+    """Returns the widest accesses of each kind that the backend may make, in bytes of a lane, where
+    none of them has conflicts if it joins all that it may."""
+    joined = _joined(allocation, chip)
+    conflicting = {kind for (kind, _), cycles in joined if cycles}
+    sizes: dict[AccessKind, int] = {}
+    for (kind, size), _ in joined:
+        if kind not in conflicting:
+            sizes[kind] = max(size, sizes.get(kind, 0))
+    return sizes
 
 
 def standing_accesses(
@@ -144,6 +201,9 @@ class _Fault(NamedTuple):
     """The conflict cycles; None for an access that is not known."""
     misaligned: bool = False
     """The access is at an address that its instruction cannot take."""
+    joined: frozenset[Width] = frozenset()
+    """If the compiled code has no such instructions, the access is part of a wider one there, which
+    has no conflicts. None where nothing wider can be made of it."""
 
     @property
     def rank(self) -> tuple[bool, bool, int]:

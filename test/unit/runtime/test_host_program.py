@@ -344,6 +344,25 @@ def test_narrow_integers_are_packed_from_the_low_bits_up(load):
         load(NARROW, device).call("main", [plain + 1, b])
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_unsigned_integers_are_inputs_and_outputs(load, bits):
+    """As in IREE, a tensor of the other sign, or of none, is taken too."""
+    text = f"""
+func.func @main(%a: tensor<2xui{bits}>) -> tensor<2xui{bits}> {{
+  %b = util.optimization_barrier %a : tensor<2xui{bits}>
+  return %b : tensor<2xui{bits}>
+}}
+"""
+    largest = (1 << bits) - 1
+    given = np.array([1, largest], f"uint{bits}")
+    program = load(text, RecordingDevice())
+    for each in (given, given.view(f"int{bits}")):
+        (output,) = program.call("main", [each])
+        assert output.tolist() == [1, largest]
+    with pytest.raises(HostProgramError, match=f"is 2xf16, the function takes 2xui{bits}"):
+        program.call("main", [np.array([1, 2], np.float16)])
+
+
 def test_constants_of_types_that_numpy_does_not_know(load):
     text = """
 util.global private @c : !util.buffer

@@ -146,6 +146,8 @@ def test_shown_values_are_elided():
     assert value_text(np.arange(6, dtype=np.int32).reshape(2, 3), 4) == "2x3xi32=0 1 2 3..."
     assert value_text(np.array(2.5, np.float32), 4) == "2.5"
     assert value_text(np.array([1, -8], ml_dtypes.int4), 4) == "2xi4=1 -8"
+    assert value_text(np.array([254], np.uint8), 4) == "1xui8=254"
+    assert value_text(np.array([15], ml_dtypes.uint4), 4) == "1xui4=15"
     assert value_text(np.array([1 - 2j], np.complex64), 4) == "1xcomplex<f32>=1-2j"
 
 

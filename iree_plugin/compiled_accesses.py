@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which LDS instructions the compiled code of a kernel has.
+
+LLVM joins accesses to neighbouring elements where it finds out that they are neighbours, which
+happens behind all passes of ours. Whether it has done so stands in the assembly alone: where no
+instruction accesses 4 bytes of a lane, every access of 4 bytes has become part of a wider one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from iree.compiler import ir
+from iree.compiler.api import Session
+
+from ..bank_model.accesses import AccessKind
+from ..dialect_utils.operations import children
+from ..passes.base import Unsettled, Width
+from .compile_settings import AFTER_LLVM
+from .temporary_files import temporary_directory
+
+PHASE_THAT_WRITES_ASSEMBLY = "hal"
+DUMP_FLAG = "iree-hal-dump-executable-intermediates-to"
+_SUFFIXES = ("*.rocmasm", "*.ptx")
+_KERNEL = re.compile(r"^(?:([\w$.]+):|.*\.entry ([\w$.]+)\()")
+_DS = re.compile(r"\bds_(read|write|load|store)(2?)(?:st64)?_[a-z]*(\d+)")
+_SHARED = re.compile(r"\b(ld|st)(?:\.volatile)?\.shared\S*?(?:\.v([24]))?\.[busf](\d+)\b")
+_READS = ("read", "load", "ld")
+
+
+def settle(
+    unsettled: Iterable[Unsettled],
+    session: Session,
+    module: ir.Operation,
+    resume: Callable[[ir.Operation, str, str], object],
+) -> bool:
+    """Emits the failures of passes that stand because of what the compiled code has.
+
+    Args:
+        session: the session that compiles; its flags are the same afterwards.
+        module: after phase `AFTER_LLVM`; a copy of it is compiled to assembly.
+        resume: compiles a module from behind one phase up to another one.
+
+    Returns:
+        Whether none stands.
+    """
+    found: dict[str, Counter[Width]] = {}
+    flags = session.get_flags(non_default_only=True)
+    before = [each for each in flags if each.lstrip("-").startswith(f"{DUMP_FLAG}=")]
+    with temporary_directory("bankwise-verify-") as directory:
+        session.set_flags(f"--{DUMP_FLAG}={directory}")
+        try:
+            resume(executables_of(module), AFTER_LLVM, PHASE_THAT_WRITES_ASSEMBLY)
+        finally:
+            session.set_flags(*(before or [f"--{DUMP_FLAG}="]))
+        for suffix in _SUFFIXES:
+            for path in sorted(directory.glob(suffix)):
+                found |= widths_of(path.read_text())
+    standing = [
+        each for each in unsettled if each.kernel not in found or each.stands(found[each.kernel])
+    ]
+    for each in standing:
+        each.failure.location.emit_error(each.failure.message)
+    return not standing
+
+
+def executables_of(host: ir.Operation) -> ir.Operation:
+    """Returns a copy of a module with its executables alone.
+
+    The compiler would take as long for a host program that nobody needs as for the executables.
+    """
+    copy = host.clone()
+    for op in children(copy):
+        if op.name == "hal.executable":
+            # The compiler drops private ones that no host program calls.
+            op.attributes["sym_visibility"] = ir.StringAttr.get("public", op.context)
+        else:
+            op.erase()
+    return copy
+
+
+def widths_of(assembly: str) -> dict[str, Counter[Width]]:
+    """Returns how many LDS instructions assembly has, AMD's or NVIDIA's, by the label above them.
+
+    What accesses two places with one instruction counts twice.
+    """
+    found: dict[str, Counter[Width]] = {}
+    widths = Counter[Width]()
+    for line in assembly.splitlines():
+        label = _KERNEL.match(line)
+        name = (label[1] or label[2]) if label else ""
+        if name and not name.startswith((".", "$")):
+            widths = found.setdefault(name, Counter())
+        elif (access := _DS.search(line)) is not None:
+            widths[_kind(access[1]), int(access[3]) // 8] += int(access[2] or 1)
+        elif (access := _SHARED.search(line)) is not None:
+            widths[_kind(access[1]), int(access[2] or 1) * int(access[3]) // 8] += 1
+    return found
+
+
+def _kind(name: str) -> AccessKind:
+    return AccessKind.READ if name in _READS else AccessKind.WRITE
