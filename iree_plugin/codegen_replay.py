@@ -18,24 +18,26 @@ from typing import TYPE_CHECKING, NamedTuple
 from iree.compiler import ir
 
 from ..bank_model.targets import known_targets
-from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.diagnostics import Diagnostic, PassFailure
 from ..dialect_utils.gpu_target import gpu_target_of
 from ..passes.base import FunctionPass
 from ..passes.swizzles.hint_ownership import has_hints
 from .advice import Advice, advise
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
+from .diagnostic_capture import captured_diagnostics
 from .mitigation import mitigation_edits, verifying_edits
 from .pipeline_edit import TILING, PipelineEdit, PipelineStep, splice
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
-from .replay import PassRunner, RecoverableFailure, ReplayError
+from .replay import NativeFailure, PassRunner, RecoverableFailure, ReplayError, StockFailure
 from .second_attempt import (
     FunctionCopy,
     UnresolvedHints,
     check_resolved,
     drop_hints,
     go_without,
+    said_unless,
     taken_back_on_failure,
 )
 from .summary import AS_STOCK, KernelCost
@@ -120,6 +122,7 @@ class CodegenReplay:
         """Runs the edited pipeline of every GPU function of a configured module.
 
         Raises:
+            StockFailure: the compiler's passes fail on a function without ours, too.
             ReplayError: a pass failed; its diagnostics have been emitted.
             PipelineEditError: an edit does not fit a pipeline.
         """
@@ -145,7 +148,7 @@ class CodegenReplay:
                 self.advice.append(advice)
             decided = len(self.runner.context.log.decisions)
             self.runner.context.unresolved.clear()
-            is_stock = self._replay(function, recording, edits)
+            is_stock = self._replay_or_blame(function, recording, edits)
             if self.summarizes:
                 log = self.runner.context.log.since(decided)
                 cost = AS_STOCK if is_stock else KernelCost.of(function.op, function.name, log)
@@ -169,6 +172,49 @@ class CodegenReplay:
             *installed_plugins(),
             *self.more_edits,
         ]
+
+    def _replay_or_blame(
+        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+    ) -> bool:
+        """Runs the edited pipeline; where the compiler's passes fail in it, finds out whether they
+        do without ours, too.
+
+        Returns:
+            What `_replay` returns.
+
+        Raises:
+            StockFailure: they do; nothing has been emitted.
+            ReplayError: a pass failed; its diagnostics have been emitted.
+        """
+        before = FunctionCopy.of(function.op)
+        try:
+            with said_unless(StockFailure, self.runner.context.sink):
+                try:
+                    return self._replay(function, recording, edits)
+                except NativeFailure as failure:
+                    if edits and self.forced is None:
+                        before.restore(function.op)
+                        self._given_up.append(before)
+                        if self._fails_without_edits(function, recording):
+                            raise StockFailure(failure, function.op.location) from failure
+                    raise
+        except NativeFailure as failure:
+            failure.emit()
+            raise
+
+    def _fails_without_edits(self, function: DeviceFunction, recording: Recording) -> bool:
+        """Returns whether the compiler's passes fail on a function that they alone work on."""
+        said: list[Diagnostic] = []
+        try:
+            with captured_diagnostics(function.op.context, said.append):
+                self._run(function, recording, [])
+        except NativeFailure:
+            return True
+        except (ReplayError, RecoverableFailure):
+            return False
+        finally:
+            function.op.context.enable_multithreading(True)
+        return False
 
     def _replay(
         self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BEFORE_DISPATCHES = "global-optimization"
 """The phase behind which the passes run."""
-_FAST = list(LEVELS)[-1]
+LEVEL_THAT_CHANGES_PROGRAMS = list(LEVELS)[-1]
 
 
 def changes_programs(settings: CompileSettings) -> bool:
@@ -32,7 +32,7 @@ def changes_programs(settings: CompileSettings) -> bool:
         settings.generates_code
         and PHASES.index(settings.compile_from) <= PHASES.index(BEFORE_DISPATCHES)
         and mode.mitigation in LEVELLED
-        and mode.level == _FAST
+        and mode.level == LEVEL_THAT_CHANGES_PROGRAMS
         and mode.retile != "off"
     )
 

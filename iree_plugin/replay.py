@@ -16,7 +16,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
-from ..dialect_utils.diagnostics import Diagnostic, PassFailure
+from ..dialect_utils.diagnostics import Diagnostic, PassFailure, Severity, SourceLocation
 from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass, PassContext
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
@@ -31,6 +31,43 @@ _PATTERN_SETS = {"fold-tensor-subset-ops": "tensor.fold_tensor_subset_ops"}
 
 class ReplayError(RuntimeError):
     """A pass failed; its diagnostics have been emitted."""
+
+
+class NativeFailure(ReplayError):
+    """Passes of the compiler's own failed; nothing has been emitted.
+
+    Attributes:
+        errors: what they said.
+    """
+
+    def __init__(self, function: str, errors: Sequence[ir.DiagnosticInfo]) -> None:
+        super().__init__(f"pipeline failed on {function}")
+        self.errors = errors
+
+    def emit(self) -> None:
+        """Emits the errors."""
+        for error in self.errors:
+            _emit_again(error)
+
+
+class StockFailure(ReplayError):
+    """The compiler's passes fail on a function without ours, too; nothing has been emitted."""
+
+    def __init__(self, failure: NativeFailure, place: ir.Location) -> None:
+        super().__init__(str(failure))
+        self._failure, self._place = failure, place
+
+    def diagnostic(self, what_helps: str) -> Diagnostic:
+        """Returns the first error, without the whole function, which its notes show.
+
+        Args:
+            what_helps: what the user may do; empty where nothing is known.
+        """
+        said = [each.message.splitlines()[0] for each in self._failure.errors[:1]]
+        place = self._failure.errors[0].location if said else self._place
+        text = ": ".join(["iree-compile fails on this, too", *said])
+        text += f"; {what_helps}" if what_helps else ""
+        return Diagnostic(Severity.ERROR, text, SourceLocation.of(place))
 
 
 class RecoverableFailure(Exception):
@@ -122,7 +159,8 @@ class PassRunner:
             the pass that is blamed for what fails behind these steps.
 
         Raises:
-            ReplayError: a pass failed; the compiler or the pass has said why.
+            NativeFailure: a pass of the compiler's failed.
+            ReplayError: another pass failed, and has said why.
             RecoverableFailure: one of the passes `optional` cannot process the function, or the
                 compiler cannot go on with what it made; or `check` has raised it.
         """
@@ -151,7 +189,8 @@ class PassRunner:
             blamed: the pass of ours without which the caller tries again after a failure.
 
         Raises:
-            ReplayError: a pass failed, and has said why.
+            NativeFailure: a pass failed.
+            ReplayError: one could not be called.
             RecoverableFailure: a pass failed, and `blamed` may be the reason.
         """
         around = AROUND_NATIVE_PASS.get(passes[0].name)
@@ -168,9 +207,7 @@ class PassRunner:
     def _run_natively(self, function: ir.Operation, passes: Sequence[NativePass]) -> None:
         errors = self._errors(function, passes, SteppedInvocation)
         if errors is not None:
-            for error in errors:
-                _emit_again(error)
-            raise ReplayError(f"pipeline failed on {function.attributes['sym_name']}")
+            raise NativeFailure(str(function.attributes["sym_name"]), errors)
 
     def _run_refusable(
         self, function: ir.Operation, passes: Sequence[NativePass], blamed: FunctionPass

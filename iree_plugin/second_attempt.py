@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from ..dialect_utils.diagnostics import Diagnostic
+from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from ..dialect_utils.memory.lds_ops import GATHER
 from ..dialect_utils.operations import operations_in
 from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, hints_in, is_hint, remove_hints
@@ -55,25 +55,34 @@ class FunctionCopy:
 
 
 @contextmanager
+def said_unless(failure: type[Exception], sink: DiagnosticSink) -> Iterator[None]:
+    """Holds back what passes say until the body ends, and takes it back after a failure."""
+    held: list[Diagnostic] = []
+    consume, sink.consume = sink.consume, held.append
+    try:
+        yield
+    except failure:
+        held.clear()
+        raise
+    finally:
+        sink.consume = consume
+        for diagnostic in held:
+            consume(diagnostic)
+
+
+@contextmanager
 def taken_back_on_failure(context: PassContext) -> Iterator[None]:
     """Holds back what passes say, and takes it back with their decisions after a
     `RecoverableFailure`."""
-    held: list[Diagnostic] = []
-    consume = context.sink.consume
     decided, tuned = len(context.log.decisions), len(context.tuned)
-    context.sink.consume = held.append
     try:
-        yield
+        with said_unless(RecoverableFailure, context.sink):
+            yield
     except RecoverableFailure:
-        held.clear()
         del context.log.decisions[decided:]
         del context.tuned[tuned:]
         context.assumptions.clear()
         raise
-    finally:
-        context.sink.consume = consume
-        for diagnostic in held:
-            consume(diagnostic)
 
 
 class UnresolvedHints(RecoverableFailure):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ from .compile_settings import (
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
 from .embedding import Pipeline, SteppedInvocation, compiler_version
 from .missing_target import missing_target, unknown_cuda_target
-from .program_passes import BEFORE_DISPATCHES, changes_programs
+from .program_passes import BEFORE_DISPATCHES, LEVEL_THAT_CHANGES_PROGRAMS, changes_programs
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -219,7 +219,7 @@ class SteppedCompile:
             PipelineEditError: an edit does not fit a pipeline.
         """
         from .codegen_replay import CodegenReplay
-        from .replay import ReplayError
+        from .replay import ReplayError, StockFailure
 
         replay = CodegenReplay(
             self._runner,
@@ -232,11 +232,39 @@ class SteppedCompile:
         self._replays.append(replay)
         try:
             replay.run(module)
+        except StockFailure as error:
+            # The compiler can show no source any more once it has been read again.
+            self.context.sink.consume(error.diagnostic(self._what_helps()))
+            raise self._failure(str(error)) from error
         except ReplayError as error:
             raise self._failure(str(error)) from error
         self.advice += replay.advice
         self._kernels += replay.kernels
         return replay.replayed
+
+    def _what_helps(self) -> str:
+        """Returns what to do where stock does not compile the source; empty if that fails, too."""
+        fast = LEVEL_THAT_CHANGES_PROGRAMS
+        settings, source = self.settings, self._source
+        if source is None or settings.mitigation not in LEVELLED or settings.level == fast:
+            return ""
+        again = replace(
+            settings,
+            level=fast,
+            retile="auto" if settings.retile == SEARCH else settings.retile,
+            remarks=False,
+            verify_lds=False,
+            dump_ir=None,
+            dump_phases_to="",
+        )
+        with SteppedCompile(
+            self.session, again, self.edits, console=False, general=self.general
+        ) as trial:
+            try:
+                trial.run(source)
+            except CompileError:
+                return ""
+        return f"--bankwise-level={fast} compiles it"
 
     def resume(self, module: ir.Operation, start: str, end: str) -> SteppedInvocation:
         """Compiles `module` from after phase `start` up to phase `end`.

@@ -27,7 +27,11 @@ from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.indexing_maps import MAPS, loops_of
 from ...dialect_utils.lowering_config import CONFIG
-from ...dialect_utils.operations import children, defining_operation, operations_in, terminator
+from ...dialect_utils.operations import (
+    children,
+    defining_operation,
+    operations_in,
+)
 from ...dialect_utils.unsigned_factors import (
     UnsignedFactors,
     note_unsigned_factors,
@@ -149,7 +153,7 @@ def _unsigned_operands(product: ir.Operation) -> frozenset[int]:
     """
     block = product.regions[0].blocks[0]
     a, b, total = block.arguments
-    added = _Chain.to(terminator(product.regions[0]).operands[0])
+    added = _Chain.to(children(product)[-1].operands[0])
     addition = defining_operation(added.begin)
     if addition is None or addition.name not in _ADD:
         raise Refusal(_OTHER)

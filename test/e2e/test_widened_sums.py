@@ -21,6 +21,22 @@ func.func @main(%a: tensor<64x96xTYPE>, %b: tensor<96x128xTYPE>, %c: tensor<64x1
   return %r : tensor<64x128xTYPE>
 }
 """
+_GENERIC = """
+func.func @main(%a: tensor<64x96xf16>, %b: tensor<96x128xf16>, %c: tensor<64x128xf16>)
+    -> tensor<64x128xf16> {
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+                       affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<64x96xf16>, tensor<96x128xf16>) outs(%c : tensor<64x128xf16>) {
+  ^bb0(%x: f16, %y: f16, %s: f16):
+    %p = arith.mulf %x, %y : f16
+    %q = arith.addf %s, %p : f16
+    linalg.yield %q : f16
+  } -> tensor<64x128xf16>
+  return %r : tensor<64x128xf16>
+}
+"""
 _SHAPES = ((64, 96), (96, 128), (64, 128))
 
 
@@ -43,3 +59,21 @@ def test_stock_does_not_compile_them() -> None:
     """Where it does one day, the pass is needed for the errors alone."""
     with pytest.raises(CompileError, match="failed to distribute"):
         compile(_MATMUL.replace("TYPE", "bf16"), target_flags("gfx942"), "stock")
+
+
+def test_an_error_says_what_stock_does_and_what_helps() -> None:
+    with pytest.raises(CompileError) as failed:
+        compile(_MATMUL.replace("TYPE", "f16"), target_flags("gfx942"), "auto/exact")
+    assert str(failed.value) == (
+        "<text>:4:8: error: iree-compile fails on this, too: 'func.func' op failed to distribute; "
+        "--bankwise-level=fast compiles it"
+    )
+
+
+def test_an_error_names_no_help_that_fails_too() -> None:
+    """A `linalg.generic` keeps its type."""
+    with pytest.raises(CompileError) as failed:
+        compile(_GENERIC, target_flags("gfx942"), "auto/layout")
+    assert str(failed.value) == (
+        "<text>:4:8: error: iree-compile fails on this, too: 'func.func' op failed to distribute"
+    )

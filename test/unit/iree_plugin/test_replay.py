@@ -11,7 +11,7 @@ from iree.compiler.api import Session
 
 from bankwise.dialect_utils.operations import children, operations_in
 from bankwise.iree_plugin.pipeline_edit import NativePass
-from bankwise.iree_plugin.replay import PassRunner, RecoverableFailure, ReplayError
+from bankwise.iree_plugin.replay import NativeFailure, PassRunner, RecoverableFailure
 from bankwise.passes.base import PassContext
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 
@@ -69,8 +69,9 @@ def test_a_failure_is_reported_and_other_functions_go_on(
     module = parsed(runner)
     first, failing, last = children(module.operation)
     runner.run_native_passes(first, PASSES)
-    with pytest.raises(ReplayError):
+    with pytest.raises(NativeFailure) as failed:
         runner.run_native_passes(failing, PASSES)
+    failed.value.emit()
     assert REASON.split(" op ")[1] in capfd.readouterr().err
     runner.run_native_passes(last, PASSES)
     assert len(operations_in(last, "arith.addi")) == 1
