@@ -106,7 +106,7 @@ def check_distinct(inputs: Iterable[str], outputs: Mapping[str, str | None]) -> 
             seen[place] = f"the file of {flag}, too"
 
 
-def write_output(path: str, data: bytes) -> None:
+def write_output(path: str, data: bytes | memoryview) -> None:
     """Writes to stdout (`-`), a device or a pipe, or a file that appears complete or not at all.
 
     Raises:

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 from iree.compiler.api import Output, Session, Source
 
 from .atomic_file import (
-    AtomicFile,
     check_distinct,
     check_output,
-    is_stream_or_device,
     write_output,
 )
 from .compile_settings import NOTE, CompileSettings
-from .embedding import OutputFormat, output_bytes, split_source
+from .embedding import OutputFormat, output_memory, split_source
 from .stepped_compile import CompileError, SteppedCompile, open_file
 
 if TYPE_CHECKING:
@@ -57,7 +55,7 @@ def compile_to_output(options: CompileSettings, predictor: TilePredictor | None 
         source = open_file(session, options.input)
         sources = split_source(session, source) if options.split_input else [source]
         try:
-            with _atomic_output(options.output) as output:
+            with _output_in_memory(options.output) as output:
                 with records_written(compilation):
                     _compile_all(compilation, sources, output.file)
                 output.keep()
@@ -134,33 +132,22 @@ def _output_format(options: CompileSettings) -> OutputFormat:
 
 
 class _OutputFile:
-    """A compiler output: a file appears when it is kept, a stream is written then.
+    """A compiler output: a file appears, and a stream is written, when it is kept.
 
-    The compiler ends the process where a stream takes no more, so that it never gets one.
+    The compiler ends the process where a stream or a disk takes no more, without naming it, so that
+    it never gets one.
     """
 
-    def __init__(self, path: str, file: Output, atomic: AtomicFile | None) -> None:
-        self.file = file
+    def __init__(self, path: str, memory: Output) -> None:
+        self.file = memory
         self._path = path
-        self._atomic = atomic
 
     def keep(self) -> None:
-        if self._atomic is None:
-            write_output(self._path, output_bytes(self.file))
-            return
-        self.file.keep()
-        self.file.close()
-        self._atomic.keep()
+        write_output(self._path, output_memory(self.file))
 
 
 @contextlib.contextmanager
-def _atomic_output(path: str) -> Iterator[_OutputFile]:
-    with contextlib.ExitStack() as stack:
-        atomic = None
-        if not is_stream_or_device(path):
-            atomic = stack.enter_context(AtomicFile(path))
-        file = Output.open_membuffer()
-        if atomic is not None:
-            file = Output.open_file(str(atomic.temporary))
-        stack.callback(file.close)
-        yield _OutputFile(path, file, atomic)
+def _output_in_memory(path: str) -> Iterator[_OutputFile]:
+    check_output(path)
+    with contextlib.closing(Output.open_membuffer()) as memory:
+        yield _OutputFile(path, memory)

@@ -293,9 +293,16 @@ class SteppedInvocation:
 
 def output_bytes(output: Output) -> bytes:
     """Returns the content of a memory output."""
+    return bytes(output_memory(output))
+
+
+def output_memory(output: Output) -> memoryview:
+    """Returns the content of a memory output where it lies, until the output is closed."""
     contents = c_void_p()
     size = ctypes.c_uint64()
     ctypes_dl._handle_error(
         _library.ireeCompilerOutputMapMemory(output._output_p, byref(contents), byref(size))
     )
-    return ctypes.string_at(contents.value or 0, size.value) if size.value else b""
+    if not size.value:
+        return memoryview(b"")
+    return memoryview((ctypes.c_char * size.value).from_address(contents.value or 0)).cast("B")

@@ -19,6 +19,7 @@ from iree.compiler.passmanager import PassManager
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure, Severity, SourceLocation
 from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass, PassContext
+from .atomic_file import write_output
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import SteppedInvocation
 from .native_callbacks import AROUND_NATIVE_PASS
@@ -114,7 +115,7 @@ class IrDumps:
         name = ir.StringAttr(function.attributes["sym_name"]).value
         self.written += 1
         path = self.directory / f"{self.written:02d}-{name}-{pass_name}.mlir"
-        path.write_text(function.get_asm(use_local_scope=True) + "\n")
+        write_output(str(path), f"{function.get_asm(use_local_scope=True)}\n".encode())
 
 
 @dataclass

@@ -140,14 +140,30 @@ def _warn_of_variables(program: str) -> None:
 def _unusable_temporaries() -> str:
     """Returns what is wrong with the folder for temporary files; nothing if it can be used.
 
-    Python would take another one, and LLVM does not: the compiler then fails with pages of IR.
+    Python would take another one, and LLVM does not: the compiler then fails with pages of IR, or
+    with what the linker says of a file that was cut.
     """
-    for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR"):  # In LLVM's order.
-        folder = os.environ.get(name)
-        if folder:
-            usable = os.access(f"{folder}/", os.W_OK | os.X_OK)
-            return "" if usable else f"{name} is '{folder}', no folder that can be written to"
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if 0 <= limit < _LEAST_BYTES:  # Infinity is negative.
+        return f"files may have {limit:,} bytes (ulimit -f), and the compiler's have more"
+    # In LLVM's order.
+    names = [name for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR") if os.environ.get(name)]
+    folder = os.environ[names[0]] if names else "/tmp"
+    if names and not os.access(f"{folder}/", os.W_OK | os.X_OK):
+        return f"{names[0]} is '{folder}', no folder that can be written to"
+    try:
+        free = os.statvfs(folder)
+    except OSError:
+        return ""
+    if free.f_blocks > 0 and free.f_bavail * free.f_frsize < _LEAST_BYTES:
+        return f"'{folder}', where temporary files go, is full"
     return ""
+
+
+_LEAST_BYTES = 1 << 16
+"""What the smallest compile needs for its temporary files."""
 
 
 def _leave(code: int) -> NoReturn:

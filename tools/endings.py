@@ -78,6 +78,10 @@ def open_standard_streams() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    if isinstance(getattr(sys.stdout, "buffer", None), io.FileIO):
+        # With PYTHONUNBUFFERED, what a full disk does not take of a text is lost without an error.
+        raw = open(1, "wb", closefd=False)  # noqa: SIM115
+        sys.stdout = io.TextIOWrapper(raw, sys.stdout.encoding, write_through=True)
     codecs.register_error(_PLAINLY, _plainly)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
