@@ -69,6 +69,7 @@ def marks_of(modes: Sequence[str]) -> Mapping[str, Mark]:
 
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
+    "text.parse_math": False,  # The names of kernels may hold anything.
     "svg.hashsalt": "bankwise",
     "font.family": "DejaVu Sans",
     "font.size": 8.5,

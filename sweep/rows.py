@@ -6,13 +6,14 @@ from __future__ import annotations
 import dis
 import hashlib
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from types import CodeType, UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from .. import __version__
+from ..bank_model.shown_text import shown_text
 from ..emulator.counters import Counted, counter_names
 from .cases import Case
 
@@ -162,6 +163,17 @@ class Row:
         if times is not None and ({*times} != {*TIMES} or not all(times.values())):
             raise RowError(f"its 'predicted_microseconds' are not {', '.join(TIMES)}")
         return row
+
+    @property
+    def shown(self) -> Self:
+        """Returns the row with texts that leave a terminal as it is, whoever has written them."""
+        names = ("kernel", "dtype", "target", "mitigation")
+        error = next(iter(self.error.splitlines()), "")
+        return replace(
+            self,
+            error=shown_text(error),
+            **{each: shown_text(getattr(self, each)) for each in names},
+        )
 
     @property
     def key(self) -> tuple[object, ...]:

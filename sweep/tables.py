@@ -63,9 +63,12 @@ class Group:
         return any(row.predicted_microseconds for row in self.rows.values())
 
     def times(self, mitigation: str) -> list[Mapping[str, float]]:
-        """Returns the predicted times of the complete kernels; none where nobody asked for them."""
-        found = (self.rows[k, mitigation].predicted_microseconds for k in self.complete())
-        return [time for time in found if time]
+        """Returns the predicted times of the complete kernels that have one in all modes."""
+        times = [
+            {m: self.rows[kernel, m].predicted_microseconds for m in self.mitigations}
+            for kernel in self.complete()
+        ]
+        return [each[mitigation] or {} for each in times if all(each.values())]
 
     def grids(self, mitigation: str) -> list[Mapping[str, int]]:
         """Returns the grid totals of the complete kernels."""
@@ -75,7 +78,7 @@ class Group:
 def groups(rows: Iterable[Row]) -> list[Group]:
     """Returns the rows by target and type, in the order in which these come."""
     found: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
+    for row in (each.shown for each in rows):
         found.setdefault((row.target, row.dtype), []).append(row)
     return [
         Group(
@@ -354,7 +357,7 @@ def failure_lines(rows: Iterable[Row]) -> list[list[str]]:
     """Returns a head, and a line for each of the rows that have failed."""
     return [
         ["kernel", "type", "target", "mitigation", "error"],
-        *([r.kernel, r.dtype, r.target, r.mitigation, r.error.splitlines()[0]] for r in rows),
+        *([r.kernel, r.dtype, r.target, r.mitigation, r.error] for r in (x.shown for x in rows)),
     ]
 
 

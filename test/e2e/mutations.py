@@ -13,7 +13,7 @@ _DEEP = "<nested a hundred thousand deep>"
 _LONG = "<a number of five thousand digits>"
 _VALUES: tuple[Any, ...] = (
     *(None, True, False, -1, 0, 1, 2**31, 10**30, 0.5, -0.0, 1e308, float("nan"), float("inf")),
-    *("", "x", "0", "\ud800", "\x1b[31m", "a\nb", "|", "9" * 5000, "<svg>", "$x^{", "é" * 300),
+    *("", "x", "0", "\ud800", "\x1b[31m", "a\nb", "|", "9" * 5000, "<svg>", "$x^{$", "é" * 300),
     *([], [[]], {}, {"": None}, _DEEP, _LONG),
 )
 _PIECES = (

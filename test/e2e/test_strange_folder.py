@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,3 +44,45 @@ def test_help_that_completion_asks_for_imports_nothing_there(folder: Path, tmp_p
     command = [BIN / "bankwise-compile", "--print-completion=bash"]
     assert subprocess.run(command, cwd=folder, capture_output=True).returncode == 0
     assert not (tmp_path / "imported").exists()
+
+
+TRANSPOSE = str(Path(__file__).parents[2] / "examples" / "transpose" / "row_major.mlir")
+GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
+OPENED = """
+import os, sys
+folder, opened = os.getcwd(), set()
+def note(event, arguments):
+    if event in ("open", "os.listdir", "os.scandir", "os.mkdir") and arguments:
+        if isinstance(arguments[0], (str, bytes)):
+            path = os.path.abspath(os.fsdecode(arguments[0]))
+            if path == folder or path.startswith(f"{folder}/"):
+                opened.add(os.path.relpath(path))
+sys.addaudithook(note)
+from importlib import import_module
+tool, *words = sys.argv[1:]
+code = import_module(f"bankwise.tools.{tool}").main(words)
+sys.stdout.flush()
+os.write(2, repr(sorted(opened)).encode())
+os._exit(code)
+"""
+
+
+@pytest.mark.sampled(every=4)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("tile", "--tile=64x64xf16", "--write=rows:128", "--read=columns", "--format=html"),
+        ("compile", TRANSPOSE, *GFX942, "-o", os.devnull),
+        ("report", TRANSPOSE, *GFX942, "--format=html"),
+        ("run", f"--module={TRANSPOSE.replace('transpose/row_major', 'matmul_f16')}", "--timing",
+         "--device=emulated-gfx942", "--workgroups=2", "--input=2048x2048xf16=1",
+         "--input=2048x2048xf16=1"),
+    ],
+    ids=lambda command: command[0],
+)  # fmt: skip
+def test_tools_open_nothing_there(folder: Path, command: tuple[str, ...]) -> None:
+    for name in (".numba_config.yaml", "matplotlibrc", "pyvenv.cfg", "sitecustomize.py"):
+        (folder / name).write_text("")
+    program = [sys.executable, "-P", "-c", OPENED, *command]
+    done = subprocess.run(program, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr.endswith("[]"), done.stderr
