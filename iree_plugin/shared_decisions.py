@@ -118,5 +118,12 @@ def _is_ours(decision: object) -> bool:
 
 
 def _order(name: str) -> list[tuple[int, str]]:
-    """Returns what sorts `dispatch_10` behind `dispatch_9`."""
-    return [(int(word), "") if word.isdigit() else (0, word) for word in re.split(r"(\d+)", name)]
+    """Returns what sorts `dispatch_10` behind `dispatch_9`, whatever a file has for a name."""
+    # A name begins with what is no number, so that every second part is one; a longer one is larger
+    # than a shorter one, and Python would not read one of thousands of digits.
+    parts = re.split(r"([0-9]+)", name)
+    numbers = (part.lstrip("0") for part in parts[1::2])
+    ordered = [(0, parts[0])]
+    for number, text in zip(numbers, parts[2::2], strict=True):
+        ordered += [(len(number), number), (0, text)]
+    return ordered
