@@ -39,7 +39,9 @@ class BankMap(NamedTuple):
     issue: int
     """Row of the access's addresses: which wave, or which execution."""
     phase: int
-    """Index into `instruction.phases`."""
+    """Index into `served`."""
+    served: tuple[tuple[int, ...], ...]
+    """The lanes of each phase of the issue; none for the second of two phases that are one."""
     words_by_bank: tuple[tuple[BankWord, ...], ...]
     """The distinct words on each bank, ascending."""
 
@@ -66,7 +68,17 @@ class BankMap(NamedTuple):
     @property
     def lanes(self) -> tuple[int, ...]:
         """Returns the lanes of the phase."""
-        return self.instruction.phases[self.phase]
+        return self.served[self.phase]
+
+    @property
+    def phases(self) -> int:
+        """Returns how many phases the issue has, two that are one counted once."""
+        return sum(map(bool, self.served))
+
+    @property
+    def number(self) -> int:
+        """Returns which of these it is, from 1."""
+        return sum(map(bool, self.served[: self.phase])) + 1
 
 
 def bank_map(machine: MachineAccess, issue: int, phase: int, bank_width_bytes: int = 4) -> BankMap:
@@ -85,7 +97,8 @@ def bank_map(machine: MachineAccess, issue: int, phase: int, bank_width_bytes: i
     if machine.active is not None:
         active = np.broadcast_to(machine.active, machine.addresses.shape)[issue]
     banks: list[dict[int, list[int]]] = [{} for _ in range(instruction.banks)]
-    for lane in instruction.phases[phase]:
+    served = machine.served(issue)
+    for lane in served[phase]:
         if active is not None and not active[lane]:
             continue
         address = int(machine.addresses[issue, lane])
@@ -96,7 +109,7 @@ def bank_map(machine: MachineAccess, issue: int, phase: int, bank_width_bytes: i
         tuple(BankWord(word, tuple(lanes)) for word, lanes in sorted(by_word.items()))
         for by_word in banks
     )
-    return BankMap(instruction, issue, phase, words)
+    return BankMap(instruction, issue, phase, served, words)
 
 
 def worst_phase(

@@ -33,6 +33,7 @@ import numpy.typing as npt
 
 from . import f2
 from .accesses import LdsAccess, LdsTile
+from .conflicts import merged_issues, served_lanes
 from .layouts import MachineAccess, PlainInGroups, PlainLayout, machine_batches
 from .targets import Target
 
@@ -209,7 +210,7 @@ def _phases(
     """
     instruction = machine.instruction
     width = instruction.width_bytes
-    rows = machine.addresses.reshape(-1, machine.addresses.shape[-1])
+    rows = places = machine.addresses.reshape(-1, machine.addresses.shape[-1])
     repeated = np.repeat(weights, len(rows) // len(weights)).tolist()
     alignment = 1 << (max(width, word_bytes) - 1).bit_length()
     if machine.active is None and width <= word_bytes:
@@ -220,15 +221,17 @@ def _phases(
         aligned = machine.active is None and not (rows % alignment).any()
         rows = rows // word_bytes
         span = np.arange(-(-width // word_bytes))
-    merged: dict[bytes, int] = {}
+    merged: dict[tuple[bytes, bool], int] = {}
     if aligned:
-        for row, weight in zip(rows ^ rows[:, :1], repeated, strict=True):
+        ones = merged_issues(instruction, places, None)
+        kinds = [False] * len(rows) if ones is None else ones.tolist()
+        for row, one, weight in zip(rows ^ rows[:, :1], kinds, repeated, strict=True):
             if weight:
-                key = row.tobytes()
+                key = row.tobytes(), one
                 merged[key] = merged.get(key, 0) + weight
-        phases = np.asarray(instruction.phases)
         result: dict[tuple[int, ...], int] = {}
-        for key, weight in merged.items():
+        for (key, one), weight in merged.items():
+            phases = np.asarray(instruction.merged_phases if one else instruction.phases)
             lanes = np.frombuffer(key, dtype=np.int64)[phases]
             words = ((lanes ^ lanes[:, :1])[..., None] ^ span).reshape(len(phases), -1)
             for phase in words.tolist():
@@ -249,10 +252,11 @@ def _uneven_phases(
     for index, (row, weight) in enumerate(zip(rows.tolist(), weights, strict=True)):
         if not weight:
             continue
-        for phase in machine.instruction.phases:
+        on = None if active is None else active[index]
+        for phase in served_lanes(machine.instruction, rows[index], on):
             touched: set[int] = set()
             for lane in phase:
-                if active is None or active[index, lane]:
+                if on is None or on[lane]:
                     first, last = row[lane] // word_bytes, (row[lane] + width - 1) // word_bytes
                     touched.update(range(first, last + 1))
             if touched:

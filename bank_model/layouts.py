@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .async_copies import CopyCost, copy_cost
-from .conflicts import phase_costs
+from .conflicts import phase_costs, served_lanes
 from .errors import InvalidParameterError, require_integer
 from .strided_layout import StridedLayout
 from .swizzles import Swizzle
@@ -211,6 +211,16 @@ class MachineAccess(NamedTuple):
     instruction: LdsInstruction
     addresses: npt.NDArray[np.int64]
     active: npt.NDArray[np.bool_] | None
+
+    def served(self, issue: int) -> tuple[tuple[int, ...], ...]:
+        """Returns the lanes that an issue serves together, as `served_lanes` does.
+
+        The addresses are [issues, wave_size].
+        """
+        active = None
+        if self.active is not None:
+            active = np.broadcast_to(self.active, self.addresses.shape)[issue]
+        return served_lanes(self.instruction, self.addresses[issue], active)
 
 
 Batch = tuple[MachineAccess, npt.NDArray[np.int64]]

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from .accesses import LdsAccess, LdsTile
 from .errors import ProofError
 from .layouts import Layout, PlainInGroups, PlainLayout, machine_accesses
-from .slow_count import count_slowly, words_of
+from .slow_count import count_slowly, served_together, words_of
 from .targets import Target
 
 _MAX_VECTOR_CLASSES = 8
@@ -169,8 +169,9 @@ def _touched(
     """Yields the number of banks and the touched words of every phase of an access."""
     for m in machine_accesses(target, tile, layout, access):
         for issue, row in enumerate(m.addresses.tolist()):
-            for phase in m.instruction.phases:
-                lanes = [x for x in phase if m.active is None or m.active[issue, x]]
+            used = [x for x in range(len(row)) if m.active is None or m.active[issue, x]]
+            for phase in served_together(m.instruction, {lane: row[lane] for lane in used}):
+                lanes = [x for x in phase if x in used]
                 words = (words_of(m.instruction, target, row[lane]) for lane in lanes)
                 yield m.instruction.banks, {word for touched in words for word in touched}
 

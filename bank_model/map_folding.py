@@ -147,17 +147,17 @@ def _distinct_maps(
 def _phase_keys(machine: MachineAccess, bank_width_bytes: int) -> Iterator[tuple[object, int, int]]:
     """Yields (key, issue, phase); places with equal keys have the same map."""
     instruction = machine.instruction
-    lanes = np.asarray(instruction.phases)
     line = instruction.banks * bank_width_bytes
-    addresses = machine.addresses[:, lanes]
-    active = np.ones(addresses.shape, dtype=bool)
+    active = np.ones(machine.addresses.shape, dtype=bool)
     if machine.active is not None:
-        active = np.broadcast_to(machine.active, machine.addresses.shape)[:, lanes]
-    for issue, phase in zip(*np.nonzero(active.any(axis=-1)), strict=True):
-        on = active[issue, phase]
-        own = addresses[issue, phase]
-        relative = np.where(on, own - own[on].min() // line * line, -1)
-        yield (instruction.name, relative.tobytes()), int(issue), int(phase)
+        active = np.broadcast_to(machine.active, machine.addresses.shape)
+    for issue in range(len(machine.addresses)):
+        for phase, served in enumerate(machine.served(issue)):
+            lanes = list(served)
+            on, own = active[issue, lanes], machine.addresses[issue, lanes]
+            if on.any():
+                relative = np.where(on, own - own[on].min() // line * line, -1)
+                yield (instruction.name, relative.tobytes()), issue, phase
 
 
 def _cells(found: BankMap) -> tuple[_BankCells, ...]:

@@ -21,7 +21,7 @@ import numpy as np
 from .accesses import CopySources, LdsAccess, LdsTile
 from .errors import ProofError
 from .layouts import MAX_USEFUL_ALIGNMENT, AccessCost, Layout, PaddedLayout, PlainLayout
-from .targets import AccessKind, LdsInstruction, Target
+from .targets import AccessKind, LdsInstruction, Sharing, Target
 
 
 class _Lane(NamedTuple):
@@ -122,14 +122,29 @@ def _run_cost(
     conflicts = wavefronts = 0
     for instruction, offset in pieces:
         for issue in sorted({issue for issue, _ in addresses}):
-            for phase in instruction.phases:
-                wanted = [
-                    addresses[issue, lane] + offset for lane in phase if (issue, lane) in addresses
-                ]
-                cost = _phase_cost(instruction, target, wanted)
+            there = {lane: addresses[i, lane] + offset for i, lane in addresses if i == issue}
+            for cost in phases_cost(instruction, target, there):
                 wavefronts += cost
                 conflicts += max(cost - 1, 0)
     return AccessCost(conflicts, wavefronts, len(pieces))
+
+
+def served_together(
+    instruction: LdsInstruction, addresses: Mapping[int, int]
+) -> list[tuple[int, ...]]:
+    """Returns the lanes of each phase, where two phases are one if neighbours want the same.
+
+    Args:
+        addresses: the byte address of each active lane.
+    """
+    phases = list(instruction.phases)
+    if instruction.merging is None:
+        return phases
+    for distance in (1, 2):
+        pairs = [(lane, lane ^ distance) for lane in addresses if lane ^ distance in addresses]
+        if all(addresses[one] == addresses[other] for one, other in pairs):
+            return [phases[n] + phases[n + 1] for n in range(0, len(phases), 2)]
+    return phases
 
 
 def _copy_cost(
@@ -208,12 +223,28 @@ def _fills(moves: Mapping[tuple[int, int], frozenset[tuple[int, int]]]) -> int:
     return sum(max(map(sources.count, sources)) for sources in alike.values())
 
 
+def phases_cost(
+    instruction: LdsInstruction, target: Target, addresses: Mapping[int, int]
+) -> list[int]:
+    """Returns the cycles of each phase of an issue.
+
+    Args:
+        addresses: the byte address of each active lane.
+    """
+    return [
+        _phase_cost(instruction, target, [addresses[lane] for lane in phase if lane in addresses])
+        for phase in served_together(instruction, addresses)
+    ]
+
+
 def _phase_cost(instruction: LdsInstruction, target: Target, addresses: list[int]) -> int:
-    banks: dict[int, set[int]] = {}
-    for address in addresses:
+    banks: dict[int, set[tuple[int, int]]] = {}
+    shares = instruction.sharing is Sharing.WORD
+    for number, address in enumerate(addresses):
         for word in words_of(instruction, target, address):
-            banks.setdefault(word % instruction.banks, set()).add(word)
-    return max(map(len, banks.values()), default=0)
+            banks.setdefault(word % instruction.banks, set()).add((word, 0 if shares else number))
+    times = 2 if instruction.sharing is Sharing.LANE_TWICE else 1
+    return times * max(map(len, banks.values()), default=0)
 
 
 def words_of(instruction: LdsInstruction, target: Target, address: int) -> range:

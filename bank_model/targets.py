@@ -53,11 +53,31 @@ class UnknownInstructionError(InvalidParameterError):
     """The architecture has no LDS instruction of this kind and width."""
 
 
+class Evidence(NamedTuple):
+    """Where a fact comes from, and how well it is known."""
+
+    source: str
+    status: Status
+
+
+class Sharing(Enum):
+    """What of an access passes through a bank in one cycle."""
+
+    WORD = "word"
+    """A word, which all lanes share that want it."""
+    LANE = "lane"
+    """The word of one lane: an atomic operation whose lanes get what was there before."""
+    LANE_TWICE = "lane twice"
+    """As for LANE, but a lane takes two cycles: a comparison and a swap."""
+
+
 class LdsInstruction(NamedTuple):
     """One LDS instruction of a chip, as the bank model sees it.
 
     `width_bytes` are moved per lane. `phases` lists the lanes serviced together, in no
-    particular order; all phases of an instruction hold equally many lanes.
+    particular order; all phases of an instruction hold equally many lanes. With `merging`, two
+    phases that follow each other are one where lanes want the same: `conflicts.merged_issues` has
+    the rule. `sharing` says what passes through a bank in a cycle.
     """
 
     name: str
@@ -67,6 +87,14 @@ class LdsInstruction(NamedTuple):
     phases: tuple[tuple[int, ...], ...]
     source: str
     status: Status
+    merging: Evidence | None = None
+    sharing: Sharing = Sharing.WORD
+
+    @property
+    def merged_phases(self) -> tuple[tuple[int, ...], ...]:
+        """Returns the phases where two that follow each other are one."""
+        pairs = zip(self.phases[::2], self.phases[1::2], strict=True)
+        return tuple(first + second for first, second in pairs)
 
 
 class Family(NamedTuple):
@@ -446,6 +474,9 @@ _NVIDIA_COUNTED = "conflicts counted with ncu on an H200"
 _NVIDIA_ALIKE = "as sm_80"
 _BLACKWELL = (100, 103)
 _BLACKWELL_ALIKE = "as sm_90"
+_NVIDIA_FORUM = "NVIDIA, forums.developer.nvidia.com, thread 77228, on capabilities 7.0 to 7.5"
+_NVIDIA_WAVEFRONTS = "wavefronts of 2,763 tables of addresses, counted with ncu on an H200"
+_COUNTED_CAPABILITY = 90
 _NVIDIA_MEASURED = (80, 90)
 """Capabilities whose code was measured: an H200 has 9.0, and has run code for 8.0."""
 
@@ -475,8 +506,47 @@ def _nvidia_instructions(capability: int) -> tuple[LdsInstruction, ...]:
                 source = _NVIDIA_GUIDE
             phases = coset_phases(32, _in_order(lanes))
             name = f"{mnemonic}.shared.{suffix}"
-            rows.append(LdsInstruction(name, kind, width, 32, phases, source, status))
+            merges = kind is AccessKind.READ and len(phases) > 1
+            merging = _merging(capability) if merges else None
+            rows.append(LdsInstruction(name, kind, width, 32, phases, source, status, merging))
     return tuple(rows)
+
+
+def _merging(capability: int) -> Evidence:
+    """Returns what is known of the rule by which phases of wide loads become one."""
+    if 70 <= capability < 80:
+        return Evidence(_NVIDIA_FORUM, Status.PUBLISHED)
+    if capability == _COUNTED_CAPABILITY:
+        return Evidence(_NVIDIA_WAVEFRONTS, Status.MEASURED)
+    return Evidence(_alike(capability) if capability in _BLACKWELL else "as sm_90", Status.ASSUMED)
+
+
+def _nvidia_atomics(capability: int) -> tuple[LdsInstruction, ...]:
+    """Returns atomic operations on 4 bytes as ptxas makes them for code of sm_90.
+
+    `red.shared.add.f32` is none of them: it is a loop of comparisons and swaps.
+    """
+    status = Status.MEASURED if capability == _COUNTED_CAPABILITY else Status.ASSUMED
+    source = _NVIDIA_WAVEFRONTS if status is Status.MEASURED else "as sm_90"
+    return tuple(
+        LdsInstruction(
+            name,
+            AccessKind.WRITE,
+            4,
+            32,
+            coset_phases(32, _in_order(32)),
+            source,
+            status,
+            None,
+            each,
+        )
+        for name, each in (
+            ("atom.shared.add.u32", Sharing.LANE),
+            ("atom.shared.exch.b32", Sharing.LANE),
+            ("atom.shared.cas.b32", Sharing.LANE_TWICE),
+            ("red.shared.inc.u32", Sharing.WORD),
+        )
+    )
 
 
 def _alike(capability: int) -> str:
@@ -548,7 +618,8 @@ def _nvidia(
         lds_kib * 1024,
         _nvidia_instructions(capability),
         ((ldmatrix,) if capability >= 75 else ())
-        + (_copies(measured, alike) if capability >= 80 else ()),
+        + (_copies(measured, alike) if capability >= 80 else ())
+        + _nvidia_atomics(capability),
         transaction_bytes=32,
         line_bytes=128,
         compute_capability=capability,

@@ -53,8 +53,8 @@ def _floor(machine: MachineAccess, unit_words: int, bank_bytes: int) -> int:
     each = np.arange(max(machine.instruction.width_bytes // bank_bytes, 1))
     words = machine.addresses[..., None] // bank_bytes + each
     lost = 0
-    for row, on in zip(words, _active(machine), strict=True):
-        for phase in machine.instruction.phases:
+    for issue, (row, on) in enumerate(zip(words, _active(machine), strict=True)):
+        for phase in filter(None, machine.served(issue)):
             lanes = np.array(phase)
             wanted = np.unique(row[lanes[on[lanes]]])
             alike = np.bincount(wanted % unit_words, minlength=1).max(initial=0)

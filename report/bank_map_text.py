@@ -25,8 +25,8 @@ _CONFLICT = "bold white on red"
 
 def phase_caption(found: BankMap, issue: str) -> str:
     """Returns which phase it is, and what it takes; `issue` names the wave, if there are some."""
-    phases = len(found.instruction.phases)
-    phase = f"phase {found.phase + 1} of {phases}" if phases > 1 else "its only phase"
+    phases = found.phases
+    phase = f"phase {found.number} of {phases}" if phases > 1 else "its only phase"
     place = ", ".join(part for part in (issue, phase) if part)
     return f"{found.instruction.name}, {place}: {counted(found.cycles, 'cycle')}"
 

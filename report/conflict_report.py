@@ -201,8 +201,8 @@ class AllocationReport:
         return instruction_of(self.target, self.tile, layout, group.accesses, number)
 
     def phases(self, group: AccessGroup, layout: Layout) -> tuple[tuple[int, ...], ...]:
-        """Returns the phases of the group's first machine instruction under `layout`."""
-        return self.machine_access(group, layout, 0).instruction.phases
+        """Returns the lanes that the group's first machine instruction serves together."""
+        return self.machine_access(group, layout, 0).served(0)
 
     def instructions(self, group: AccessGroup, layout: Layout) -> tuple[tuple[str, int], ...]:
         """Returns the machine instructions of the group under `layout`.

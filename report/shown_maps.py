@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from ..bank_model.bank_map import BankMap, bank_map
 from ..bank_model.layout_counts import LayoutCount
@@ -162,13 +161,11 @@ def phase_choices(shown: AccessMaps, most: int) -> list[PhaseChoice]:
     first = worst.shown.issue
     issues = [first, *(issue for issue in range(len(machines[0].addresses)) if issue != first)]
     found: list[PhaseChoice] = []
-    for issue, phase in product(issues, range(len(machines[0].instruction.phases))):
+    served = [(issue, lanes) for issue in issues for lanes in machines[0].served(issue) if lanes]
+    for issue, lanes in served:
         if len(found) == most:
             break
-        maps = [
-            bank_map(machine, issue, _phase_with(machine, machines[0].instruction.phases[phase][0]))
-            for machine in machines
-        ]
+        maps = [bank_map(each, issue, _phase_with(each, issue, lanes[0])) for each in machines]
         if all(each.cycles for each in maps):
             found.append(_choice(group, layouts, maps))
     return found
@@ -192,8 +189,8 @@ def all_phase_choices(shown: Iterable[AccessMaps]) -> Choices:
     return found
 
 
-def _phase_with(machine: MachineAccess, lane: int) -> int:
-    return next(number for number, lanes in enumerate(machine.instruction.phases) if lane in lanes)
+def _phase_with(machine: MachineAccess, issue: int, lane: int) -> int:
+    return next(number for number, lanes in enumerate(machine.served(issue)) if lane in lanes)
 
 
 def _choice(
@@ -205,8 +202,7 @@ def _choice(
         _of_phase(word, count, folded._replace(shown=found), group, "")
         for (word, (count, folded)), found in zip(layouts, maps, strict=True)
     ]
-    phases = len(maps[0].instruction.phases)
-    place = f"phase {maps[0].phase + 1} of {phases}"
+    place = f"phase {maps[0].number} of {maps[0].phases}"
     cycles = " → ".join(str(found.cycles) for found in maps)
     noun = "cycle" if cycles == "1" else "cycles"
     wave = issue_words(group, maps[0].issue)

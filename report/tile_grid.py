@@ -207,6 +207,7 @@ class WholeTile:
         touched = _Touched.of(self, layout, accesses, issue_name)
         lines = -(-layout.size_bytes(self.tile) * 8 // (self.word_bits * self.banks))
         shown = min(lines, self.most_rows)
+        phases = [lanes for lanes in phases if lanes]
         phase_of = {lane: phase for phase, lanes in enumerate(phases) for lane in lanes}
         cells = tuple(self._lane_cells(touched, layout, shown, phase_of))
         some = f"the first {shown} of {lines}" if shown < lines else f"all {lines}"

@@ -212,12 +212,13 @@ def phases_of(counts: Mapping[str, CountedLayout], number: int) -> Iterator[tupl
     if worst is None:
         return
     index, issue, _ = worst
-    for phase, lanes in enumerate(first[index].instruction.phases[:_MOST_PHASES]):
+    served = [lanes for lanes in first[index].served(issue) if lanes]
+    for phase, lanes in enumerate(served[:_MOST_PHASES]):
         maps: dict[str, tuple[BankMap, str]] = {}
         for name, found in machines.items():
             # A layout that splits the access has other instructions.
             machine = found[index if len(found) == len(first) else 0]
-            serving = [lanes[0] in each for each in machine.instruction.phases]
+            serving = [lanes[0] in each for each in machine.served(issue)]
             maps[name] = bank_map(machine, issue, serving.index(True)), ""
         cycles = " → ".join(str(each.cycles) for each, _ in maps.values())
         words = f"phase {phase + 1}: {cycles} {'cycle' if cycles == '1' else 'cycles'}"

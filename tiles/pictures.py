@@ -101,7 +101,7 @@ def _pictures(counts: Mapping[str, CountedLayout], kind: str) -> Iterator[WholeP
     for number, each in enumerate(question.accesses):
         for name, count in counts.items():
             machine, *_ = count.accesses[number].machine_accesses()
-            grid = whole.by_lane(count.layout, each.accesses, machine.instruction.phases)
+            grid = whole.by_lane(count.layout, each.accesses, machine.served(0))
             yield WholePicture(f"{each}, {_title(name, count)}", grid)
 
 

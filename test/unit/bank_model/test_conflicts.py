@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Conflict counts: against a slow restatement of the rule, and against published counters."""
 
+import json
+import lzma
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankwise.bank_model.conflicts import conflict_cycles, phase_costs, wavefront_floor
+from bankwise.bank_model.slow_count import phases_cost, served_together
 from bankwise.bank_model.targets import AccessKind, known_targets, target
 
 READ, WRITE = AccessKind.READ, AccessKind.WRITE
 LANES = np.arange(64)
 
 
+RECORD = Path(__file__).parent / "h200_wavefronts.json.xz"
+
+
 def slow_phase_costs(instruction, addresses, active):
-    """Applies the rule of facts/lds_hardware.json, word by word."""
+    """Applies the rule, word by word; the second of two phases that are one costs nothing."""
+    there = {lane: int(a) for lane, a in enumerate(addresses) if active[lane]}
+    served = served_together(instruction, there)
     costs = []
-    for phase in instruction.phases:
+    for phase in served:
         banks = {}
         for lane in phase:
             if active[lane]:
@@ -24,7 +34,89 @@ def slow_phase_costs(instruction, addresses, active):
                     word = (int(addresses[lane]) + byte) // 4
                     banks.setdefault(word % instruction.banks, set()).add(word)
         costs.append(max(map(len, banks.values()), default=0))
+        if len(served) < len(instruction.phases):
+            costs.append(0)
     return costs
+
+
+def counted_launches():
+    """Returns [instruction, bytes, active lanes, addresses, wavefronts, pattern] of each launch."""
+    return json.loads(lzma.decompress(RECORD.read_bytes()))["rows"]
+
+
+def instruction_of_launch(chip, name, width):
+    """Returns the row of the table that a launched instruction has."""
+    if "matrix" in name:
+        # A matrix is stored as it is loaded.
+        return chip.instruction_named("ldmatrix")
+    if name.startswith("atom"):
+        return chip.instruction_named(name)
+    return chip.instruction(READ if name.startswith("ld") else WRITE, width)
+
+
+def test_counts_are_those_of_an_h200():
+    chip, differing = target("sm_90"), []
+    rows = counted_launches()
+    assert len(rows) == 1478
+    for row in rows:
+        name, width, mask, addresses, wavefronts, _ = row
+        instruction = instruction_of_launch(chip, name, width)
+        active = np.array([mask >> lane & 1 for lane in range(32)], dtype=bool)
+        if name.startswith("ldmatrix.x"):
+            # Of one matrix 8 lanes give the rows, of two 16.
+            active &= np.arange(32) < 8 * int(name.split(".")[1][1:])
+        fast = phase_costs(instruction, np.array(addresses), active)
+        there = {lane: address for lane, address in enumerate(addresses) if active[lane]}
+        slow = phases_cost(instruction, chip, there)
+        if (int(fast.sum()), sum(slow)) != (wavefronts, wavefronts):
+            differing.append(row)
+    assert not differing
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_wide_loads_of_neighbours_count_as_the_definition_says(seed):
+    random = np.random.default_rng(seed)
+    chip = target(random.choice(["sm_70", "sm_80", "sm_90", "sm_120"]))
+    special = [each for each in chip.special_instructions if each.name.startswith(("atom", "red"))]
+    wide = [chip.instruction(READ, width) for width in (8, 16)]
+    instruction = [*wide, *wide, *special][random.integers(4 + len(special))]
+    lanes = np.arange(32)
+    same = random.choice([0, 1, 2, 3, 4, 31])
+    table = random.integers(0, random.choice([4, 40, 300]), 32)[lanes & ~same]
+    table = table * instruction.width_bytes
+    active = random.random(32) < random.choice([0.5, 0.95, 1.0])
+    if random.random() < 0.2:
+        table[random.integers(32)] += 4 * instruction.width_bytes
+    there = {lane: int(table[lane]) for lane in lanes if active[lane]}
+    costs = phase_costs(instruction, table, active)
+    slow = phases_cost(instruction, chip, there)
+    assert costs[costs > 0].tolist() == [cost for cost in slow if cost]
+
+
+def test_neighbours_that_want_the_same_are_served_in_half_the_phases():
+    chip, lanes = target("sm_90"), np.arange(32)
+    wide, narrow = chip.instruction(READ, 16), chip.instruction(READ, 4)
+    assert phase_costs(wide, lanes // 2 * 16).tolist() == [1, 0, 1, 0]
+    assert phase_costs(wide, (lanes & ~2) * 16).tolist() == [2, 0, 2, 0]
+    assert phase_costs(wide, lanes // 2 % 8 * 16 + lanes // 16 * 1024).tolist() == [1, 0, 1, 0]
+    # One lane that wants something else keeps the whole warp from it.
+    assert phase_costs(wide, np.where(lanes == 31, 1728, lanes // 2 * 16)).tolist() == [1, 1, 1, 2]
+    # Lanes whose neighbours are not there keep nobody from it.
+    assert phase_costs(wide, lanes * 16, lanes % 2 == 0).tolist() == [2, 0, 2, 0]
+    assert phase_costs(chip.instruction(READ, 8), lanes // 2 * 8).tolist() == [1, 0]
+    assert phase_costs(chip.instruction(WRITE, 16), lanes // 2 * 16).tolist() == [1, 1, 1, 1]
+    assert phase_costs(narrow, lanes // 2 * 4).tolist() == [1]
+
+
+def test_atomic_operations_serve_a_lane_of_a_bank_at_a_time():
+    chip, same = target("sm_90"), np.zeros(32, int)
+    costs = {
+        name: phase_costs(chip.instruction_named(name), same).tolist()
+        for name in ("atom.shared.add.u32", "atom.shared.exch.b32", "atom.shared.cas.b32")
+    }
+    assert [*costs.values()] == [[32], [32], [64]]
+    assert phase_costs(chip.instruction_named("red.shared.inc.u32"), same).tolist() == [1]
 
 
 @settings(max_examples=300, deadline=None)

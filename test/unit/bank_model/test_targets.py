@@ -129,7 +129,8 @@ def test_lds_limits():
 def test_instructions_come_with_the_capabilities_that_ptx_names(arch):
     chip, capability = target(arch), int(arch.removeprefix("sm_").removesuffix("a"))
     assert chip.compute_capability == capability
-    assert (chip.special_instructions != ()) == (capability >= 75)
+    assert chip.has("ldmatrix") == (capability >= 75)
+    assert chip.has("cp.async.ca.4") == (capability >= 80)
     assert chip.async_copies == chip.bf16_rounding == (capability >= 80)
     assert chip.packed_minima == (capability >= 90)
     assert chip.descriptor_tiles == (arch == "sm_90a")
