@@ -231,7 +231,7 @@ def joined_flags(flags: Sequence[str]) -> tuple[str, ...]:
     """Joins each flag with a value that follows it as a word of its own: `--flag=value`."""
     joined: list[str] = []
     for word in flags:
-        if joined and not word.startswith("-"):
+        if joined and "=" not in joined[-1] and not word.startswith("-"):
             joined[-1] += f"={word}"
         else:
             joined.append(word)

@@ -127,9 +127,9 @@ def parse_arguments(argv: Sequence[str]) -> CompileSettings:
         else:
             rest.append(word)
     _check_together(result, given)
-    if wrong := refuse_unknown_names(rest):
-        raise UsageError(wrong)
     source, flags = _take_input(rest)
+    if wrong := refuse_unknown_names(flags):
+        raise UsageError(wrong)
     return replace(result, input=source, process_flags=tuple(flags), given=frozenset(given))
 
 

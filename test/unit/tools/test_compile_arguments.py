@@ -153,5 +153,7 @@ def test_a_name_on_which_the_compiler_crashes_is_refused() -> None:
     for flags in (["--iree-cuda-target=foo"], ["--iree-cuda-target", "rtx9990"]):
         with pytest.raises(UsageError, match=r"iree-cuda-target=\w+: no GPU of this name is known"):
             parse_arguments(["a.mlir", *flags])
+    before = parse_arguments(["--iree-cuda-target=sm_80", "a.mlir"])
+    assert before.process_flags == ("--iree-cuda-target=sm_80",)
     for name in ("a100", "turing", "rtx3090ti", "v100", "b200", "gb10", "sm_110", "SM_90A"):
         assert parse_arguments(["a.mlir", f"--iree-cuda-target={name}"]).process_flags
