@@ -17,7 +17,7 @@ def measured_section(measurements: Measurements) -> Iterator[str]:
     for kernel in measurements.kernels:
         yield f"<p>{escape(words.kernel_title(kernel))}</p>"
         yield from _table(kernel)
-        yield from (f'<p class="soft">{escape(reason)}</p>' for reason in words.unpredicted(kernel))
+        yield from (f'<p class="soft">{escape(reason)}</p>' for reason in words.remarks(kernel))
     if measurements.notes:
         notes = "".join(f"<li>{escape(note)}</li>" for note in measurements.notes)
         yield f"<ul>{notes}</ul>"

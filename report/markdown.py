@@ -66,7 +66,7 @@ def _measured(measurements: Measurements) -> Iterator[str]:
         for counter in kernel.counters:
             name, *figures = words.cells(counter, kernel)
             yield f"| {' | '.join((inline_code(name), *figures))} |"
-        for reason in words.unpredicted(kernel):
+        for reason in words.remarks(kernel):
             yield from ("", escaped(reason))
     if measurements.notes:
         yield from ("", *(f"* {escaped(note)}" for note in measurements.notes))

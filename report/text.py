@@ -184,7 +184,7 @@ def _print_measured(console: Console, measurements: Measurements) -> None:
             table.add_row(name, *(Text(each, style=style) for each in figures))
         if kernel.counters:
             console.print(Padding(table, _INDENT))
-        for reason in words.unpredicted(kernel):
+        for reason in words.remarks(kernel):
             console.print(Padding(Text(reason, style="dim"), _INDENT))
     for note in measurements.notes:
         console.print(Padding(Text(note, style="yellow"), _INDENT))

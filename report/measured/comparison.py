@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from ...bank_model.shown_text import shown_text
 from ...dialect_utils.memory.copied_addresses import WORST_WORKGROUP
 from ..conflict_report import FunctionReport
-from .dispatches import Dispatch, MeasuredFileError, whole_number
-from .predictions import PREDICTIONS, UNPREDICTED
+from .dispatches import Dispatch, MeasuredFileError, share, whole_number
+from .predictions import PREDICTIONS, SHARES, UNPREDICTED, is_about_lds
 from .reading import read_measured
 
 _MOST_NAMES = 3
@@ -23,31 +23,38 @@ class MeasuredCounter:
 
     Attributes:
         name: the profiler's name.
-        measured: the counts of the dispatches, in their order.
+        measured: the counts of the dispatches, in their order: whole numbers, or shares.
         predicted: the bank model's count for the whole grid; None where it has none.
         why_not: why there is no prediction; empty where there is one.
+        remark: what to know of the comparison; empty if there is nothing.
+        unit: what a share is in: "%", or nothing.
+        at_most: whether the prediction is an upper bound.
     """
 
     name: str
-    measured: tuple[int, ...]
-    predicted: int | None
+    measured: tuple[float, ...]
+    predicted: float | None
     why_not: str = ""
+    remark: str = ""
+    unit: str = ""
+    at_most: bool = False
 
     @property
-    def typical(self) -> int:
+    def typical(self) -> float:
         """Returns the median of the dispatches; of an even number of them, the lower one."""
         return statistics.median_low(self.measured)
 
     @property
-    def spread(self) -> tuple[int, int] | None:
+    def spread(self) -> tuple[float, float] | None:
         """Returns the least and the most count; None where all dispatches have the same."""
         least, most = min(self.measured), max(self.measured)
         return (least, most) if least < most else None
 
     @property
     def ratio(self) -> float | None:
-        """Returns measured over predicted: 1 where both are 0; None where only the latter is."""
-        if self.predicted is None or (self.typical and not self.predicted):
+        """Returns measured over predicted: 1 where both are 0; None where only the latter is, and
+        of an upper bound."""
+        if self.predicted is None or self.at_most or (self.typical and not self.predicted):
             return None
         return self.typical / self.predicted if self.predicted else 1.0
 
@@ -145,28 +152,38 @@ def _kernels(
         values, broken = _values(alike)
         notes += (f"@{report.name}: {problem}" for problem in broken)
         counters = [
-            MeasuredCounter(name, counts, *_predicted(name, report, workgroups))
-            for name, counts in values.items()
+            _counter(name, counts, report, workgroups, least) for name, counts in values.items()
         ]
         if not counters:
-            notes.append(
-                f"@{report.name}: none of its counters is about LDS; measure "
-                f"{next(iter(PREDICTIONS))} or, with ncu, {_first_of_ncu()}"
-            )
+            notes.append(f"@{report.name}: {_nothing_compared(alike)}")
         # Passes of one run measure other counters of the same dispatches.
         count = max((len(each.measured) for each in counters), default=len(alike))
         yield MeasuredKernel(report.name, workgroups, count, tuple(counters), least)
 
 
-def _values(dispatches: Sequence[Dispatch]) -> tuple[Mapping[str, tuple[int, ...]], list[str]]:
+def _nothing_compared(dispatches: Sequence[Dispatch]) -> str:
+    """Returns why no counter of the dispatches is shown, and what to measure."""
+    names = dict.fromkeys(name for each in dispatches for name in each.counters)
+    about_lds = [name for name in names if is_about_lds(name)]
+    what = (
+        f"none of its counters about the LDS ({_listed(about_lds, len(about_lds))}) is known here"
+        if about_lds
+        else "none of its counters is about LDS"
+    )
+    return f"{what}; measure {next(iter(PREDICTIONS))} or, with ncu, {_first_of_ncu()}"
+
+
+def _values(
+    dispatches: Sequence[Dispatch],
+) -> tuple[Mapping[str, tuple[float, ...]], list[str]]:
     """Returns the counts of the counters that matter, and what is wrong with those of them that
     are none."""
-    values: dict[str, tuple[int, ...]] = {}
+    values: dict[str, tuple[float, ...]] = {}
     broken: list[str] = []
     for name in (*PREDICTIONS, *UNPREDICTED):
         texts = [each.counters[name] for each in dispatches if name in each.counters]
         try:
-            counts = tuple(map(whole_number, texts))
+            counts = tuple(map(share if name in SHARES else whole_number, texts))
         except (ValueError, OverflowError) as error:
             broken.append(f"{name} was not measured: {error}")
             continue
@@ -175,12 +192,34 @@ def _values(dispatches: Sequence[Dispatch]) -> tuple[Mapping[str, tuple[int, ...
     return values, broken
 
 
-def _predicted(name: str, report: FunctionReport, workgroups: int | None) -> tuple[int | None, str]:
+def _counter(
+    name: str,
+    counts: tuple[float, ...],
+    report: FunctionReport,
+    workgroups: int | None,
+    least: bool,
+) -> MeasuredCounter:
     if name not in PREDICTIONS:
-        return None, UNPREDICTED[name]
-    if workgroups is None:
-        return None, "the file does not say how many workgroups the grid has"
-    return PREDICTIONS[name].of(report) * workgroups, ""
+        return MeasuredCounter(name, counts, None, UNPREDICTED[name])
+    prediction = PREDICTIONS[name]
+    of_one = prediction.of(report)
+    if of_one is None:
+        return MeasuredCounter(name, counts, None, "no access of the report takes an LDS cycle")
+    why_not = ""
+    if prediction.is_share and least:
+        why_not = "it is a share, and not all uses of the LDS are known"
+    elif not prediction.is_share and workgroups is None:
+        why_not = "the file does not say how many workgroups the grid has"
+    scale = 1 if prediction.is_share or workgroups is None else workgroups
+    return MeasuredCounter(
+        name,
+        counts,
+        None if why_not else of_one * scale,
+        why_not,
+        prediction.remark(report),
+        prediction.unit,
+        prediction.at_most(report),
+    )
 
 
 def _first_of_ncu() -> str:

@@ -53,6 +53,18 @@ def kernel_symbol(name: str) -> str:
             return symbol
 
 
+def share(text: str) -> float:
+    """Returns a per cent or a ratio such as `87.500000`.
+
+    Raises:
+        ValueError: it is none that a profiler can have measured.
+    """
+    plain = text.strip().removesuffix("%").rstrip()
+    if not _NUMBER.fullmatch(plain):
+        raise ValueError(f"'{text[:40]}' is no number")
+    return float(plain)
+
+
 def whole_number(text: str) -> int:
     """Returns a count such as `3670016`, `3,670,016` or `3670016.000000`.
 

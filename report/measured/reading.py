@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from .csv_tables import TableError
 from .dispatches import Dispatch, MeasuredFileError, kernel_symbol
-from .ncu_table import read_ncu_table
+from .ncu_report import BEGINNING, ENDINGS, read_ncu_report
+from .ncu_table import NcuLaunch, read_ncu_table
 from .rocprof_tables import read_rocprof_table
 
 _COUNTER_FILES = "*counter_collection.csv"
 _OTHER_FORMATS = (
-    (b"SQLite format 3\0", "it is rocprofv3's database; have it write --output-format csv"),
+    (
+        b"SQLite format 3\0",
+        "it is rocprofv3's database; have it write --output-format csv, or convert it by "
+        "rocpd convert --output-format csv -i FILE",
+    ),
     (b"{", "it is JSON; have rocprofv3 write --output-format csv"),
-    (b"NVR\0", "it is ncu's report; print it by ncu --import FILE --page raw --csv"),
 )
 """How files begin that the profilers write too, and what to do instead."""
 
@@ -42,22 +47,28 @@ def _read_file(path: Path) -> list[Dispatch]:
     for start, remedy in _OTHER_FORMATS:
         if data.startswith(start):
             raise MeasuredFileError(f"'{path}': {remedy}")
-    text = data.decode("utf-8-sig", errors="replace")
     try:
-        found = _of_ncu(text) or read_rocprof_table(text)
+        if data.startswith(BEGINNING) or path.suffix in ENDINGS:
+            found = _of_ncu(read_ncu_report(str(path)))
+        else:
+            text = data.decode("utf-8-sig", errors="replace")
+            found = _of_ncu(_ncu_table(text)) or read_rocprof_table(text)
     except TableError as error:
         raise MeasuredFileError(
-            f"'{path}': {error}; it takes the CSV of rocprofv3 --pmc, of rocprof, or of ncu --csv"
+            f"'{path}': {error}; it takes the CSV of rocprofv3 --pmc, of rocprof, or of ncu --csv, "
+            "and ncu's .ncu-rep"
         ) from None
     if not found:
-        raise MeasuredFileError(f"'{path}': its table has no dispatch")
+        raise MeasuredFileError(f"'{path}': it has no dispatch")
     return found
 
 
-def _of_ncu(text: str) -> list[Dispatch]:
+def _ncu_table(text: str) -> list[NcuLaunch]:
     """Returns nothing where the text is no table of `ncu`."""
-    if '"Kernel Name"' not in text:
-        return []
+    return read_ncu_table(text) if '"Kernel Name"' in text else []
+
+
+def _of_ncu(launches: Iterable[NcuLaunch]) -> list[Dispatch]:
     return [
         Dispatch(
             kernel_symbol(launch.kernel),
@@ -65,5 +76,5 @@ def _of_ncu(text: str) -> list[Dispatch]:
             launch.threads,
             {name: cell.text for name, cell in launch.metrics.items()},
         )
-        for launch in read_ncu_table(text)
+        for launch in launches
     ]

@@ -7,6 +7,9 @@ counter of each dispatch:
     "Dispatch_Id",...,"Grid_Size",...,"Kernel_Name","Workgroup_Size",...,"Counter_Name",
     "Counter_Value",...
 
+Newer ones have further columns, among them `"Guid"`, which tells runs apart, and `"Replay_Pass"`:
+each pass over a dispatch measures other counters, and maybe some of them again.
+
 `rocprof` and `rocprofv2` write a row for each dispatch, with a column for each counter. Grids are
 counted in lanes.
 """
@@ -25,7 +28,10 @@ _WIDE = ({"KernelName", "grd", "wgr"}, {"Kernel_Name", "Grid_Size"}, {"Kernel_Na
 _KERNEL = ("Kernel_Name", "KernelName")
 _GRID = ("Grid_Size", "GRD", "grd")
 _WORKGROUP = ("Workgroup_Size", "WGR", "wgr")
-_DISPATCH = ("Process_Id", "PID", "pid", "Dispatch_Id", "Dispatch_ID", "Index")
+_DISPATCH = (
+    *("Guid", "Process_Id", "PID", "pid"),
+    *("Dispatch_Id", "Dispatch_ID", "Index", "Replay_Pass"),
+)
 """The columns that tell dispatches apart, as far as a table has them."""
 
 

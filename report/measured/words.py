@@ -28,28 +28,43 @@ def kernel_title(kernel: MeasuredKernel) -> str:
 
 def cells(counter: MeasuredCounter, kernel: MeasuredKernel) -> tuple[str, str, str, str]:
     """Returns what stands under `TITLES`."""
-    predicted = "-" if counter.predicted is None else f"{counter.predicted:,}"
-    if kernel.least and counter.predicted is not None:
+    predicted = "-" if counter.predicted is None else _figure(counter.predicted, counter.unit)
+    if counter.at_most and counter.predicted is not None:
+        predicted = f"at most {predicted}"
+    elif kernel.least and counter.predicted is not None:
         predicted = f"at least {predicted}"
-    measured = f"{counter.typical:,}"
+    measured = _figure(counter.typical, counter.unit)
     if counter.spread is not None:
-        least, most = counter.spread
-        measured = f"{measured} ({least:,} to {most:,})"
+        least, most = (_figure(each, counter.unit) for each in counter.spread)
+        measured = f"{measured} ({least} to {most})"
     ratio = "-" if counter.ratio is None else f"{counter.ratio:.3f}"
     return counter.name, predicted, measured, ratio
 
 
+def _figure(value: float, unit: str) -> str:
+    """Returns a count, or a share with three decimals."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.3f} {unit}".rstrip()
+
+
 def is_exact(counter: MeasuredCounter) -> bool:
-    """Returns whether every dispatch has the predicted count."""
-    return set(counter.measured) == {counter.predicted}
+    """Returns whether every dispatch has the predicted count, of shares with four decimals."""
+    predicted = counter.predicted
+    if predicted is None or counter.at_most:
+        return False
+    if isinstance(predicted, int):
+        return set(counter.measured) == {predicted}
+    return all(abs(each - predicted) < 5e-5 for each in counter.measured)
 
 
-def unpredicted(kernel: MeasuredKernel) -> Iterator[str]:
-    """Yields why counters have no prediction, those for the same reason together."""
+def remarks(kernel: MeasuredKernel) -> Iterator[str]:
+    """Yields why counters have no prediction, and what to know of the comparison of others; those
+    for the same reason together."""
     names: dict[str, list[str]] = {}
     for counter in kernel.counters:
-        if counter.why_not:
-            names.setdefault(counter.why_not, []).append(counter.name)
+        for text in filter(None, (counter.why_not, counter.remark)):
+            names.setdefault(text, []).append(counter.name)
     yield from (f"{', '.join(each)}: {reason}" for reason, each in names.items())
 
 
@@ -72,7 +87,10 @@ def _kernel_data(kernel: MeasuredKernel) -> Mapping[str, object]:
             {
                 "name": each.name,
                 "predicted": each.predicted,
+                "predicted_at_most": each.at_most,
                 "why_not_predicted": each.why_not or None,
+                "remark": each.remark or None,
+                "unit": each.unit,
                 "measured": {
                     "median": each.typical,
                     "least": min(each.measured),

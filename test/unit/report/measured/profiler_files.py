@@ -23,6 +23,25 @@ def rocprofv3(*rows: tuple[int, str, int, str, str], threads: int = 256) -> str:
     return "\n".join([ROCPROFV3_HEAD, *lines]) + "\n"
 
 
+ROCPROFV3_NEWER_HEAD = (
+    '"Guid","Correlation_Id","Dispatch_Id","Replay_Pass","Agent_Id","Queue_Id","Process_Id",'
+    '"Thread_Id","Grid_Size","Kernel_Id","Kernel_Name","Workgroup_Size","Lds_Block_Size",'
+    '"Scratch_Size","Vgpr_Count","Accum_Vgpr_Count","Sgpr_Count","Counter_Name","Counter_Value",'
+    '"Start_Timestamp","End_Timestamp"'
+)
+
+
+def newer_rocprofv3(*rows: tuple[str, int, str, float]) -> str:
+    """Returns what rocpd of ROCm 7 converts to CSV: (run, pass, counter, value) of a dispatch of
+    @k with 8 workgroups."""
+    lines = [
+        f'"{guid}",1,1,{number},"Agent 4",1,77,77,2048,9,"k",256,4096,0,32,0,16,"{counter}",'
+        f"{value},317095766765717,317095766775957"
+        for guid, number, counter, value in rows
+    ]
+    return "\n".join([ROCPROFV3_NEWER_HEAD, *lines]) + "\n"
+
+
 def rocprof(kernel: str, counters: Mapping[str, str], workgroups: int) -> str:
     """Returns `results.csv` of `rocprof`, with one dispatch."""
     head = (
@@ -87,3 +106,23 @@ def ncu_raw(kernels: Sequence[str], metrics: Mapping[str, str], block: str = "25
         for number, kernel in enumerate(kernels)
     ]
     return _quoted([(*_NCU_HEAD, *metrics), units, *rows])
+
+
+_RULE_COLUMNS = (
+    *("Rule Name", "Rule Type", "Rule Description"),
+    *("Estimated Speedup Type", "Estimated Speedup"),
+)
+
+
+def ncu_details_with_rules(kernel: str, metrics: Mapping[str, str], *advice: str) -> str:
+    """Returns what `ncu --import FILE --page details --csv` prints for a launch with rules."""
+    head = (*_NCU_HEAD, "Section Name", "Metric Name", "Metric Unit", "Metric Value")
+    launch = _launch(0, kernel, "(256, 1, 1)")
+    lines = [",".join(f'"{field}"' for field in (*head, *_RULE_COLUMNS))]
+    for name, value in metrics.items():
+        row = ",".join(f'"{field}"' for field in (*launch, "Memory", name, "", value))
+        lines.append(f"{row},")
+    for text in advice:
+        rule = ("SharedMemoryConflicts", "OPT", text, "global", "48.84")
+        lines.append(",".join(f'"{f}"' for f in (*launch, "Memory_Tables", "", "", "", *rule)))
+    return "\n".join(lines)

@@ -17,7 +17,7 @@ import pytest
 from bankwise.report.conflict_report import FunctionReport
 from bankwise.report.measured.comparison import Measurements, compare
 from bankwise.report.measured.dispatches import MeasuredFileError
-from bankwise.report.measured.words import cells, is_exact, kernel_title, unpredicted
+from bankwise.report.measured.words import cells, is_exact, kernel_title, remarks
 from bankwise.report.sources import report_files
 
 from .profiler_files import ncu_details, ncu_raw, rocprofv3
@@ -65,7 +65,7 @@ def test_published_counters_of_an_mi300(measured: Measured, name: str, published
     assert kernel_title(kernel) == f"@{name}, 8,192 workgroups, 1 dispatch"
     assert (conflicts.predicted, conflicts.ratio, is_exact(conflicts)) == (published, 1.0, True)
     assert (instructions.predicted, instructions.ratio) == (None, None)
-    assert [*unpredicted(kernel)] == [
+    assert [*remarks(kernel)] == [
         "SQ_INSTS_LDS: only the compiled code says it; bankwise-run --counters predicts it"
     ]
 
@@ -82,6 +82,57 @@ def test_conflicts_that_ncu_counted_on_an_h200(measured: Measured, page: Callabl
     (kernel,) = found.kernels
     assert [each.predicted for each in kernel.counters] == [0, 24_576]
     assert [each.ratio for each in kernel.counters] == [1.0, 1.0]
+
+
+BY_SOURCE = "memory_l1_wavefronts_shared"
+TOTAL = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
+
+
+def test_metrics_of_the_source_view(measured: Measured):
+    # A kernel without `cp.async`: 16 of its 17 wavefronts wait for the first.
+    metrics = {
+        BY_SOURCE: "53,248 (1; 2)",
+        f"{BY_SOURCE}_ideal": "28,672",
+        f"derived__{BY_SOURCE}_excessive": "24,576 (24,576; 0)",
+        TOTAL: "54,000",
+    }
+    (kernel,) = measured(reports("cuda_f16", "sm_80"), ncu_raw(["cuda_f16"], metrics)).kernels
+    predicted = {each.name: each.predicted for each in kernel.counters}
+    assert predicted[f"derived__{BY_SOURCE}_excessive"] == 24_576
+    ideal = predicted[f"{BY_SOURCE}_ideal"]
+    assert ideal is not None and predicted[BY_SOURCE] == ideal + 24_576
+    (remark,) = remarks(kernel)
+    assert remark.startswith(f"{TOTAL}: as an H200 counts it, it leaves out cp.async past the L1")
+
+
+def test_per_cents_of_rocprof(measured: Measured, row_major: list[FunctionReport]):
+    # 448 conflict cycles of 544, and 96 others.
+    rows = [
+        (1, "row_major", 128, "LDSBankConflict", "45.250000"),
+        (1, "row_major", 128, "LdsBankConflict", "4.666667"),
+    ]
+    (kernel,) = measured(row_major, rocprofv3(*rows)).kernels
+    of_time, of_accesses = kernel.counters
+    assert cells(of_time, kernel)[1:] == ("at most 82.353 %", "45.250 %", "-")
+    assert cells(of_accesses, kernel)[1:] == ("4.667", "4.667", "1.000")
+    assert (is_exact(of_time), is_exact(of_accesses)) == (False, True)
+    (remark,) = remarks(kernel)
+    assert remark.startswith("LDSBankConflict: on gfx9 it is the part of the kernel's time")
+    # gfx10 and newer divide by the LDS's own cycles.
+    newer = [replace(each, arch="gfx1100") for each in row_major]
+    exact = (1, "row_major", 128, "LDSBankConflict", "82.352941")
+    (kernel,) = measured(newer, rocprofv3(exact)).kernels
+    (counter,) = kernel.counters
+    assert (is_exact(counter), [*remarks(kernel)]) == (True, [])
+
+
+def test_names_of_gfx10(measured: Measured, row_major: list[FunctionReport]):
+    rows = [
+        (1, "row_major", 128, "SQC_LDS_BANK_CONFLICT", "57344"),
+        (1, "row_major", 128, "SQC_LDS_IDX_ACTIVE", "69632"),
+    ]
+    (kernel,) = measured(row_major, rocprofv3(*rows)).kernels
+    assert [is_exact(each) for each in kernel.counters] == [True, True]
 
 
 def test_dispatches_that_differ_show_their_median_and_their_spread(
@@ -127,6 +178,11 @@ def test_nothing_is_compared_with_zero(measured: Measured, row_major: list[Funct
     [
         ([("other", CONFLICTS, "7")], "measured, but not in this report: @other"),
         ([("row_major", "SQ_WAVES", "7")], "none of its counters is about LDS; measure SQ_LDS"),
+        (
+            [("row_major", "SQ_LDS_MEM_VIOLATIONS", "7")],
+            "none of its counters about the LDS (SQ_LDS_MEM_VIOLATIONS) is known here; measure SQ",
+        ),
+        ([("row_major", "LDSBankConflict", "nan")], "LDSBankConflict was not measured: "),
         ([("row_major", LDS, "24.576")], "SQ_INSTS_LDS was not measured: '24.576' may have dots"),
         ([("row_major", LDS, "n/a")], "SQ_INSTS_LDS was not measured: "),
         ([("row_major", LDS, "inf")], "SQ_INSTS_LDS was not measured: "),

@@ -17,7 +17,15 @@ from bankwise.report.measured.dispatches import (
 )
 from bankwise.report.measured.reading import read_measured
 
-from .profiler_files import ncu_details, ncu_raw, rocprof, rocprofv2, rocprofv3
+from .profiler_files import (
+    ncu_details,
+    ncu_details_with_rules,
+    ncu_raw,
+    newer_rocprofv3,
+    rocprof,
+    rocprofv2,
+    rocprofv3,
+)
 
 CONFLICTS, LDS = "SQ_LDS_BANK_CONFLICT", "SQ_INSTS_LDS"
 
@@ -77,6 +85,44 @@ def test_both_pages_of_ncu_say_the_same(read: Read, page: Callable[..., str]):
     assert second.kernel == "void f<int>"
 
 
+def test_a_page_of_ncu_with_rules(read: Read):
+    # As ncu 2025.3.1 wrote it of a kernel whose eight loads of a column conflict.
+    advice = (
+        "The memory access pattern for shared loads might not be optimal and causes on average a "
+        "32.0 - way bank conflict across all 256 shared load requests.This results in 7936 bank "
+        "conflicts,  which represent 96.88% of the overall 8192 wavefronts for shared loads. Check",
+        "This results in 1,024 bank conflicts, which represent 50.00% of the overall 2,048 "
+        "wavefronts for shared stores.",
+    )
+    (launch,) = read(ncu_details_with_rules("k", {"Duration": "5.1", "Block Size": "256"}, *advice))
+    assert (launch.kernel, launch.workgroups, launch.threads) == ("k", 128, 256)
+    name = "l1tex__data_{}pipe_lsu_{}mem_shared_op_{}.sum"
+    assert launch.counters == {
+        "Duration": "5.1",
+        "Block Size": "256",
+        name.format("bank_conflicts_", "", "ld"): "7936",
+        name.format("", "wavefronts_", "ld"): "8192",
+        name.format("bank_conflicts_", "", "st"): "1,024",
+        name.format("", "wavefronts_", "st"): "2,048",
+    }
+
+
+def test_a_metric_whose_instances_stand_behind_it(read: Read):
+    metrics = {"l1__a": "3,670,016 (1; 2)", "memory_l1_b": "7 (0; 0; 7)", "c_": "5"}
+    (dispatch,) = read(ncu_raw(["k"], metrics))
+    assert [whole_number(dispatch.counters[name]) for name in metrics] == [3_670_016, 7, 5]
+
+
+def test_newer_tables_of_rocprofv3_tell_runs_and_passes_apart(read: Read):
+    rows = [("r1", 0, CONFLICTS, 400.0), ("r1", 0, CONFLICTS, 48.0), ("r1", 1, CONFLICTS, 448.0)]
+    dispatches = read(newer_rocprofv3(*rows, ("r1", 1, LDS, 36.0), ("r2", 0, CONFLICTS, 448.0)))
+    assert [(each.workgroups, each.counters[CONFLICTS]) for each in dispatches] == [
+        (8, "448"),
+        (8, "448.0"),
+        (8, "448.0"),
+    ]
+
+
 def test_ncu_without_the_grid_in_the_head(read: Read):
     text = (
         '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
@@ -101,7 +147,7 @@ def test_a_directory_of_several_passes(tmp_path: Path):
     [
         (b"", "it has no table of counters; it takes the CSV of rocprofv3 --pmc"),
         (b"Kind,Kernel_Name,Grid_Size_X\nDISPATCH,k,8\n", "it has no table of counters"),
-        (rocprofv3(), "its table has no dispatch"),
+        (rocprofv3(), "it has no dispatch"),
         (b"SQLite format 3\0...", "have it write --output-format csv"),
         (b'{"rocprofiler-sdk-tool": []}', "have rocprofv3 write --output-format csv"),
         (b"NVR\0\1", "ncu --import FILE --page raw --csv"),
