@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The wavefronts of one instruction of one warp, for any addresses: counted and modelled.
 
-    python3 -m bench.wavefronts measure -o wavefronts.json [--tables 2000] [--seed 0]
+    python3 -m bench.wavefronts measure -o wavefronts.json [--tables 1224] [--seed 0]
     python -m bankwise.bench.wavefronts compare [wavefronts.json]
 
 `measure` runs where the GPU is, in the root of the repository, and needs NumPy, CUDA's driver and
@@ -245,11 +245,10 @@ def _measure(arguments: Namespace) -> bool:
     """Counts the launches, and writes the record."""
     from .gpu.profiler import ncu_command, read_launches
 
-    metrics = [f"{_SASS}_{end}.sum" for end in ("ld", "st", "ldsm", "atom", "ldgsts")]
-    l1tex = [f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{e}.sum" for e in ("ld", "st", "atom")]
+    wanted = [f"{_SASS}_{end}.sum" for end in ("ld", "st", "ldsm", "atom", "ldgsts")]
+    wanted += [_ALL, _COPY_CONFLICTS]
     this = [sys.executable, "-m", "bench.wavefronts", "launch"]
     numbers = ["--tables", str(arguments.tables), "--seed", str(arguments.seed)]
-    wanted = [*metrics, *l1tex, _ALL, _COPY_CONFLICTS]
     done = subprocess.run(
         [*ncu_command(wanted, "none"), *this, *numbers], capture_output=True, text=True, check=False
     )
@@ -346,7 +345,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("step", choices=_STEPS)
     parser.add_argument("record", type=Path, nargs="?", default=RECORD)
     parser.add_argument("-o", dest="record", type=Path, metavar="FILE.json", help="the record")
-    parser.add_argument("--tables", type=int, default=2000, help="how many launches")
+    parser.add_argument("--tables", type=int, default=1224, help="how many launches")
     parser.add_argument("--seed", type=int, default=0)
     return 0 if _STEPS[(arguments := parser.parse_args(words)).step](arguments) else 1
 
