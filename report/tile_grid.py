@@ -196,15 +196,17 @@ class WholeTile:
         accesses: Sequence[LdsAccess],
         phases: Sequence[Sequence[int]],
         issue_name: str = "wave",
+        lies: tuple[LdsTile, Layout] | None = None,
     ) -> TileGrid:
         """Returns the tile as it lies in memory, each word with the first lane that accesses it.
 
         All of the `accesses`, of which there is at least one, have waves of equal size. A word that
         several lanes access has a `+`. A cell has the colour of its lane's phase, which is one of
         `phases`: the lanes that the instruction serves together. `issue_name` says what an issue
-        is, "wave" or "issue".
+        is, "wave" or "issue". Where accesses count the elements of another tile, which lie in the
+        same places, `lies` is that tile with its layout.
         """
-        touched = _Touched.of(self, layout, accesses, issue_name)
+        touched = _Touched.of(self, *(lies or (self.tile, layout)), accesses, issue_name)
         lines = -(-layout.size_bytes(self.tile) * 8 // (self.word_bits * self.banks))
         shown = min(lines, self.most_rows)
         phases = [lanes for lanes in phases if lanes]
@@ -280,10 +282,13 @@ class _Touched:
 
     @staticmethod
     def of(
-        whole: WholeTile, layout: Layout, accesses: Sequence[LdsAccess], issue_name: str
+        whole: WholeTile,
+        tile: LdsTile,
+        layout: Layout,
+        accesses: Sequence[LdsAccess],
+        issue_name: str,
     ) -> _Touched:
-        """Returns what `accesses` touch in `layout`."""
-        tile = whole.tile
+        """Returns what `accesses` to `tile` touch in `layout`."""
         waves = max(len(access.elements) for access in accesses)
         lanes = accesses[0].elements.shape[1]
         size = -(-layout.size_bytes(tile) * 8 // (whole.word_bits * whole.banks)) * whole.banks

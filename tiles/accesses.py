@@ -2,8 +2,8 @@
 """Accesses to a tile: what the lanes do, as a named pattern, a formula or a function.
 
 All of them say which element each lane accesses in each step. Steps whose elements are neighbours
-in all lanes become one access, as a compiler would make it: 2 registers of f32 that lie side by
-side are a 64-bit access.
+in memory, in all lanes, become one access, as a compiler would make it: 2 registers of f32 that lie
+side by side are a 64-bit access.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from ..bank_model.accesses import LdsAccess
 from ..bank_model.targets import AccessKind, Target
 from .errors import AccessError, TileArgumentError, shortened
 from .index_formula import LANE_NAMES, REGISTER, IndexFormula
-from .lanes import IntArray, Lanes
+from .lanes import Lanes
+from .memory_order import MemoryOrder
 from .patterns import named_accesses
 from .tile_text import NamedTile
-from .vectors import are_neighbours, widest_vector
+from .vectors import IntArray, joined, widest
 
 IndexFunction = Callable[..., Any]
 AccessArgument = str | IndexFunction | LdsAccess
@@ -55,11 +56,13 @@ class AccessReader:
 
     Attributes:
         named: the tile.
+        order: how it lies in memory; None where it lies there as its rows do.
     """
 
     target: Target
     named: NamedTile
     lanes: Lanes
+    order: MemoryOrder | None = None
 
     def read(
         self, kind: AccessKind, given: AccessArgument | Sequence[AccessArgument] | None
@@ -94,7 +97,9 @@ class AccessReader:
             if _FORMULA.match(text):
                 return TileAccesses(kind, text, self._of_formula(kind, text))
             return TileAccesses(
-                kind, text, named_accesses(text, kind, self.target, self.named, self.lanes)
+                kind,
+                text,
+                named_accesses(text, kind, self.target, self.named, self.lanes, self.order),
             )
         except AccessError as error:
             raise self._wrong(kind, text, str(error)) from None
@@ -114,7 +119,13 @@ class AccessReader:
         size = self.named.tile.elements
         if used.size and (used.min() < 0 or int(used.max()) + access.count > size):
             raise self._wrong(kind, text, f"it leaves the tile's elements 0 to {size - 1}")
-        return TileAccesses(kind, text, (access,))
+        if self.order is None:
+            return TileAccesses(kind, text, (access,))
+        if access.instruction and not self.order.keep_whole([access]):
+            raise self._wrong(
+                kind, text, f"the layout parts what one {access.instruction} takes at once"
+            )
+        return TileAccesses(kind, text, self.order.accesses([access]))
 
     @staticmethod
     def _wrong(kind: AccessKind, text: str, reason: str) -> TileArgumentError:
@@ -203,23 +214,23 @@ class AccessReader:
         active: npt.NDArray[np.bool_],
         bits: int | None,
     ) -> tuple[LdsAccess, ...]:
-        """Returns accesses of elements [steps, waves, lanes], steps joined to vectors.
+        """Returns accesses of row-major elements [steps, waves, lanes], steps joined to vectors.
 
         Args:
             bits: the bits of a lane's vector; by default as many as can be joined.
         """
-        element_bits = self.named.tile.element_bits
+        numbers = elements if self.order is None else self.order.numbers[elements]
         if bits is None:
-            count = widest_vector(elements, active, element_bits)
+            found = widest(numbers, active, self.named.tile.element_bits)
         else:
             count = self.named.vector_elements(bits)
-            if not are_neighbours(elements, active, count):
+            found = joined(numbers, active, count)
+            if found is None:
                 raise AccessError(
                     f"{count} elements, {bits} bits, are not side by side in the {len(elements)} "
                     "steps of every lane"
                 )
-        firsts, lanes = elements[::count], active[::count]
         return tuple(
-            LdsAccess(kind, first, count, active=mask)
-            for first, mask in zip(firsts, lanes, strict=True)
+            LdsAccess(kind, first, found.count, active=mask)
+            for first, mask in zip(found.firsts, found.active, strict=True)
         )

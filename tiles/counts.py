@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from ..bank_model.accesses import LdsAccess
+from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.bank_map import BankMap
 from ..bank_model.issue import LayoutCost
 from ..bank_model.layout_counts import instruction_names
@@ -25,17 +25,36 @@ from ..bank_model.targets import LdsInstruction, Status, Target
 from .accesses import TileAccesses
 from .c_expression import CCode, c_code
 from .lanes import Lanes
+from .memory_order import MemoryOrder
 from .tile_text import NamedTile
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A tile and all that accesses it."""
+    """A tile and all that accesses it.
+
+    Attributes:
+        named: the tile as the program knows it.
+        accesses: of the elements of `tile`.
+        order: how the tile lies in memory, in the one layout that is asked about; None where
+            elements have their row-major numbers.
+    """
 
     target: Target
     named: NamedTile
     lanes: Lanes
     accesses: tuple[TileAccesses, ...]
+    order: MemoryOrder | None = None
+
+    @property
+    def tile(self) -> LdsTile:
+        """Returns the tile whose elements the accesses count: that of memory, if it has another
+        order than the program's."""
+        return self.order.tile if self.order else self.named.tile
+
+    def counted(self, layout: Layout) -> Layout:
+        """Returns a layout of the program's tile as one of `tile`."""
+        return self.order.layout if self.order else layout
 
     @property
     def flat(self) -> tuple[LdsAccess, ...]:
@@ -102,20 +121,20 @@ class AccessCount:
         The layout permutes the groups of such a vector within it, in all lanes alike, so that it
         can stay one instruction with its registers in another order. 0 where there are none.
         """
-        group = self.layout.group_elements(self.question.named.tile)
+        layout = self.question.counted(self.layout)
+        group = layout.group_elements(self.question.tile)
         count = max((access.count for access in self.accesses.accesses), default=0)
-        wide = isinstance(self.layout, SwizzledLayout) and count > group
+        wide = isinstance(layout, SwizzledLayout) and count > group
         return group if wide and not self.is_split else 0
 
     def machine_accesses(self) -> list[MachineAccess]:
         """Returns the machine instructions that the accesses become, in order."""
         question = self.question
+        layout = question.counted(self.layout)
         return [
             machine
             for access in self.accesses.accesses
-            for machine in machine_accesses(
-                question.target, question.named.tile, self.layout, access
-            )
+            for machine in machine_accesses(question.target, question.tile, layout, access)
         ]
 
     def folded_map(self) -> FoldedMap | None:
@@ -163,19 +182,19 @@ class CountedLayout:
     @classmethod
     def of(cls, question: Question, layout: Layout, cost: LayoutCost) -> Self:
         """Returns the figures of a layout whose `cost` has been counted."""
-        tile, target = question.named.tile, question.target
+        tile, target = question.tile, question.target
         counts: list[AccessCount] = []
         first = 0
         for each in question.accesses:
             costs = cost.accesses[first : first + len(each.accesses)]
             first += len(costs)
             plain = instruction_names(target, tile, PlainLayout(), each.accesses)
-            names = instruction_names(target, tile, layout, each.accesses)
+            names = instruction_names(target, tile, question.counted(layout), each.accesses)
             counts.append(AccessCount(question, each, layout, costs, names, plain))
         return cls(
             question,
             layout,
-            layout.size_bytes(tile),
+            layout.size_bytes(question.named.tile),
             cost.conflict_cycles,
             cost.cycles,
             cost.instructions,

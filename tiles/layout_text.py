@@ -109,7 +109,7 @@ def _read(given: str, tile: LdsTile) -> Layout:
     if padded := _PADDED.fullmatch(text):
         return PaddedLayout(int(padded[1]))
     if looks_like_cute(text):
-        return _in_rows(cute_layout(text, tile), tile)
+        return in_rows(cute_layout(text, tile), tile)
     padding = 0
     if also := _ALSO_PADDED.fullmatch(text):
         text, padding = also[1], int(also[2])
@@ -119,7 +119,7 @@ def _read(given: str, tile: LdsTile) -> Layout:
     if read is not None:
         if padding:
             raise LayoutTextError("its strides say where rows begin; it is not padded besides")
-        return _in_rows(read, tile)
+        return in_rows(read, tile)
     return _swizzled(tuple(s for part in text.split(" of ") for s in _link(part.strip())), padding)
 
 
@@ -129,7 +129,7 @@ def _swizzled(swizzles: tuple[Swizzle, ...], padding: int = 0) -> Layout:
     return PaddedLayout(padding) if padding else PlainLayout()
 
 
-def _in_rows(layout: StridedLayout, tile: LdsTile) -> Layout:
+def in_rows(layout: StridedLayout, tile: LdsTile) -> Layout:
     """Returns the layout as a swizzle of rows, where it is one that permutes them."""
     padding = row_padding(layout, tile)
     if padding is None:

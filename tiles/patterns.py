@@ -10,6 +10,8 @@ rows[:BITS]            neighbouring lanes access neighbouring vectors of a row
 columns[:BITS]         neighbouring lanes access the same columns of neighbouring rows
 blocked:RxC[:BITS]     a wave accesses R rows of C vectors; the lanes go along the rows first, and
                        so do the waves
+rows.T, columns.T,     the same of the transposed tile: `rows.T:128` has neighbouring vectors of a
+blocked.T              column
 INSTRUCTION:OPERAND    a wave accesses an operand of a matrix instruction, block after block along
                        the rows: `mfma_f32_16x16x16_f16:A`, `mma.m16n8k16:B`. The tile is the
                        matrix A (M x K), B (K x N) or C (M x N), or with `T` behind the letter its
@@ -17,7 +19,8 @@ INSTRUCTION:OPERAND    a wave accesses an operand of a matrix instruction, block
                        by side are one access
 ldmatrix[.x1, .x2]     a warp reads 4 (1, 2) matrices of 8 rows of 16 bytes: 16 rows of 32 bytes
                        (8 of 16, 8 of 32). Which of them goes to which register, and `.trans`,
-                       changes no address
+                       changes no address. The 16 bytes lie side by side in memory: in a
+                       column-major tile, "rows" are its columns
 =====================  =========================================================================
 """
 
@@ -25,7 +28,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -36,11 +39,13 @@ from ..bank_model.matrix_operands import OPERANDS, MatrixInstruction, matrix_ins
 from ..bank_model.targets import AccessKind, Target
 from .errors import AccessError, shortened
 from .lanes import Lanes
+from .memory_order import MemoryOrder
 from .tile_text import NamedTile
-from .vectors import IntArray, widest_vector
+from .vectors import IntArray, joined, widest
 
 _LISTED = 6
 """How many matrix instructions an error names."""
+_TRANSPOSED = ".t"
 _BITS = re.compile(r"\d{1,9}", re.ASCII)
 
 
@@ -51,6 +56,7 @@ class PatternRequest:
     Attributes:
         name: in lower case.
         words: what stands behind the name, between colons.
+        order: how the tile lies in memory; None where it lies there as its rows do.
     """
 
     name: str
@@ -59,6 +65,13 @@ class PatternRequest:
     target: Target
     named: NamedTile
     lanes: Lanes
+    order: MemoryOrder | None = None
+
+    def in_memory(
+        self, accesses: tuple[LdsAccess, ...], registers: int = 1
+    ) -> tuple[LdsAccess, ...]:
+        """Returns accesses as memory takes them: see `MemoryOrder.accesses`."""
+        return self.order.accesses(accesses, registers) if self.order else accesses
 
     def vector(self, words: Sequence[str]) -> int:
         """Returns the elements of a vector, of the bits that `words` names, if any.
@@ -91,20 +104,28 @@ def pattern_names(target: Target) -> tuple[str, ...]:
 
 
 def named_accesses(
-    text: str, kind: AccessKind, target: Target, named: NamedTile, lanes: Lanes
+    text: str,
+    kind: AccessKind,
+    target: Target,
+    named: NamedTile,
+    lanes: Lanes,
+    order: MemoryOrder | None = None,
 ) -> tuple[LdsAccess, ...]:
-    """Returns the accesses of a pattern, such as `rows:128`.
+    """Returns the accesses of a pattern, such as `rows:128`, in memory numbers.
+
+    Args:
+        order: how the tile lies in memory; None where it lies there as its rows do.
 
     Raises:
         AccessError: there is no such pattern, or the tile is not made for it.
     """
     name, *words = (word.strip() for word in text.split(":"))
     name = name.lower()
-    request = PatternRequest(name, tuple(words), kind, target, named, lanes)
-    if name in _PATTERNS:
-        return _PATTERNS[name](request)
+    request = PatternRequest(name, tuple(words), kind, target, named, lanes, order)
+    if name.removesuffix(_TRANSPOSED) in _PATTERNS:
+        return _vectors(request)
     if name.partition(".")[0] == _LDMATRIX:
-        return _ldmatrix(request)
+        return _along_memory(request, _ldmatrix)
     instruction = matrix_instructions(target).get(name.removeprefix("v_"))
     if instruction is not None:
         return _operand(request, instruction)
@@ -115,6 +136,46 @@ def named_accesses(
         "matrix operands, such as 'mfma_f32_16x16x16_f16:A', and formulas, such as "
         "'(lane%16, lane//16*4 + reg)'"
     )
+
+
+def _vectors(request: PatternRequest) -> tuple[LdsAccess, ...]:
+    """Returns the accesses of a pattern of the tile, or of the transposed tile."""
+    name = request.name.removesuffix(_TRANSPOSED)
+    if name == request.name:
+        return request.in_memory(_PATTERNS[name](request))
+    tile = request.named.tile
+    order = (request.order or MemoryOrder.of_rows(tile)).transposed(tile)
+    return order.accesses(_PATTERNS[name](replace(request, named=request.named.transposed)))
+
+
+def _along_memory(
+    request: PatternRequest, pattern: Callable[[PatternRequest], tuple[LdsAccess, ...]]
+) -> tuple[LdsAccess, ...]:
+    """Returns the accesses of one instruction, whose vectors lie side by side in memory.
+
+    They go along the rows of the tile, or along its columns where these are what lies there.
+    """
+    order = request.order
+    if order is None:
+        return pattern(request)
+    turned = replace(request, named=request.named.transposed)
+    orders = (request, order), (turned, order.transposed(request.named.tile))
+    reasons: list[AccessError] = []
+    for asked, lies in orders:
+        try:
+            found = pattern(asked)
+        except AccessError as error:
+            reasons.append(error)
+            continue
+        if lies.keep_whole(found):
+            return lies.accesses(found)
+        reasons.append(
+            AccessError(
+                f"in this layout what {request.name} takes at once lies side by side neither in "
+                "rows nor in columns"
+            )
+        )
+    raise reasons[0]
 
 
 def _other_instructions(target: Target) -> str:
@@ -203,12 +264,16 @@ def _operand(request: PatternRequest, instruction: MatrixInstruction) -> tuple[L
     operand = operand.transposed if transposed else operand
     inside = operand.rows * tile.row_elements + operand.columns
     origins = _origins(request.named, *operand.shape, f"{instruction.name}'s {letters}")
-    every = np.ones(inside.shape, dtype=bool)
     # Blocks begin at multiples of their rows' vectors; the first one tells for all.
-    count = widest_vector(inside, every, tile.element_bits)
+    steps = inside[:, None]
+    every = np.ones(steps.shape, dtype=bool)
+    count = widest(steps, every, tile.element_bits).count
     while (origins % count).any():
         count //= 2
-    return request.lanes.deal_blocks(request.kind, origins, inside[::count], count)
+    vectors = joined(steps, every, count)
+    assert vectors is not None, "a part of what is side by side is so, too"
+    found = request.lanes.deal_blocks(request.kind, origins, vectors.firsts[:, 0], count)
+    return request.in_memory(found, len(vectors.firsts))
 
 
 _LDMATRIX = "ldmatrix"

@@ -101,7 +101,8 @@ def _pictures(counts: Mapping[str, CountedLayout], kind: str) -> Iterator[WholeP
     for number, each in enumerate(question.accesses):
         for name, count in counts.items():
             machine, *_ = count.accesses[number].machine_accesses()
-            grid = whole.by_lane(count.layout, each.accesses, machine.served(0))
+            lies = question.tile, question.counted(count.layout)
+            grid = whole.by_lane(count.layout, each.accesses, machine.served(0), lies=lies)
             yield WholePicture(f"{each}, {_title(name, count)}", grid)
 
 

@@ -28,6 +28,7 @@ from .counts import Question
 from .errors import TileArgumentError, shortened, whole_number
 from .lanes import Lanes
 from .layout_text import layout_of
+from .memory_order import MemoryOrder
 from .patterns import pattern_names
 from .tile_text import NamedTile
 
@@ -77,7 +78,8 @@ def solve(
     Raises:
         TileArgumentError: an argument that cannot be used; a ValueError that names it.
     """
-    question = _question(target, tile, write, read, threads)
+    chip = _chip(target)
+    question = _question(chip, NamedTile.of(tile, chip), write, read, threads)
     limit = _limit(max_lds_bytes, question.target)
     named, flat = question.named, question.flat
     if PlainLayout().size_bytes(named.tile) > limit:
@@ -116,22 +118,25 @@ def count(
     Raises:
         TileArgumentError: an argument that cannot be used; a ValueError that names it.
     """
-    question = _question(target, tile, write, read, threads)
-    found = layout_of(layout, question.named.tile, question.target)
+    chip = _chip(target)
+    named = NamedTile.of(tile, chip)
+    found = layout_of(layout, named.tile, chip)
+    order = MemoryOrder.of(found, named.tile)
+    question = _question(chip, named, write, read, threads, order)
     _check_whole(question, found)
     try:
-        costs = LayoutCosts(question.target, question.named.tile, question.flat)
-        return TileCount.of(question, found, costs.of(found))
+        costs = LayoutCosts(chip, question.tile, question.flat)
+        return TileCount.of(question, found, costs.of(question.counted(found)))
     except InvalidParameterError as error:
         raise TileArgumentError("tile", f"its accesses cannot be counted: {error}") from error
 
 
 def _check_whole(question: Question, layout: Layout) -> None:
     """Raises TileArgumentError where a layout splits or misaligns what its instruction cannot."""
-    tile = question.named.tile
+    tile, lies = question.tile, question.counted(layout)
     for access in question.flat:
-        split = access.instruction and layout.group_elements(tile) % access.count
-        if split or misaligned_element(tile, layout, access) is not None:
+        split = access.instruction and lies.group_elements(tile) % access.count
+        if split or misaligned_element(tile, lies, access) is not None:
             raise TileArgumentError(
                 "layout",
                 f"{layout} splits or misaligns what {access.instruction or 'an access'} reads: "
@@ -173,20 +178,19 @@ def _limit(max_lds_bytes: int | None, chip: Target) -> int:
 
 
 def _question(
-    target: str | Target,
-    tile: str | LdsTile,
+    chip: Target,
+    named: NamedTile,
     write: Accesses | None,
     read: Accesses | None,
     threads: int | None,
+    order: MemoryOrder | None = None,
 ) -> Question:
-    chip = _chip(target)
-    named = NamedTile.of(tile, chip)
     lanes = Lanes.of(threads, chip)
-    reader = AccessReader(chip, named, lanes)
+    reader = AccessReader(chip, named, lanes, order)
     accesses = (*reader.read(AccessKind.WRITE, write), *reader.read(AccessKind.READ, read))
     if not accesses:
         raise TileArgumentError("read", "nothing reads or writes the tile; give read or write")
-    return Question(chip, named, lanes, accesses)
+    return Question(chip, named, lanes, accesses, order)
 
 
 class _Solving:

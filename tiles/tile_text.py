@@ -55,6 +55,13 @@ class NamedTile:
         """Returns the rows, those of all outer dimensions together."""
         return self.tile.elements // self.tile.row_elements
 
+    @property
+    def transposed(self) -> NamedTile:
+        """Returns the tile with its rows and columns exchanged; itself where it has one row."""
+        *outer, last = self.tile.shape
+        sizes = (*outer[:-1], last, *outer[-1:])
+        return NamedTile(LdsTile(sizes, self.tile.element_bits), f"{self.text} transposed")
+
     def vector_elements(self, bits: int) -> int:
         """Returns the elements of a vector of `bits` bits; raises AccessError where it has none."""
         element = self.tile.element_bits

@@ -197,8 +197,9 @@ def test_rows_are_recognised() -> None:
 )
 def test_strides_are_counted_as_by_the_definition(layout: str, arch: str, read: str) -> None:
     found = bankwise.count(arch, "32x32xf16", read=read, layout=layout)
-    chip, tile = found.question.target, found.question.named.tile
-    costs = [count_slowly(chip, tile, found.layout, access) for access in found.question.flat]
+    question = found.question
+    chip, tile, lies = question.target, question.tile, question.counted(found.layout)
+    costs = [count_slowly(chip, tile, lies, access) for access in question.flat]
     assert found.conflict_cycles == sum(cost.conflict_cycles for cost in costs)
     assert found.cycles == sum(cost.wavefronts for cost in costs)
     code = found.code
@@ -207,7 +208,8 @@ def test_strides_are_counted_as_by_the_definition(layout: str, arch: str, read: 
         eval(place, {"o": eval(offset, {"row": row, "column": column})})
         for row, column in product(range(32), range(32))
     ]
-    assert lying == found.layout.offsets(tile, np.arange(tile.elements)).tolist()
+    elements = np.arange(question.named.tile.elements)
+    assert lying == found.layout.offsets(question.named.tile, elements).tolist()
 
 
 # -- Triton, TMA -----------------------------------------------------------------------------
