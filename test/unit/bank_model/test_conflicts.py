@@ -183,6 +183,22 @@ def test_bad_addresses():
         phase_costs(b32, np.full(32, -4))
 
 
+STRIDES_OF_AN_MI300X = {
+    4: dict(zip((4, 8, 16, 32, 64, 128, 256, 512), (0, 2, 6, 14, 30, 62, 62, 62), strict=True)),
+    8: dict(zip((8, 16, 32, 64, 128, 256, 512), (0, 4, 12, 28, 60, 60, 60), strict=True)),
+    16: dict(zip((16, 32, 64, 128, 256, 512), (0, 8, 24, 56, 56, 56), strict=True)),
+}
+"""Conflicts of a read by its bytes and by the stride between lanes, which `SQ_LDS_BANK_CONFLICT`
+counted (nod-ai/amd-shark-ai #2919, `docs/empirical-lds/cdna3info.md`, a 64th of its blocks)."""
+
+
+@pytest.mark.parametrize("width", STRIDES_OF_AN_MI300X)
+def test_strides_that_an_mi300x_has_counted(width: int):
+    instruction = target("gfx942").instruction(READ, width)
+    counted = {s: int(conflict_cycles(instruction, LANES * s)) for s in STRIDES_OF_AN_MI300X[width]}
+    assert counted == STRIDES_OF_AN_MI300X[width]
+
+
 def ck_tile_totals(writes, reads):
     """Returns conflict cycles and LDS instructions of 8192 tiles, one row for each issue."""
     conflicts = issues = 0
