@@ -122,6 +122,8 @@ class Family(NamedTuple):
 AMD = Family("AMD", "hip", "rocm", "gfx", "gfx942")
 NVIDIA = Family("NVIDIA", "cuda", "cuda", "sm_", "sm_80")
 FAMILIES = (AMD, NVIDIA)
+MLIR_DEFAULT_CHIPS = {"nvvm": "sm_75", "rocdl": "gfx900"}
+"""The chips of MLIR's own targets that name none, by their dialects (NVVMOps.td, ROCDLOps.td)."""
 DEFAULT_TARGET = AMD.usual
 """The architecture of tools that are told none."""
 
@@ -793,6 +795,11 @@ def target(arch: str) -> Target:
     if not isinstance(arch, str) or arch not in _TARGETS:
         raise UnknownTargetError("arch", repr(arch), ", ".join(_TARGETS))
     return _TARGETS[arch]
+
+
+def is_gfx9(arch: str) -> bool:
+    """Returns whether an architecture is GCN or CDNA of AMD, whose profilers count alike."""
+    return arch.startswith("gfx9")
 
 
 def family_of(arch: str) -> Family:

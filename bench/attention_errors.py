@@ -36,6 +36,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.api import Session
 
+from ..bank_model.targets import NVIDIA, family_of
 from ..dialect_utils.operations import operations_in
 from ..iree_plugin.compile import compile
 from ..passes.base import PassContext
@@ -153,9 +154,9 @@ def raised(source: str) -> str:
 def compiled(case: Case, mode: str) -> Iterator[Call]:
     """Compiles a case for as long as the context is open; yields what calls it."""
     source, flags = case.source(mode), target_flags(case.target)
-    if case.target.startswith("sm_"):
+    if family_of(case.target) is NVIDIA:
         vmfb = compile(source, flags, mode)
-        yield lambda inputs: run_on_device(vmfb, "cuda", "", inputs)[1][0]
+        yield lambda inputs: run_on_device(vmfb, NVIDIA.device, "", inputs)[1][0]
         return
     with compile_for_emulation(source, flags, mode) as module:
         program = HostProgram(module.host, EmulatedDevice(module.kernels))

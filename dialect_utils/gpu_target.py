@@ -20,15 +20,13 @@ from typing import NamedTuple
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 
-from ..bank_model.targets import Target, UnknownTargetError, target_named
+from ..bank_model.targets import MLIR_DEFAULT_CHIPS, Target, UnknownTargetError, target_named
 from .diagnostics import Refusal
 from .operations import GPU_FUNC, GPU_LAUNCH, children, constant_value, segments_of
 
 _TARGET = re.compile(r'#iree_gpu\.target<\s*arch\s*=\s*"([^"]+)"')
 _MODULE_TARGET = re.compile(r"#(?:nvvm|rocdl)\.target(?:<[^>]*>)?")
 _CHIP = re.compile(r'\bchip\s*=\s*"([^"]+)"')
-_DEFAULT_CHIPS = {"nvvm": "sm_75", "rocdl": "gfx900"}
-"""What MLIR's targets mean that name no chip: NVVMOps.td and ROCDLOps.td."""
 _MATRIX_INSTRUCTIONS = re.compile(r"\bmma = \[([^\]]*)\]")
 _NAME = re.compile(r"<(\w+)>")
 _WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
@@ -124,7 +122,7 @@ def _target_of_module(targets: str) -> GpuTargetInfo | None:
     for match in _MODULE_TARGET.finditer(targets):
         chip = _CHIP.search(match[0])
         dialect = match[0][1:].partition(".")[0]
-        archs.add(chip[1] if chip else _DEFAULT_CHIPS[dialect])
+        archs.add(chip[1] if chip else MLIR_DEFAULT_CHIPS[dialect])
     return GpuTargetInfo(archs.pop()) if len(archs) == 1 else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ...bank_model.layout_counts import LayoutCount
-from ...bank_model.targets import AccessKind, copy_instruction
+from ...bank_model.targets import AccessKind, copy_instruction, is_gfx9
 from ..conflict_report import LDMATRIX_NAME, AccessGroup, FunctionReport
 
 READS, WRITES = frozenset({AccessKind.READ}), frozenset({AccessKind.WRITE})
@@ -146,7 +146,7 @@ def _conflicts_an_access(report: FunctionReport) -> float | None:
 
 
 def _is_of_gfx9(report: FunctionReport) -> bool:
-    return report.arch.startswith("gfx9")
+    return is_gfx9(report.arch)
 
 
 def _share_of_time(report: FunctionReport) -> str:
