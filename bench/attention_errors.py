@@ -154,7 +154,7 @@ def raised(source: str) -> str:
 def compiled(case: Case, mode: str) -> Iterator[Call]:
     """Compiles a case for as long as the context is open; yields what calls it."""
     source, flags = case.source(mode), target_flags(case.target)
-    if family_of(case.target) is NVIDIA:
+    if family_of(case.target) == NVIDIA:
         vmfb = compile(source, flags, mode)
         yield lambda inputs: run_on_device(vmfb, NVIDIA.device, "", inputs)[1][0]
         return

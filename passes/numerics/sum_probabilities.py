@@ -17,10 +17,10 @@ the same rounded probabilities, an error that all of them share, such as that of
 zero, is not in the quotient: what is left is the spread of the errors, which is that of rounding to
 the nearest within 6 %.
 
-Where differences of scores are multiplied (`bankwise-scale-differences`), probabilities are not
-rounded towards zero. Such an attention was two products and a softmax, whose Q stock does not round
-either, so that most of the error is that of probabilities: with it, f16 1x16x16 with 64 keys has
-1.09 times stock's error on gfx942, and without it 0.93 times.
+Where differences of scores are multiplied (`bankwise-scale-differences`), probabilities stay
+rounded to the nearest on all GPUs. Such an attention was two products and a softmax, whose Q stock
+does not round either, so that most of the error is that of probabilities: rounded towards zero, f16
+1x16x16 with 64 keys has 1.09 times stock's error on gfx942.
 
 Predicted by the model of a compute unit (`emulator/timing/`) at `fast`, f16, microseconds without
 and with it: on gfx942 16x4096x128 256.6 and 247.5, 64x2048x64 150.5 and 143.5; on gfx950 205.4 and
@@ -70,12 +70,10 @@ class SumProbabilities(FunctionPass):
             return
         for each in operations_in(function, _SUM):
             roundings = _rounded_terms(each)
-            if roundings and not chip.rounds_pairs and _are_scaled(roundings):
-                continue
             if roundings:
                 text = "probabilities are added up as they are rounded, in pairs"
                 context.sink.remark(each.location, text)
-                _rewrite(each, roundings, chip)
+                _rewrite(each, roundings, chip.rounds_pairs or _are_scaled(roundings))
 
 
 def _chip(function: ir.Operation, test_target: str | None) -> Target | None:
@@ -134,14 +132,18 @@ def _rounding(source: ir.Value, reduction: ir.Operation) -> ir.Operation | None:
     return found[0] if isinstance(kind.element_type, ir.F16Type) else None
 
 
-def _rewrite(reduction: ir.Operation, roundings: Sequence[ir.Operation], chip: Target) -> None:
-    """Adds up what is rounded, towards zero where only that rounds two at once."""
+def _rewrite(reduction: ir.Operation, roundings: Sequence[ir.Operation], to_nearest: bool) -> None:
+    """Adds up what is rounded.
+
+    Args:
+        to_nearest: whether it stays rounded to the nearest, and not towards zero, two at once.
+    """
     pairs: list[ir.Value] = []
     for each in roundings:
         at, kind = Builder.behind(each.operands[0]), ir.VectorType(each.results[0].type)
         pair = at.vector_type([_PAIR], kind.element_type)
         firsts = range(0, element_count(kind), _PAIR)
-        if chip.rounds_pairs:
+        if to_nearest:
             whole = at.clone(each, list(each.operands)).results[0]
             pairs += [at.extract_slice(whole, first, _PAIR) for first in firsts]
         else:

@@ -63,11 +63,13 @@ func.func @more(%s: vector<4xf32>, %t: vector<4xf32>) -> (f32, vector<4xf16>) {
   return %sum, %p : f32, vector<4xf16>
 }
 
-// Where exponents were multiplied, probabilities are not rounded towards zero, but added up where two are rounded to the nearest at once.
+// Where exponents were multiplied, probabilities stay rounded to the nearest.
 
 // CHECK-LABEL: func.func @multiplied
-// CHECK:         vector.reduction
-// CHECK:         arith.truncf
+// CHECK:         %[[P:.+]] = arith.truncf %{{.+}} : vector<4xf32> to vector<4xf16>
+// CHECK:         %[[P0:.+]] = vector.extract_strided_slice %[[P]] offsets = [0], sizes = [2]
+// CHECK:         llvm.call_intrinsic "llvm.amdgcn.fdot2"(%[[P0]],
+// CHECK-NOT:     vector.reduction
 // PAIRS-LABEL: func.func @multiplied
 // PAIRS:         llvm.call_intrinsic "llvm.amdgcn.fdot2"
 func.func @multiplied(%s: vector<4xf32>) -> (f32, vector<4xf16>) {
