@@ -594,7 +594,7 @@ SPOILED = Tile(
 def test_a_tile_is_swizzled_without_a_spoiler():
     kernel = Kernel("gfx942", (64, 1, 1), (SPOILED,))
     ours = run_correctly(kernel, render(kernel), "auto")
-    assert ours.decisions[0].action is Action.HINT
+    assert Action.HINT in {each.action for each in ours.decisions}
 
 
 @pytest.mark.sampled(every=3)

@@ -67,13 +67,15 @@ def test_html_is_a_page_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.startswith("<!DOCTYPE html>")
     assert "<title>32x32xf32 on sm_80, 32 lanes in 1 wave of 32</title>" in text
     assert "all 31 other phases have it on other banks" in text
-    # The write's map and the read's two, where their words lie, the sample of the legend, and the
-    # whole tile before and after, by bank, and by lane for both arguments.
-    assert text.count('<div class="map"') == 3 * 2 + 1 + 2 + 2 * 2
+    # The write's map and the read's two, where their words lie, and the sample of the legend.
+    assert text.count('<div class="map"') == 3 * 2 + 1
+    # The whole tile is drawn where it is chosen: by bank, and by lane for both arguments.
+    chosen = text.partition("the whole tile:")[2].partition("</select>")[0]
+    assert chosen.count("<option") == 1 + 1 + 2
     assert "<img " not in text
     assert "How to read the pictures" in text
-    # Each access has a single phase.
-    assert "<select " not in text
+    # Each access has a single phase, so that nothing else is to be chosen.
+    assert text.count("<select ") == 1
     assert 'data-copy="Swizzle&lt;5, 0, 5&gt;"' in text
     assert 'data-copy="not expressible' not in text
     assert "http:" not in text
