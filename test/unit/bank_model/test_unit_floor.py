@@ -30,6 +30,24 @@ def test_first_halves_share_half_of_the_banks():
     assert unit_conflict_floor(chip, TILE, [access], 4) == 0
 
 
+def test_a_part_of_a_round_of_the_banks_takes_a_cycle():
+    """Of 64 banks 16 begin a unit of 4 words: 17 distinct units take as long as 32."""
+    rows = np.where(np.arange(64) < 17, np.arange(64), 0)
+    chip, access = target("gfx950"), halves_of_rows(rows)
+    assert layout_conflicts(chip, TILE, PlainLayout(), [access]) == 1
+    assert unit_conflict_floor(chip, TILE, [access], 8) == 1
+
+
+def test_units_of_two_words_share_half_of_the_banks():
+    """32 lanes read a word each, of units of 2 words: 16 of the 32 banks have the first ones."""
+    access = LdsAccess(AccessKind.READ, 4 * np.arange(64, dtype=np.int64)[None], 2)
+    chip = target("gfx942")
+    assert layout_conflicts(chip, TILE, PlainLayout(), [access]) == 2
+    assert unit_conflict_floor(chip, TILE, [access], 4) == 2
+    # Units of one word may go anywhere.
+    assert unit_conflict_floor(chip, TILE, [access], 2) == 0
+
+
 def test_nothing_is_claimed_of_accesses_that_may_be_split():
     wide = LdsAccess(AccessKind.READ, 8 * np.arange(64, dtype=np.int64)[None], 8)
     crossing = LdsAccess(

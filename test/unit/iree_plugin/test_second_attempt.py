@@ -81,6 +81,7 @@ def test_only_a_recoverable_failure_takes_back_what_was_said(recoverable: bool):
     context.log.add(decision)
     tuned = TunedOperation("", "", "", ())
     context.tuned.append(tuned)
+    context.assumptions.append((ObserveLds(), lambda function: None))
     failure = PassFailure(parsed.function.location, "why")
     error = RecoverableFailure(ObserveLds(), failure) if recoverable else failure
     with pytest.raises(type(error)), taken_back_on_failure(context):
@@ -91,6 +92,8 @@ def test_only_a_recoverable_failure_takes_back_what_was_said(recoverable: bool):
     assert [diagnostic.message for diagnostic in heard] == ([] if recoverable else ["said"])
     assert len(context.log.decisions) == (1 if recoverable else 2)
     assert len(context.tuned) == (1 if recoverable else 2)
+    # What the first attempt took for granted need not hold of the second one.
+    assert len(context.assumptions) == (0 if recoverable else 1)
     context.sink.warning(parsed.function.location, "afterwards")
     assert heard[-1].message == "afterwards"
 

@@ -19,17 +19,20 @@ def kernel(
     operation: str = "math.exp2",
     copied: int = 0,
     between: str = "",
+    computed: str = "",
 ) -> str:
     """Returns a loop that carries registers in a workgroup whose LDS descriptors name.
 
     Args:
         copied: how many elements a lane copies to the LDS through registers.
         between: what stands between these copies.
+        computed: an operation on the element LOADED, whose result a lane stores in its place.
     """
     tile, values = lds(f"{lds_kib * 512}xf16"), f"vector<{registers}xf32>"
     copies = f"\n    {between}\n    ".join(
         f"""%g{number} = memref.load %global[%i] : memref<64xf16>
-    memref.store %g{number}, %m[%i] : {tile}"""
+    {computed and f"%s{number} = {computed.replace('LOADED', f'%g{number}')} : f16"}
+    memref.store %{"s" if computed else "g"}{number}, %m[%i] : {tile}"""
         for number in range(copied)
     )
     return f"""
@@ -37,6 +40,8 @@ func.func @f(%v: {values}, %n: index, %global: memref<64xf16>) -> {values}
     attributes {{{launched(f"{threads}, 1, 1", 32)}}} {{
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
+  %nothing = arith.constant 0.0 : f16
+  %inside = arith.cmpi slt, %zero, %n : index
   %m = memref.alloc() : {tile} {HERE}
   %p = memref.extract_aligned_pointer_as_index %m : {tile} -> index {{bankwise.described}}
   %r = scf.for %i = %zero to %n step %one iter_args(%a = %v) -> {values} {{
@@ -71,6 +76,8 @@ def held(text: str, target: str) -> int:
         (kernel(threads=128, lds_kib=36, registers=76), 5),
         (kernel(registers=127, copied=9), 2),
         (kernel(registers=127, copied=10), 0),
+        (kernel(registers=127, copied=10, computed="arith.select %inside, LOADED, %nothing"), 0),
+        (kernel(registers=127, copied=10, computed="arith.negf LOADED"), 2),
         (kernel(registers=127, copied=10, between="gpu.barrier"), 2),
         (kernel(operation="math.absf"), 0),
     ],
@@ -86,6 +93,8 @@ def held(text: str, target: str) -> int:
         "five",
         "copies",
         "too many copies",
+        "too many copies with a mask",
+        "computed values",
         "copies in parts",
         "no exp2",
     ],
