@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from bankwise.passes.base import FunctionPass, PassOptionError
 from bankwise.passes.registry import PASSES, UnknownPassError, make_pass, registered_passes
+
+LIT_TESTS = Path(__file__).parents[2] / "passes"
+_RUN, _NAME = re.compile(r"^// RUN: (.*)", re.MULTILINE), re.compile(r"bankwise-[\w-]+")
 
 
 def test_every_pass_is_registered_under_its_name() -> None:
@@ -34,6 +39,12 @@ def test_pass_has_defaults_a_summary_and_round_trips(kind: type[FunctionPass]) -
     text = str(default)
     name, _, options = text.removesuffix("}").partition("{")
     assert make_pass(name, options) == default
+
+
+def test_every_pass_is_run_by_a_lit_test() -> None:
+    texts = [path.read_text() for path in LIT_TESTS.rglob("*.mlir")]
+    run = {name for text in texts for line in _RUN.findall(text) for name in _NAME.findall(line)}
+    assert not sorted(registered_passes().keys() - run)
 
 
 def test_unknown_name_suggests_the_closest() -> None:
