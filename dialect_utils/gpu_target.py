@@ -226,10 +226,8 @@ def chip_of(function: ir.Operation | ir.OpView, test_target: str | None = None) 
 def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, Launch]:
     """Returns the bank model of the function's GPU and the function's launch.
 
-    Returns the reason where there is none.
-
     Raises:
-        Refusal: there is no such model.
+        Refusal: there is no such model, for the reason that it gives.
     """
     info = gpu_target_of(function, test_target)
     if info is None:

@@ -65,7 +65,7 @@ _ROW_BYTES = 128
 is left of a tile's columns needs instructions of its own, and counts as so many: f16 on an H100,
 128 x 160 by 8 warps, 2048x5120x5120 takes 255.7 us and 240.5 us with 128 x 128, where 226.0 and
 227.0 us were predicted, and 2048x1280x1280 22.9 and 25.2 us (20.2 and 24.4)."""
-_HALF_BYTES, _HALF_GAIN = 2, 0.065
+_HALF_BYTES, MODELLED_HALF_GAIN = 2, 0.065
 """The bytes of elements of which a tile needs to save less on AMD, and how much of the predicted
 time. Of 20 f16 and bf16 matmuls on gfx942 of which it saves 6.5 % to 10 %, the model of
 `emulator/timing/` says 6.7 % to 27 %. Of 3072x3072x3072 with B transposed, 5.1 % less are predicted
@@ -119,7 +119,7 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
     @property
     def modelled_gain(self) -> float:
         """Returns the part of its time that another tile must save where no time was measured."""
-        return _HALF_GAIN if self.element_bytes == _HALF_BYTES else super().modelled_gain
+        return MODELLED_HALF_GAIN if self.element_bytes == _HALF_BYTES else super().modelled_gain
 
     def takes(self, tile: MatmulTile) -> bool:
         """Returns whether the loops and the instruction divide evenly into such tiles."""

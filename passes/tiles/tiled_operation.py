@@ -345,5 +345,5 @@ def doubt(
     gain = needed_gain(processor, modelled)
     if not gain or time <= usual * (1 - gain):
         return ""
-    less = f"it saves less than {gain:.0%}, and " if processor.modelled else ""
+    less = f"it saves less than {100 * gain:g}%, and " if processor.modelled else ""
     return f"{less}no time was measured on {arch}"

@@ -13,16 +13,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from iree.compiler import ir
 
+from bankwise.bank_model.targets import target
 from bankwise.bank_model.tile_cost import (
     AttentionShape,
     AttentionTile,
     attention_work,
     predicted_microseconds,
 )
+from bankwise.iree_plugin.compile_settings import RETILE
 from bankwise.passes.decisions import Action
+from bankwise.passes.tiles.matmul_tiles import MODELLED_HALF_GAIN
 from bankwise.passes.tiles.retile import Retile, RetileMode
 from bankwise.passes.tiles.tile_choice import tile_choice, tile_time, tiled_operation
-from bankwise.passes.tiles.tiled_operation import Circumstances, TiledOperation
+from bankwise.passes.tiles.tiled_operation import (
+    MODELLED_GAIN,
+    Circumstances,
+    TiledOperation,
+    doubt,
+)
 
 from ...functions import PassRun, parse, run
 from ...processors import SM80
@@ -208,3 +216,12 @@ def test_the_time_of_one_tile_is_that_which_the_choice_compares() -> None:
             assert tile_time(operation, operation.tile, circumstances) == choice.stock_time
     with pytest.raises(TypeError, match=r"no tile of linalg\.generic"):
         tile_time(matmul, attention.tile, PLAIN)
+
+
+def test_texts_say_how_much_must_be_saved_where_no_time_was_measured() -> None:
+    processor = target("gfx942").processor
+    assert processor is not None
+    for gain in (MODELLED_GAIN, MODELLED_HALF_GAIN):
+        assert f"{100 * gain:g} %" in RETILE["auto"]
+        said = doubt(100, 100, processor, "gfx942", gain)
+        assert said.startswith(f"it saves less than {100 * gain:g}%, ")
