@@ -11,7 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankwise.bank_model.conflicts import conflict_cycles, phase_costs, wavefront_floor
+from bankwise.bank_model.conflicts import (
+    conflict_cycles,
+    phase_costs,
+    served_lanes,
+    wavefront_floor,
+)
 from bankwise.bank_model.slow_count import phases_cost, served_together
 from bankwise.bank_model.targets import AccessKind, known_targets, target
 
@@ -122,6 +127,16 @@ def test_neighbours_that_want_the_same_are_served_in_half_the_phases():
     assert phase_costs(chip.instruction(READ, 8), lanes // 2 * 8).tolist() == [1, 0]
     assert phase_costs(chip.instruction(WRITE, 16), lanes // 2 * 16).tolist() == [1, 1, 1, 1]
     assert phase_costs(narrow, lanes // 2 * 4).tolist() == [1]
+
+
+def test_lanes_of_two_phases_that_are_one_are_served_together():
+    chip, lanes = target("sm_90"), np.arange(32)
+    wide = chip.instruction(READ, 8)
+    assert served_lanes(wide, lanes * 8, None) == wide.phases
+    assert served_lanes(wide, lanes // 2 * 8, None) == (tuple(range(32)), ())
+    assert served_lanes(wide, lanes * 8, lanes % 2 == 0) == (tuple(range(32)), ())
+    narrow = chip.instruction(READ, 4)
+    assert served_lanes(narrow, lanes // 2 * 4, None) == narrow.phases
 
 
 def test_atomic_operations_serve_a_lane_of_a_bank_at_a_time():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,42 @@ def test_units_of_two_words_share_half_of_the_banks():
     assert unit_conflict_floor(chip, TILE, [access], 2) == 0
 
 
+@pytest.mark.parametrize(("unit", "floor"), [(16, 6), (128, 62), (256, 0)])
+def test_the_longer_the_units_the_fewer_banks_begin_one(unit: int, floor: int):
+    """Of 64 banks one in 8 begins a unit of 16 elements, and one alone a unit of 128, no bank more.
+
+    32 lanes at a time read 8 bytes from the start of a unit each. Nothing is claimed of units that
+    are longer than all banks.
+    """
+    tile = LdsTile((64, unit), 16)
+    access = LdsAccess(AccessKind.READ, unit * np.arange(64, dtype=np.int64)[None], 4)
+    chip = target("gfx950")
+    assert unit_conflict_floor(chip, tile, [access], unit) == floor
+    assert layout_conflicts(chip, tile, PlainLayout(), [access]) >= floor
+
+
+def test_different_words_of_units_have_different_banks():
+    """8 of 32 lanes read the first word of a unit of 4, 8 the second one, and so on."""
+    lanes = np.arange(64, dtype=np.int64)
+    access = LdsAccess(AccessKind.READ, (8 * lanes + 2 * (lanes % 4))[None], 2)
+    assert unit_conflict_floor(target("gfx942"), TILE, [access], 8) == 0
+
+
+def test_a_part_of_a_word_has_the_bank_of_the_word():
+    """Of 32 banks 8 begin a unit of 4 words: 32 lanes take 4 cycles, and so do the other 32."""
+    access = LdsAccess(AccessKind.READ, 8 * np.arange(64, dtype=np.int64)[None], 1)
+    assert unit_conflict_floor(target("gfx942"), TILE, [access], 8) == 6
+
+
+def test_lanes_that_do_not_take_part_are_not_looked_at():
+    """The last 16 lanes would read beyond their units; 32 and 16 lanes are left."""
+    rows, active = np.arange(64), np.arange(64) < 48
+    access = halves_of_rows(rows)
+    crossing = access.elements + np.where(active, 0, 6)
+    masked = LdsAccess(access.kind, crossing, access.count, active=active[None])
+    assert unit_conflict_floor(target("gfx950"), TILE, [masked], 8) == 1
+
+
 def test_nothing_is_claimed_of_accesses_that_may_be_split():
     wide = LdsAccess(AccessKind.READ, 8 * np.arange(64, dtype=np.int64)[None], 8)
     crossing = LdsAccess(
@@ -55,6 +92,11 @@ def test_nothing_is_claimed_of_accesses_that_may_be_split():
     )
     assert unit_conflict_floor(target("gfx950"), TILE, [wide], 4) == 0
     assert unit_conflict_floor(target("gfx950"), TILE, [crossing], 8) == 0
+    rows = np.arange(64, dtype=np.int64)[None]
+    ends = LdsAccess(AccessKind.READ, 8 * rows + 6, 4)
+    assert unit_conflict_floor(target("gfx950"), TILE, [ends], 8) == 0
+    # Other accesses count all the same.
+    assert unit_conflict_floor(target("gfx950"), TILE, [ends, halves_of_rows(rows)], 8) == 2
 
 
 @settings(deadline=None)
