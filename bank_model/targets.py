@@ -37,6 +37,8 @@ class Status(Enum):
 
     MEASURED = "measured"
     """Somebody's hardware counters agree with the row, exactly."""
+    TIMED = "timed"
+    """Somebody's latencies agree with the row; no counter was read."""
     PUBLISHED = "published"
     """The vendor's documentation, or somebody who measured it, states it."""
     DERIVED = "derived"
@@ -77,7 +79,9 @@ class LdsInstruction(NamedTuple):
     `width_bytes` are moved per lane. `phases` lists the lanes serviced together, in no
     particular order; all phases of an instruction hold equally many lanes. With `merging`, two
     phases that follow each other are one where lanes want the same: `conflicts.merged_issues` has
-    the rule. `sharing` says what passes through a bank in a cycle.
+    the rule. `sharing` says what passes through a bank in a cycle. Where sources disagree, `other`
+    is the instruction as the other source has it (`readings.py`). `revision` says of which state of
+    the source the row is, as a date, a commit or a version, where that is known.
     """
 
     name: str
@@ -89,6 +93,12 @@ class LdsInstruction(NamedTuple):
     status: Status
     merging: Evidence | None = None
     sharing: Sharing = Sharing.WORD
+    other: LdsInstruction | None = None
+
+    @property
+    def revision(self) -> str:
+        """Returns of which state of its source the row is; empty where that is not known."""
+        return next((date for part, date in _REVISIONS.items() if part in self.source), "")
 
     @property
     def merged_phases(self) -> tuple[tuple[int, ...], ...]:
@@ -262,6 +272,26 @@ class Target(NamedTuple):
     described: bool = False
 
     @property
+    def other_sources(self) -> tuple[str, ...]:
+        """Returns the sources that disagree with rows of the instructions."""
+        rows = (*self.instructions, *self.special_instructions)
+        return tuple(dict.fromkeys(each.other.source for each in rows if each.other is not None))
+
+    def read_by(self, source: str) -> Target:
+        """Returns the target with the rows of which `source` says something else as it says."""
+
+        def rows(instructions: tuple[LdsInstruction, ...]) -> tuple[LdsInstruction, ...]:
+            return tuple(
+                each.other if each.other is not None and each.other.source == source else each
+                for each in instructions
+            )
+
+        return self._replace(
+            instructions=rows(self.instructions),
+            special_instructions=rows(self.special_instructions),
+        )
+
+    @property
     def compiles(self) -> bool:
         """Returns whether IREE 3.13 compiles for the architecture, if it is told what that is."""
         return self.iree_knows or self.described
@@ -390,6 +420,9 @@ _CK_TILE_COUNTERS = (
 _HIPKITTENS = (
     "measured over all lane pairs, HazyResearch/HipKittens analysis/paper_experiments/phases"
 )
+_ROCROLLER = "rocRoller's LDSBankModel (ROCm/rocm-libraries PR 2157)"
+_TIMED_CDNA4 = "nod-ai/amd-shark-ai PR 2919, docs/empirical-lds/cdna4info.md"
+_LOOM = "Loom's rule for gfx1250, where reads alone share words (ROCm/hrx-system PR 219)"
 # Triton's pull request 11365 lists the phases of both, as spans of the same vectors.
 _B128_READ_CDNA3 = (1, 2, 20)
 _B128_READ_CDNA4 = (1, 2, 12, 20)
@@ -399,7 +432,14 @@ def _amd(
     kind: AccessKind, width: int, banks: int, basis: tuple[int, ...], source: str, status: Status
 ) -> LdsInstruction:
     names = _AMD_READ_NAMES if kind is AccessKind.READ else _AMD_WRITE_NAMES
-    return LdsInstruction(names[width], kind, width, banks, coset_phases(64, basis), source, status)
+    phases = coset_phases(64, basis)
+    row = LdsInstruction(names[width], kind, width, banks, phases, source, status)
+    # Stores of parts of a word share it: the counters of the column-major tutorial of CK Tile are
+    # 1,572,864, and would be 3,670,016 otherwise.
+    if kind is AccessKind.READ or width < 4:
+        return row
+    other = row._replace(source=_LOOM, status=Status.ASSUMED, sharing=Sharing.LANE)
+    return row._replace(other=other)
 
 
 def _gfx942_instructions() -> tuple[LdsInstruction, ...]:
@@ -422,23 +462,35 @@ def _gfx942_instructions() -> tuple[LdsInstruction, ...]:
 
 def _gfx90a_instructions() -> tuple[LdsInstruction, ...]:
     return tuple(
-        LdsInstruction(
-            i.name, i.kind, i.width_bytes, i.banks, i.phases, "as gfx942", Status.ASSUMED
-        )
-        for i in _gfx942_instructions()
+        each._replace(source="as gfx942", status=Status.ASSUMED) for each in _gfx942_instructions()
     )
 
 
 def _gfx950_instructions() -> tuple[LdsInstruction, ...]:
     read, write = AccessKind.READ, AccessKind.WRITE
     assumed, measured = Status.ASSUMED, Status.MEASURED
-    narrow = [
-        _amd(kind, width, 32, _in_order(32), "as gfx942; a read may see 64 banks", assumed)
-        for kind in AccessKind
-        for width in (1, 2, 4)
+    # The published reading has 32 bits; that parts of a word are read like it is assumed.
+    narrow_reads = [
+        row._replace(
+            other=row._replace(
+                banks=64,
+                phases=coset_phases(64, _in_order(64)),
+                source=_TIMED_CDNA4,
+                status=Status.TIMED if row.width_bytes == 4 else Status.ASSUMED,
+            )
+        )
+        for row in (
+            _amd(read, 1, 32, _in_order(32), "as ds_read_b32", assumed),
+            _amd(read, 2, 32, _in_order(32), "as ds_read_b32", assumed),
+            _amd(read, 4, 32, _in_order(32), _ROCROLLER, Status.PUBLISHED),
+        )
+    ]
+    narrow_writes = [
+        _amd(write, each, 32, _in_order(32), "as gfx942", assumed) for each in (1, 2, 4)
     ]
     return (
-        *narrow,
+        *narrow_reads,
+        *narrow_writes,
         _amd(read, 8, 64, _in_order(32), f"{_HIPKITTENS}/ds_read_b64", measured),
         _amd(read, 12, 32, _B128_READ_CDNA3, f"{_HIPKITTENS}/ds_read_b96", measured),
         _amd(read, 16, 64, _B128_READ_CDNA4, f"{_HIPKITTENS}/ds_read_b128", measured),
@@ -478,6 +530,17 @@ _BLACKWELL = (100, 103)
 _BLACKWELL_ALIKE = "as sm_90"
 _NVIDIA_FORUM = "NVIDIA, forums.developer.nvidia.com, thread 77228, on capabilities 7.0 to 7.5"
 _NVIDIA_WAVEFRONTS = "wavefronts of 2,763 tables of addresses, counted with ncu on an H200"
+_REVISIONS: Mapping[str, str] = MappingProxyType(
+    {
+        _CK_TILE: "commit f1f51746",
+        _CK_TILE_COUNTERS: "2026",
+        _ROCROLLER: "2025-10-17",
+        _TIMED_CDNA4: "2026-06-05",
+        _LOOM: "2026-07-29",
+        _NVIDIA_WAVEFRONTS: "2026-11-28",
+    }
+)
+"""The states of sources that were read, where they say them."""
 _COUNTED_CAPABILITY = 90
 _NVIDIA_MEASURED = (80, 90)
 """Capabilities whose code was measured: an H200 has 9.0, and has run code for 8.0."""

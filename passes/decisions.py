@@ -77,6 +77,9 @@ class Decision:
     conflict_cycles_after: int | None = None
     lds_instructions_before: int | None = None
     lds_instructions_after: int | None = None
+    other_readings: tuple[str, ...] = ()
+    """What else the conflict cycles afterwards may be, where sources on the chip disagree, in
+    sentences."""
 
     @property
     def memory(self) -> tuple[str, str, int, str]:

@@ -37,6 +37,7 @@ from ..bank_model.layouts import (
 )
 from ..bank_model.least_cycles import least_cycles
 from ..bank_model.map_folding import FoldedMap, folded_map, instruction_of
+from ..bank_model.readings import shown_readings
 from ..bank_model.targets import AccessKind, Target, is_copy_instruction, target_named
 from ..dialect_utils.described_tiles import arranged_number
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
@@ -468,6 +469,7 @@ def _counted(
         better, reason = proposed.of(read)
         proposal = None if isinstance(better, PlainLayout) else count(better)
     groups = group_accesses(chip, tile, accesses, launch)
+    shown = standing if proposal is None or decided else proposal
     report = AllocationReport(
         read.type,
         read.location,
@@ -477,7 +479,7 @@ def _counted(
         groups=groups,
         unknown=read.unknown,
         assumptions=read.assumptions,
-        remarks=tuple(_joinable(groups, tile)),
+        remarks=(*_joinable(groups, tile), *shown_readings(chip, tile, shown.layout, accesses)),
         before=before,
         padded=before if isinstance(stock, PlainLayout) else count(stock),
         standing=standing,
@@ -503,7 +505,7 @@ def with_accesses(
     made = replace(
         report,
         groups=groups,
-        remarks=tuple(_joinable(groups, tile)),
+        remarks=(*_joinable(groups, tile), *shown_readings(chip, tile, standing.layout, accesses)),
         before=counts[0],
         padded=counts[1],
         standing=counts[2],

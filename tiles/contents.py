@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ..bank_model.accesses import LdsTile
 from ..bank_model.bank_map import BankMap, bank_map, worst_phase
 from ..bank_model.layouts import Layout, PaddedLayout, SwizzledLayout
+from ..bank_model.readings import shown_readings
 from ..report.bank_map_text import folding_caption, phase_caption
 from .counts import AccessCount, CountedLayout, Question
 from .notations import Notation
@@ -165,6 +166,9 @@ def notes(count: CountedLayout) -> Iterator[str]:
             )
     for instruction in count.assumed_instructions:
         yield f"the phases of {instruction.name} are assumed: {instruction.source}"
+    question = count.question
+    layout = question.counted(count.layout)
+    yield from shown_readings(question.target, question.tile, layout, question.flat)
 
 
 def code_lines(count: CountedLayout) -> Iterator[tuple[str, str]]:

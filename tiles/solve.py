@@ -30,6 +30,7 @@ from .lanes import Lanes
 from .layout_text import layout_of
 from .memory_order import MemoryOrder
 from .patterns import pattern_names
+from .rules import rules_of
 from .tile_text import NamedTile
 
 Accesses = AccessArgument | Sequence[AccessArgument]
@@ -151,6 +152,15 @@ def patterns(target: str | Target) -> tuple[str, ...]:
         TileArgumentError: an unknown GPU.
     """
     return pattern_names(_chip(target))
+
+
+def rules(target: str | Target) -> tuple[str, ...]:
+    """Returns the lines of a table of the rules by which everything is counted on a GPU.
+
+    Raises:
+        TileArgumentError: an unknown GPU.
+    """
+    return tuple(rules_of(_chip(target)))
 
 
 def _chip(target: str | Target) -> Target:

@@ -34,8 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _answer(settings: TileSettings) -> str:
     # Everything heavy is imported only now: usage errors answer at once.
     from ..tiles.rendering import rendered
-    from ..tiles.solve import count, patterns, solve
+    from ..tiles.solve import count, patterns, rules, solve
 
+    if settings.rules:
+        return "\n".join(rules(settings.target)) + "\n"
     if settings.list_patterns:
         return "\n".join(patterns(settings.target)) + "\n"
     if settings.layout is None:

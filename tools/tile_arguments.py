@@ -19,6 +19,7 @@ class TileSettings:
 
     Attributes:
         layout: the layout to count, or None where the best ones are asked for.
+        rules: whether the table of the target's rules is asked for instead.
         list_patterns: whether the patterns of the target are asked for instead.
     """
 
@@ -33,6 +34,7 @@ class TileSettings:
     bank_maps: bool
     picture: str
     list_patterns: bool
+    rules: bool
 
 
 def parse_arguments(argv: Sequence[str]) -> TileSettings:
@@ -44,7 +46,9 @@ def parse_arguments(argv: Sequence[str]) -> TileSettings:
     known, rest = _parser().parse_known_args(list(argv))
     for word in rest:
         raise UsageError(f"unknown argument '{word}'; see --help")
-    if not known.list_patterns and not known.tile:
+    if known.rules and known.format != "text":
+        raise UsageError(f"--rules: the table is text; leave --format={known.format} away")
+    if not (known.list_patterns or known.rules or known.tile):
         raise UsageError("--tile is missing; write its sizes and its type, as --tile=64x64xf16")
     if known.layout and known.max_lds_bytes is not None:
         raise UsageError("--max-lds-bytes: a --layout of one's own is counted, whatever it takes")
@@ -62,6 +66,7 @@ def parse_arguments(argv: Sequence[str]) -> TileSettings:
         bank_maps=not known.no_bank_maps,
         picture=known.picture,
         list_patterns=known.list_patterns,
+        rules=known.rules,
     )
 
 
@@ -114,4 +119,7 @@ examples:
         help="draw the whole tile, too, each element with its bank (banks) or, as it lies in "
         "memory, with its lane (lanes); in text and Markdown (HTML always has both)")  # fmt: skip
     add("--list-patterns", action="store_true", help="list the patterns of --target, and end")
+    add("--rules", action="store_true",
+        help="print the banks and phases of --target's instructions, with their sources, and "
+        "end")  # fmt: skip
     return parser

@@ -135,4 +135,5 @@ class PadUnhintedAllocs(FunctionPass):
             conflict_cycles_after=plan.conflicts_after,
             lds_instructions_before=issued[0],
             lds_instructions_after=issued[1],
+            other_readings=plan.doubts,
         )

@@ -22,6 +22,7 @@ from ...bank_model.issue import LayoutCosts
 from ...bank_model.layout_counts import STOCK_PADDING_BITS
 from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conflicts
 from ...bank_model.paddings import PaddingChoice, padding_choices, share_lds
+from ...bank_model.readings import shown_readings
 from ...bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ...bank_model.targets import Target
 from ...dialect_utils.diagnostics import Refusal
@@ -87,6 +88,8 @@ class PaddingPlan(NamedTuple):
     """How the padding is another than what was asked for, if it is."""
     instructions: tuple[int, int] | None = None
     """LDS instructions before and after, as the backend joins the accesses, if they are known."""
+    doubts: tuple[str, ...] = ()
+    """What else the conflicts after it may be, where sources on the chip disagree, in sentences."""
 
     def kept(self, reason: str) -> PaddingPlan:
         """Returns the plan to leave the rows as they are."""
@@ -177,8 +180,8 @@ class _Planner:
                 continue
             room -= more
             reason = f"padding-bits={padding_bits}"
-            counted = self._count(allocation, PaddedLayout(rewrite.padding_elements))
-            plans.append(PaddingPlan(allocation, reason, rewrite, *counted, warning=warning))
+            plan = PaddingPlan(allocation, reason, rewrite, warning=warning)
+            plans.append(self._counted(plan))
         return plans
 
     def automatic(self, allocations: Sequence[ir.Operation]) -> list[PaddingPlan]:
@@ -211,8 +214,7 @@ class _Planner:
                     reason = f"stock's amount, because {unknown}"
                     plans[allocation] = PaddingPlan(allocation, reason, stock)
             except Refusal as refusal:
-                left = self._count(allocation, PlainLayout())
-                plans[allocation] = PaddingPlan(allocation, refusal.reason, None, *left)
+                plans[allocation] = self._counted(PaddingPlan(allocation, refusal.reason))
         stock_bytes = self.lds_bytes
         if no_stock is None:
             stock_bytes += sum(map(_stock_extra_bytes, allocations))
@@ -267,19 +269,23 @@ class _Planner:
         counted = tuple(each.access for each in first_accesses(traced, self.counted))
         return _Analysis(allocation, chip, traced, costs, choices, counted)
 
-    def _count(self, allocation: ir.Operation, rows: Layout) -> tuple[int, int] | tuple[None, None]:
-        """Returns conflict cycles of plain rows and of others, where they can be counted.
+    def _counted(self, plan: PaddingPlan) -> PaddingPlan:
+        """Returns the plan with the conflict cycles of plain rows and of its own, where they can be
+        counted.
 
         Nothing is counted for an allocation with hints.
         """
+        rows = PaddedLayout(plan.rewrite.padding_elements) if plan.rewrite else PlainLayout()
         try:
-            if is_hinted(allocation):
+            if is_hinted(plan.allocation):
                 raise Refusal("it is swizzled")
-            chip, traced = self._accesses(allocation)
+            chip, traced = self._accesses(plan.allocation)
             counted = tuple(each.access for each in first_accesses(traced, self.counted))
-            return _conflicts_of_both(chip, traced.tile, counted, rows)
+            before, after = _conflicts_of_both(chip, traced.tile, counted, rows)
+            doubts = shown_readings(chip, traced.tile, rows, counted)
+            return plan._replace(conflicts_before=before, conflicts_after=after, doubts=doubts)
         except (Refusal, InvalidParameterError):
-            return None, None
+            return plan
 
 
 def _conflicts_of_both(
@@ -353,16 +359,23 @@ def _solved(analysis: _Analysis, share: PaddingChoice) -> PaddingPlan:
         rows = PaddedLayout(share.padding_elements)
     tile, counted = analysis.traced.tile, analysis.counted
     before, after = _conflicts_of_both(analysis.chip, tile, counted, rows)
+    doubts = shown_readings(analysis.chip, tile, rows, counted)
     costs = analysis.costs
     issued = costs.instructions(PlainLayout()), costs.instructions(rows)
     if rewrite is not None and not isinstance(decision.layout, PaddedLayout):
         reason = "stock's amount: plain rows take fewer instructions and more LDS cycles"
-        return PaddingPlan(analysis.allocation, reason, rewrite, before, after, instructions=issued)
+        return PaddingPlan(
+            *(analysis.allocation, reason, rewrite, before, after),
+            instructions=issued,
+            doubts=doubts,
+        )
     assumed = " and ".join(analysis.traced.assumptions)
     assumed = f", if {assumed}" if assumed else ""
     reason = _reason(decision, analysis.choices[-1], assumed, before, after)
     return PaddingPlan(
-        *(analysis.allocation, reason, rewrite, before, after, decision), instructions=issued
+        *(analysis.allocation, reason, rewrite, before, after, decision),
+        instructions=issued,
+        doubts=doubts,
     )
 
 

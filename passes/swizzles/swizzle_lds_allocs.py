@@ -44,6 +44,7 @@ from iree.compiler import ir
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
+from ...bank_model.readings import shown_readings
 from ...bank_model.swizzle_legality import HintRules, behind_swizzles
 from ...bank_model.swizzles import XorShuffle
 from ...dialect_utils.diagnostics import Refusal
@@ -258,7 +259,8 @@ class _Planner(NamedTuple):
         if fixed is not None:
             left = layout_conflicts(self.policy.lds, tile, PlainLayout(), accesses)
             left += self.policy.gathered_conflicts(tile, gathers)
-            return SwizzlePlan.kept(fixed, lds_bytes, left)
+            plan = SwizzlePlan.kept(fixed, lds_bytes, left)
+            return self._doubted(plan, tile, accesses)
         try:
             known_tile = KnownTile(
                 tile,
@@ -270,7 +272,7 @@ class _Planner(NamedTuple):
                 all(each.in_straight_lines for each in known) and not hinted,
             )
             choice = self.policy.choose(known_tile)
-            plan = SwizzlePlan.of(choice, lds_bytes)
+            plan = self._doubted(SwizzlePlan.of(choice, lds_bytes), tile, accesses)
             if hinted:
                 return _on_top(plan)
             if self.share_addresses and not gathers and isinstance(choice.layout, PlainLayout):
@@ -295,7 +297,7 @@ class _Planner(NamedTuple):
             # A group of one is what the plan was made for.
             yield from repeat(plan, len(planned.group.allocations))
             return
-        layouts = (PlainLayout(), SwizzledLayout(plan.swizzles) if plan.swizzles else PlainLayout())
+        layouts = (PlainLayout(), plan.layout)
         counted: set[ir.Operation] = set()
         for traced in planned.traces:
             direct = {gather.operation for gather in traced.gathers}
@@ -309,7 +311,14 @@ class _Planner(NamedTuple):
             )
             # The instructions are those of the group, which count with its first allocation.
             issued = plan.instructions if traced is planned.traces[0] else (0, 0)
-            yield plan._replace(before=before, after=after, instructions=issued)
+            share = plan._replace(before=before, after=after, instructions=issued)
+            yield self._doubted(share, traced.tile, accesses)
+
+    def _doubted(
+        self, plan: SwizzlePlan, tile: LdsTile, accesses: Sequence[LdsAccess]
+    ) -> SwizzlePlan:
+        """Returns the plan with what its conflicts would be by other sources on the chip."""
+        return plan._replace(doubts=shown_readings(self.policy.lds, tile, plan.layout, accesses))
 
 
 def _with_shared_addresses(

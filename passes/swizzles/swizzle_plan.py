@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-from ...bank_model.layouts import SwizzledLayout
+from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout
 from ...bank_model.swizzle_legality import MOST_HINTS
 from ...bank_model.swizzles import Swizzle
 from ...dialect_utils.copy_slots import loads_directly
@@ -33,6 +33,13 @@ class SwizzlePlan(NamedTuple):
     after: int | None = None
     instructions: tuple[int, int] | None = None
     """LDS instructions before and after, as the backend joins the accesses, if they are known."""
+    doubts: tuple[str, ...] = ()
+    """What else the conflicts after it may be, where sources on the chip disagree, in sentences."""
+
+    @property
+    def layout(self) -> Layout:
+        """Returns the layout of the allocation by the plan."""
+        return SwizzledLayout(self.swizzles) if self.swizzles else PlainLayout()
 
     @staticmethod
     def kept(
@@ -163,4 +170,5 @@ class SwizzlingPass(FunctionPass):
             conflict_cycles_after=plan.after,
             lds_instructions_before=issued[0],
             lds_instructions_after=issued[1],
+            other_readings=plan.doubts,
         )

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an answer would be if another source is right about an instruction that sources disagree on.
+
+The table of a chip has one reading of each instruction, by which all is counted and decided, and
+with it the other reading (`LdsInstruction.other`). The same code counts both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from .accesses import LdsAccess, LdsTile
+from .layout_counts import count_layout, instruction_names
+from .layouts import Layout
+from .shown_text import counted
+from .targets import LdsInstruction, Sharing, Status, Target
+
+EVIDENCE = {
+    Status.MEASURED: "measured by counter",
+    Status.TIMED: "measured by latency",
+    Status.PUBLISHED: "published",
+    Status.DERIVED: "derived",
+    Status.ASSUMED: "assumed",
+}
+"""The classes of evidence in words."""
+
+
+class OtherReading(NamedTuple):
+    """What accesses cost in a layout if another source is right.
+
+    Attributes:
+        claim: what it says of which instructions, in a clause.
+        conflict_cycles: of one workgroup by the table.
+        otherwise: of one workgroup by the other source.
+    """
+
+    claim: str
+    conflict_cycles: int
+    otherwise: int
+
+    def __str__(self) -> str:
+        return (
+            f"sources disagree: {self.claim}; conflict cycles would be {self.otherwise:,}, "
+            f"not {self.conflict_cycles:,}"
+        )
+
+
+def other_readings(
+    target: Target, tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]
+) -> Iterator[OtherReading]:
+    """Yields each other reading by which the accesses have other conflict cycles in the layout.
+
+    It raises what `layouts.machine_accesses` raises.
+    """
+    accesses = tuple(accesses)
+    if not target.other_sources or not accesses:
+        return
+    names = [name for name, _ in instruction_names(target, tile, layout, accesses)]
+    used = [target.instruction_named(name) for name in names]
+    doubtful = [each for each in used if each.other is not None]
+    if not doubtful:
+        return
+    now = count_layout(target, tile, layout, accesses).conflict_cycles
+    for source in target.other_sources:
+        theirs = [each for each in doubtful if each.other and each.other.source == source]
+        if not theirs:
+            continue
+        read = target.read_by(source)
+        otherwise = count_layout(read, tile, layout, accesses).conflict_cycles
+        if otherwise != now:
+            shown = " and ".join(each.name for each in theirs)
+            yield OtherReading(f"by {source}, {shown} {_difference(theirs[0])}", now, otherwise)
+
+
+def shown_readings(
+    target: Target, tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]
+) -> tuple[str, ...]:
+    """Returns `other_readings` in a sentence each."""
+    return tuple(map(str, other_readings(target, tile, layout, accesses)))
+
+
+def _difference(instruction: LdsInstruction) -> str:
+    """Returns what its other reading says of an instruction, as the rest of a clause."""
+    other = instruction.other
+    assert other is not None
+    evidence = EVIDENCE[other.status]
+    if other.sharing is not instruction.sharing:
+        shares = "serves lanes that want the same word one after the other"
+        return f"{shares if other.sharing is Sharing.LANE else 'shares words'} ({evidence})"
+    return f"has {served_by(other)} ({evidence}), not {served_by(instruction)}"
+
+
+def served_by(instruction: LdsInstruction) -> str:
+    """Returns the banks and phases of an instruction in a few words."""
+    return f"{instruction.banks} banks in {counted(len(instruction.phases), 'phase')}"

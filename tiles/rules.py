@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The rules by which everything is counted on a GPU, with where each comes from, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from ..bank_model.readings import EVIDENCE, served_by
+from ..bank_model.targets import LdsInstruction, Sharing, Target
+
+_SHARED = {
+    Sharing.WORD: "",
+    Sharing.LANE: "a cycle for each lane, also of lanes that want the same word",
+    Sharing.LANE_TWICE: "two cycles for each lane, also of lanes that want the same word",
+}
+
+
+def rules_of(chip: Target) -> Iterator[str]:
+    """Yields the lines of a table of the LDS instructions of a target."""
+    yield f"{chip.arch}: waves of {chip.wave_size} lanes, banks of {chip.bank_width_bytes} bytes"
+    instructions = (*chip.instructions, *chip.special_instructions)
+    width = max(len(each.name) for each in instructions)
+    for each in instructions:
+        first, *others = _about(each)
+        yield f"  {each.name:<{width}}  {first}"
+        yield from (f"  {'':<{width}}  {line}" for line in others)
+
+
+def _about(instruction: LdsInstruction) -> Iterator[str]:
+    yield _rule(instruction)
+    yield f"  {_source(instruction)}"
+    if instruction.merging is not None:
+        source, status = instruction.merging
+        yield "phases that follow each other merge where neighbours want the same"
+        yield f"  {EVIDENCE[status]}: {source}"
+    if instruction.other is not None:
+        yield f"or else {_rule(instruction.other)}"
+        yield f"  {_source(instruction.other)}"
+
+
+def _rule(instruction: LdsInstruction) -> str:
+    served = f"{served_by(instruction)} of {len(instruction.phases[0])} lanes"
+    first = f", the first {_ranges(instruction.phases[0])}" if len(instruction.phases) > 1 else ""
+    shared = _SHARED[instruction.sharing]
+    return f"{served}{first}{f'; {shared}' if shared else ''}"
+
+
+def _source(instruction: LdsInstruction) -> str:
+    revision = f" ({instruction.revision})" if instruction.revision else ""
+    return f"{EVIDENCE[instruction.status]}: {instruction.source}{revision}"
+
+
+def _ranges(lanes: Sequence[int]) -> str:
+    """Returns ascending lanes as `0-3, 20-23`."""
+    runs = groupby(enumerate(lanes), lambda pair: pair[1] - pair[0])
+    ends = [[lane for _, lane in run] for _, run in runs]
+    return ", ".join(f"{run[0]}-{run[-1]}" if run[1:] else f"{run[0]}" for run in ends)
