@@ -127,3 +127,34 @@ def test_products_are_targets(capsys: pytest.CaptureFixture[str]) -> None:
         assert printed(capsys, f"--target={name}", *flags) == printed(
             capsys, f"--target={arch}", *flags
         )
+
+
+def test_rules_are_printed_with_their_sources(capsys: pytest.CaptureFixture[str]):
+    assert main(["--target=mi350x", "--rules"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("gfx950: waves of 64 lanes, banks of 4 bytes\n")
+    reads = printed.partition("ds_read_b32")[2].partition("ds_write_b8")[0]
+    assert [line.strip() for line in reads.splitlines()][:-1] == [
+        "32 banks in 2 phases of 32 lanes, the first 0-31",
+        "published: rocRoller's LDSBankModel (ROCm/rocm-libraries PR 2157) (2025-10-17)",
+        "or else 64 banks in 1 phase of 64 lanes",
+        "measured by latency: nod-ai/amd-shark-ai PR 2919, docs/empirical-lds/cdna4info.md "
+        "(2026-06-05)",
+    ]
+    assert "the first 0-3, 12-15, 20-27" in printed
+    assert main(["--target=sm_90", "--rules"]) == 0
+    assert "phases that follow each other merge" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        (["--rules", "--format=json"], "--rules: the table is text; leave --format=json away"),
+        (["--rules", "--target=gfx1"], "--target: 'gfx1' is not known"),
+    ],
+)
+def test_rules_that_cannot_be_printed(
+    capsys: pytest.CaptureFixture[str], flags: list[str], reason: str
+):
+    assert main(flags) == 1
+    assert reason in capsys.readouterr().err
