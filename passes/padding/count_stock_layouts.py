@@ -19,6 +19,7 @@ from ...bank_model.errors import InvalidParameterError
 from ...bank_model.issue import LayoutCosts, layout_cost
 from ...bank_model.layout_counts import stock_padding
 from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout
+from ...bank_model.readings import shown_readings
 from ...bank_model.targets import Target
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import lds_limit, lds_model
@@ -99,6 +100,7 @@ class CountStockLayouts(FunctionPass):
             padded.conflict_cycles,
             issued.instructions(PlainLayout()) if is_first else plain.instructions,
             issued.instructions(stock) if is_first else padded.instructions,
+            shown_readings(chip, read.tile, stock, counted),
         )
 
 

@@ -156,6 +156,15 @@ def test_rows_of_a_copy_stay_whole(read: str, layout: Layout, lds_bytes: int) ->
             assert found.instructions(group, found.padded.layout) == (("cp.async.cg.16", 1),)
 
 
+def test_a_layout_remarks_on_the_other_reading_of_a_chip() -> None:
+    (found,) = report_of(text_of(LOAD), "gfx950", decided=True).allocations
+    (remark,) = found.remarks
+    assert cycles(found)[2] == 124
+    assert remark.endswith("not 32 banks in 2 phases; conflict cycles would be 62, not 124")
+    (settled,) = report_of(text_of(LOAD), "gfx942", decided=True).allocations
+    assert settled.remarks == ()
+
+
 def test_a_decided_plain_layout_stays_chosen() -> None:
     (found,) = report_of(text_of(LOAD), decided=True).allocations
     assert cycles(found) == [124, 4, 124, 124]

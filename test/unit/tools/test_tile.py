@@ -133,7 +133,7 @@ def test_rules_are_printed_with_their_sources(capsys: pytest.CaptureFixture[str]
     assert main(["--target=mi350x", "--rules"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("gfx950: waves of 64 lanes, banks of 4 bytes\n")
-    reads = printed.partition("ds_read_b32")[2].partition("ds_write_b8")[0]
+    reads = printed.partition("\n  ds_read_b32 ")[2].partition("ds_write_b8")[0]
     assert [line.strip() for line in reads.splitlines()][:-1] == [
         "32 banks in 2 phases of 32 lanes, the first 0-31",
         "published: rocRoller's LDSBankModel (ROCm/rocm-libraries PR 2157) (2025-10-17)",

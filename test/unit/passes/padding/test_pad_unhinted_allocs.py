@@ -302,6 +302,16 @@ def test_decision_of_a_padded_allocation() -> None:
     assert json.loads(json.dumps(decision.to_json()))["action"] == "pad"
 
 
+def test_a_decision_says_what_the_other_reading_of_a_chip_counts() -> None:
+    # Rows of 36 words: eight of 32 banks have four words of 32 lanes, or 16 of 64 of all lanes.
+    (decision,) = padded(parse(COLUMN), "padding-bits=128", target="gfx950")
+    (said,) = decision.other_readings
+    assert decision.conflict_cycles_after == 6
+    assert said.endswith("not 32 banks in 2 phases; conflict cycles would be 3, not 6")
+    (clean,) = padded(parse(COLUMN), target="gfx950")
+    assert (clean.conflict_cycles_after, clean.other_readings) == (0, ())
+
+
 def test_decision_of_a_kept_allocation() -> None:
     (decision,) = padded(parse(COLUMN), "lds-limit-bytes=8200")
     assert decision.action is Action.KEEP

@@ -136,6 +136,17 @@ def test_a_column_is_swizzled() -> None:
     assert parsed.operations("iree_codegen.swizzle_hint")
 
 
+def test_a_decision_says_what_stores_of_equal_words_may_cost() -> None:
+    store = ("%v = arith.constant 1.0 : f32", "%row = arith.divui %x, %c8 : index")
+    text = COLUMN.replace(_READ, "\n  ".join((*store, "memref.store %v, %a[%c0, %row] : !tile")))
+    (decision,) = run(parse(text), SwizzleLdsAllocs(), target="gfx942").decisions
+    (said,) = decision.other_readings
+    assert (decision.action, decision.conflict_cycles_after) == (Action.KEEP, 0)
+    assert "ds_write_b32 serves lanes that want the same word one after the other" in said
+    # Eight lanes for each word: 7 cycles more in both phases.
+    assert said.endswith("conflict cycles would be 14, not 0")
+
+
 @each_kept(KEPT)
 def test_allocations_that_keep_their_layout(reason: str, edits: list[Edit]) -> None:
     text = edited(COLUMN, *edits)
