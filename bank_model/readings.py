@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
-from .layout_counts import count_layout, instruction_names
-from .layouts import Layout
+from .layout_counts import instruction_names
+from .layouts import Layout, layout_conflicts
 from .shown_text import counted
 from .targets import LdsInstruction, Sharing, Status, Target
 
@@ -54,23 +54,22 @@ def other_readings(
     It raises what `layouts.machine_accesses` raises.
     """
     accesses = tuple(accesses)
-    if not target.other_sources or not accesses:
-        return
-    names = [name for name, _ in instruction_names(target, tile, layout, accesses)]
-    used = [target.instruction_named(name) for name in names]
-    doubtful = [each for each in used if each.other is not None]
-    if not doubtful:
-        return
-    now = count_layout(target, tile, layout, accesses).conflict_cycles
     for source in target.other_sources:
-        theirs = [each for each in doubtful if each.other and each.other.source == source]
-        if not theirs:
+        rows = [row for row in target.rows if row.other and row.other.source == source]
+        kinds = {row.kind for row in rows}
+        concerned = [each for each in accesses if each.kind in kinds]
+        by_row, by_other = (
+            layout_conflicts(chip, tile, layout, concerned)
+            for chip in (target, target.read_by(source))
+        )
+        if by_row == by_other:
             continue
-        read = target.read_by(source)
-        otherwise = count_layout(read, tile, layout, accesses).conflict_cycles
-        if otherwise != now:
-            shown = " and ".join(each.name for each in theirs)
-            yield OtherReading(f"by {source}, {shown} {_difference(theirs[0])}", now, otherwise)
+        names = {name for name, _ in instruction_names(target, tile, layout, concerned)}
+        used = [row for row in rows if row.name in names]
+        shown = " and ".join(row.name for row in used)
+        now = layout_conflicts(target, tile, layout, accesses)
+        claim = f"by {source}, {shown} {_difference(used[0])}"
+        yield OtherReading(claim, now, now - by_row + by_other)
 
 
 def shown_readings(

@@ -272,10 +272,15 @@ class Target(NamedTuple):
     described: bool = False
 
     @property
+    def rows(self) -> tuple[LdsInstruction, ...]:
+        """Returns all instructions, those that only their name selects behind the others."""
+        return self.instructions + self.special_instructions
+
+    @property
     def other_sources(self) -> tuple[str, ...]:
         """Returns the sources that disagree with rows of the instructions."""
-        rows = (*self.instructions, *self.special_instructions)
-        return tuple(dict.fromkeys(each.other.source for each in rows if each.other is not None))
+        doubtful = (each.other for each in self.rows if each.other is not None)
+        return tuple(dict.fromkeys(each.source for each in doubtful))
 
     def read_by(self, source: str) -> Target:
         """Returns the target with the rows of which `source` says something else as it says."""
@@ -323,11 +328,10 @@ class Target(NamedTuple):
 
         Raises UnknownInstructionError when the chip's table does not list it.
         """
-        known = self.instructions + self.special_instructions
-        for candidate in known:
+        for candidate in self.rows:
             if candidate.name == name:
                 return candidate
-        raise UnknownInstructionError("name", name, ", ".join(i.name for i in known))
+        raise UnknownInstructionError("name", name, ", ".join(i.name for i in self.rows))
 
     def legalize(
         self, kind: AccessKind, width_bytes: int, alignment_bytes: int, name: str = ""

@@ -19,9 +19,8 @@ _SHARED = {
 def rules_of(chip: Target) -> Iterator[str]:
     """Yields the lines of a table of the LDS instructions of a target."""
     yield f"{chip.arch}: waves of {chip.wave_size} lanes, banks of {chip.bank_width_bytes} bytes"
-    instructions = (*chip.instructions, *chip.special_instructions)
-    width = max(len(each.name) for each in instructions)
-    for each in instructions:
+    width = max(len(each.name) for each in chip.rows)
+    for each in chip.rows:
         first, *others = _about(each)
         yield f"  {each.name:<{width}}  {first}"
         yield from (f"  {'':<{width}}  {line}" for line in others)
