@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from .report.compile_decisions import decisions
     from .runtime.argument_values import ArgumentError, LdsBytes
     from .runtime.assembly_run import AssemblyRun, run_assembly
-    from .runtime.tile_times import emulated_time
     from .tiles.answers import TileCount, TileSolution
     from .tiles.errors import TileArgumentError
     from .tiles.solve import count, solve, targets
@@ -67,7 +66,6 @@ __all__ = [
     "compile",
     "count",
     "decisions",
-    "emulated_time",
     "run_assembly",
     "solve",
     "targets",
@@ -97,7 +95,6 @@ _HOMES = {
     "compile": ".iree_plugin.compile",
     "count": ".tiles.solve",
     "decisions": ".report.compile_decisions",
-    "emulated_time": ".runtime.tile_times",
     "run_assembly": ".runtime.assembly_run",
     "solve": ".tiles.solve",
     "targets": ".tiles.solve",

@@ -1070,6 +1070,9 @@ class ScalarTile(NamedTuple):
         )
 
 
+AnyTile = AttentionTile | MatmulTile | ScalarTile
+
+
 def scalar_work(
     shape: tuple[int, int, int],
     tile: ScalarTile,

@@ -44,7 +44,6 @@ from .summary import AS_STOCK, KernelCost
 
 if TYPE_CHECKING:
     from .forced_tile import ForceTile
-    from .tile_search import TileSearch
 
 
 class _Spliced(NamedTuple):
@@ -96,7 +95,6 @@ class CodegenReplay:
         runner: runs the spliced pipelines.
         settings: what the compile was asked for.
         more_edits: what to splice in after the edits of the mitigation and of installed plugins.
-        search: has functions timed with other tiles, where somebody predicts times.
         forced: takes the place of the pass that chooses tiles.
         recordings: where the pipelines come from.
         replayed: the names of the functions whose pipelines have run here.
@@ -108,7 +106,6 @@ class CodegenReplay:
     runner: PassRunner
     settings: CompileSettings
     more_edits: Sequence[PipelineEdit] = ()
-    search: TileSearch | None = None
     forced: ForceTile | None = None
     recordings: RecordingStore = field(default_factory=RecordingStore)
     replayed: set[str] = field(default_factory=set)
@@ -231,9 +228,7 @@ class CodegenReplay:
             self._run(function, recording, edits)
             return True
         before = FunctionCopy.of(function.op)
-        context, search = self.runner.context, self.search
-        if search is not None:
-            context.tile_times = lambda op, tiles: search.times(op, before.copy, tiles)
+        context = self.runner.context
         context.dropped.clear()
         self.runner.check = partial(check_resolved, context, before)
         try:

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from iree.compiler.api import Output, Session, Source
 
@@ -23,9 +22,6 @@ from .program_flags import check_python_flags
 from .stepped_compile import CompileError, SteppedCompile, source_of_file
 from .temporary_files import temporary_directory
 
-if TYPE_CHECKING:
-    from .tile_search import TilePredictor
-
 
 def compile(
     source: str | os.PathLike[str],
@@ -34,7 +30,6 @@ def compile(
     *,
     edits: Sequence[PipelineEdit] = (),
     decisions: DecisionLog | None = None,
-    predictor: TilePredictor | None = None,
 ) -> bytes:
     """Compiles MLIR for the devices that `flags` name.
 
@@ -44,11 +39,9 @@ def compile(
         mitigation: `auto`, `swizzle`, `pad`, `none` or `stock`; a level may follow it, as in
             `auto/layout`, `auto/exact` or `auto/fast`, and behind that whether the tiles of
             workgroups are replaced by faster ones, as in `auto/exact/on` or `auto/fast/off`.
-            `auto/fast/search` compiles several tiles and asks `predictor`.
         edits: further passes to splice into the codegen pipelines, beside those of the installed
             plugins.
         decisions: filled with what each LDS allocation got, and why.
-        predictor: predicts what compiled tiles take; `bankwise.emulated_time` does for AMD GPUs.
 
     Returns:
         The vmfb. A warning names attentions that the level `fast` would compute much faster.
@@ -57,7 +50,7 @@ def compile(
         CompileError: the input does not compile.
         TypeError: a flag that is no text, one text for all flags, an edit that is no PipelineEdit.
         ValueError: an unknown mitigation or level, or one that nothing would come of; a flag that
-            names an output, or another mode than a whole compile; a search without a predictor.
+            names an output, or another mode than a whole compile.
         OSError: the source file cannot be read.
         PipelineEditError: an edit's anchor does not fit a pipeline.
     """
@@ -66,12 +59,9 @@ def compile(
     settings = settings_of(flags, mitigation)
     _check_source(source)
     with closing(Session()) as session:
-        given = (decisions, predictor)
-        if not takes_flags(session, flags, alone=bool(edits) or given != (None, None)):
+        if not takes_flags(session, flags, alone=bool(edits) or decisions is not None):
             return _compile_in_child(source, flags, mitigation)
-        with SteppedCompile(
-            session, settings, edits, decisions, console=False, predictor=predictor
-        ) as compilation:
+        with SteppedCompile(session, settings, edits, decisions, console=False) as compilation:
             result = compilation.run(open_source(session, source))
             advice = compilation.advice_text("the mitigation 'auto/fast'")
             if advice:

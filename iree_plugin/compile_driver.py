@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from iree.compiler.api import Output, Session, Source
 
@@ -19,17 +18,11 @@ from .compile_settings import NOTE, CompileSettings
 from .embedding import OutputFormat, output_memory, split_source
 from .stepped_compile import CompileError, SteppedCompile, open_file
 
-if TYPE_CHECKING:
-    from .tile_search import TilePredictor
 
-
-def compile_to_output(options: CompileSettings, predictor: TilePredictor | None = None) -> None:
+def compile_to_output(options: CompileSettings) -> None:
     """Compiles as `options` say; the process's flags have been set.
 
     Where it fails, the output file is as it was before.
-
-    Args:
-        predictor: predicts what compiled tiles take, where `options` ask for a search.
 
     Raises:
         CompileError: the compiler has reported an error, which has been printed.
@@ -46,12 +39,7 @@ def compile_to_output(options: CompileSettings, predictor: TilePredictor | None 
     }
     check_distinct([options.input], outputs)
     session = Session()
-    with SteppedCompile(
-        session,
-        options,
-        predictor=predictor,
-        summarizes=not options.quiet,
-    ) as compilation:
+    with SteppedCompile(session, options, summarizes=not options.quiet) as compilation:
         source = open_file(session, options.input)
         sources = split_source(session, source) if options.split_input else [source]
         try:

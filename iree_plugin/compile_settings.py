@@ -26,15 +26,12 @@ LEVELS = {
 are those of the mitigations `auto` and `swizzle`; the others change no register layout. Each level
 does what the ones before it do."""
 
-SEARCH = "search"
-"""The value with which compiled tiles are compared."""
 RETILE = {
     "auto": (
         "for sm_80, sm_90 and sm_90a, and for gfx942 and gfx950 where they save 10 % or more, "
         "or 6.5 % of a matmul on 2-byte elements (default)"
     ),
     "on": "on all GPUs that there is a prediction for",
-    SEARCH: "as auto, but for gfx942 and gfx950 some tiles are compiled, emulated and compared",
     "off": "nowhere",
 }
 """Where the tiles of workgroups are replaced by those that are predicted to be faster, as the
@@ -43,8 +40,11 @@ tools' helps say it: at the levels `exact` and `fast`, and never those that the 
 NOTE = "note: "
 """What a line begins with that says what another level would gain."""
 
-_ASKING = ("on", SEARCH)
-"""The values that ask for tiles where these are not replaced by default."""
+_GONE = "search"
+"""A value that earlier versions had."""
+
+_ASKING = "on"
+"""The value that asks for tiles where these are not replaced by default."""
 
 LEVELLED = ("auto", "swizzle")
 """The mitigations that have levels."""
@@ -158,10 +158,12 @@ class Mode(NamedTuple):
         """Reads a mitigation, and behind slashes a level and where tiles are replaced, if given.
 
         Raises:
-            ValueError: one of them does not exist, or nothing would come of it.
+            ValueError: one of them does not exist, or no longer, or nothing would come of it.
         """
         tables = {"mitigation": MITIGATIONS, "level": LEVELS, "retile": RETILE}
         words = dict(zip(tables, mode.split("/", len(tables) - 1), strict=False))
+        if gone := gone_value("--bankwise-retile", words.get("retile", "")):
+            raise ValueError(gone)
         for name, word in words.items():
             if word not in tables[name]:
                 known = ", ".join(f"'{each}'" for each in tables[name])
@@ -178,6 +180,15 @@ class Mode(NamedTuple):
         if self.mitigation in LEVELLED:
             flags.append(f"--bankwise-level={self.level}")
         return flags + ([] if self.retile == usual.retile else [f"--bankwise-retile={self.retile}"])
+
+
+def gone_value(flag: str, word: str) -> str:
+    """Returns what is said of a value that `RETILE` had once; nothing for any other one.
+
+    Args:
+        flag: the flag, or the variable, that was given the value.
+    """
+    return f"{flag}={word} is gone; use on" if word == _GONE else ""
 
 
 class Ignored(NamedTuple):
@@ -205,10 +216,10 @@ def without_effect(
     if mitigation not in LEVELLED:
         if level is not None:
             return Ignored("level", f"the mitigation '{mitigation}' has no levels; {others} have")
-        if retile in _ASKING:
+        if retile == _ASKING:
             reason = f"the mitigation '{mitigation}' replaces no tiles; {others} do"
             return Ignored("retile", reason)
-    elif (level or usual) == "layout" and retile in _ASKING:
+    elif (level or usual) == "layout" and retile == _ASKING:
         return Ignored("retile", "the level 'layout' replaces no tiles; exact and fast do")
     return None
 

@@ -25,8 +25,6 @@ from .stepped_compile import DriverError, SteppedCompile
 if TYPE_CHECKING:
     from iree.compiler import ir
 
-    from .tile_search import TilePredictor
-
 
 def check_version(program: Path) -> None:
     """Checks that the outer compile's program is of the version of the compiler that works here.
@@ -49,16 +47,13 @@ def check_version(program: Path) -> None:
         )
 
 
-def compile_executable(
-    executable: bytes, settings: CompileSettings, predictor: TilePredictor | None = None
-) -> bytes:
+def compile_executable(executable: bytes, settings: CompileSettings) -> bytes:
     """Runs the device codegen of an executable; the process's flags have been set.
 
     Args:
         executable: the text of a `hal.executable` at the end of phase `executable-sources`, which
             holds no resources.
         settings: how to compile. Of the paths only that of the decisions is used.
-        predictor: predicts what compiled tiles take, where `settings` ask for a search.
 
     Returns:
         The executable's text with its GPU functions lowered, or nothing where none of them is one
@@ -71,7 +66,7 @@ def compile_executable(
     """
     session = Session()
     with SteppedCompile(
-        session, settings, general=True, predictor=predictor, summarizes=not settings.quiet
+        session, settings, general=True, summarizes=not settings.quiet
     ) as compilation:
         source = Source.wrap_buffer(session, executable + b"\0", buffer_name="<executable>")
         module = compilation.configured_module(source)

@@ -9,12 +9,11 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ..bank_model.tile_cost import AnyTile
 from ..dialect_utils.described_tiles import note_described_tile
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import chip_of
-from ..dialect_utils.operations import symbol_of
 from ..passes.base import FunctionPass, PassContext
-from ..passes.tile_times import AnyTile
 from ..passes.tiles.retile import Retile, assume_tile
 from ..passes.tiles.tile_choice import tiled_operation
 from .pipeline_edit import PipelineEdit
@@ -25,7 +24,6 @@ class ForceTile(FunctionPass):
     """Gives an attention or a matrix product one tile, whatever it has.
 
     Attributes:
-        function: the name of the function that gets it; all functions do where it is empty.
         refusals: why the tile was not taken; empty if it was.
     """
 
@@ -35,14 +33,11 @@ class ForceTile(FunctionPass):
     kept: ClassVar[str] = "tiles"
 
     tile: AnyTile
-    function: str = ""
     refusals: list[str] = field(default_factory=list, compare=False)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Configures `function`, or notes why not."""
         function = function.operation
-        if self.function not in ("", symbol_of(function)):
-            return
         try:
             self._force(function)
         except Refusal as refusal:
@@ -70,8 +65,7 @@ class ForceTile(FunctionPass):
 
     def forget(self, function: ir.Operation) -> None:
         """Notes that the function is compiled again without a pass that is part of the test."""
-        if self.function in ("", symbol_of(function.operation)):
-            self.refusals.append("a pass cannot go on with it")
+        self.refusals.append("a pass cannot go on with it")
 
 
 def in_place_of_choice(edits: Sequence[PipelineEdit], force: ForceTile) -> list[PipelineEdit]:

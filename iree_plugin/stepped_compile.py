@@ -25,7 +25,6 @@ from .compile_settings import (
     BEFORE_CODEGEN,
     LEVELLED,
     PHASES,
-    SEARCH,
     CompileSettings,
     has_codegen,
 )
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from .pipeline_edit import PipelineEdit
     from .replay import IrPrinting, PassRunner
     from .summary import KernelCost
-    from .tile_search import TilePredictor, TileSearch
 
 
 class CompileError(RuntimeError):
@@ -72,14 +70,12 @@ class SteppedCompile:
         console: whether diagnostics are printed; otherwise a CompileError holds them.
         general: whether code for a variant of a GPU, such as sm_90a, becomes code for sm_90,
             because somebody else lowers and assembles it.
-        predictor: predicts what kernels take with other tiles, where these are searched.
         forced: takes the place of the pass that chooses tiles, which are IREE's own choice then.
         summarizes: whether somebody asks for `summary_text`.
         advice: what functions of all sources would gain from another level.
 
     Raises:
         DriverError: the settings' phases, or the directory for dumps, cannot be used.
-        ValueError: tiles are to be searched, and there is no predictor.
     """
 
     session: Session
@@ -88,7 +84,6 @@ class SteppedCompile:
     decisions: DecisionLog | None = None
     console: bool = True
     general: bool = False
-    predictor: TilePredictor | None = None
     forced: ForceTile | None = None
     summarizes: bool = False
     advice: list[Advice] = field(default_factory=list, init=False)
@@ -102,8 +97,6 @@ class SteppedCompile:
 
     def __post_init__(self) -> None:
         check_phases(self.settings)
-        if self.settings.retile == SEARCH and self.predictor is None:
-            raise ValueError("tiles are searched by predicted times, and there is no predictor")
         if self.settings.dump_ir is not None:
             _make_directory(self.settings.dump_ir)
 
@@ -225,7 +218,6 @@ class SteppedCompile:
             self._runner,
             self.settings,
             self.edits,
-            self._search,
             forced=self.forced,
             summarizes=self.summarizes,
         )
@@ -251,7 +243,6 @@ class SteppedCompile:
         again = replace(
             settings,
             level=fast,
-            retile="auto" if settings.retile == SEARCH else settings.retile,
             remarks=False,
             verify_lds=False,
             dump_ir=None,
@@ -330,16 +321,6 @@ class SteppedCompile:
                 self._parse_into(again, self._source)
                 self._users_configuration = configuring_attribute(self._module_of(again))
         return self._users_configuration
-
-    @property
-    def _search(self) -> TileSearch | None:
-        if self.settings.retile != SEARCH:
-            return None
-        from .tile_search import TileSearch
-
-        assert self.predictor is not None
-        flags = tuple(self.session.get_flags(non_default_only=True))
-        return TileSearch(self.predictor, self.settings, flags, self.edits)
 
     @cached_property
     def _runner(self) -> PassRunner:

@@ -22,7 +22,6 @@ from ..dialect_utils.memory.memref_types import shown_type
 from ..dialect_utils.operations import symbol_of
 from ..dialect_utils.tuned_operation import TunedOperation
 from .decisions import Action, Decision, DecisionLog, LayoutRound
-from .tile_times import TileTimes
 
 
 class PassOptionError(ValueError):
@@ -113,8 +112,6 @@ class PassContext:
     function in work was compiled before: they get another layout now."""
     users_configuration: Callable[[], str] = str
     """Returns why IREE's configurations may be the user's own, or nothing where they are not."""
-    tile_times: TileTimes | None = None
-    """Predicts what the function in work takes with other tiles; None where nobody does."""
     explains: bool = True
     """Whether somebody reads decisions or remarks: what only they say is counted then."""
     unsettled: list[Unsettled] | None = None

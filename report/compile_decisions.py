@@ -11,7 +11,6 @@ from iree.compiler.api import Session
 
 from ..iree_plugin.compile import open_source, settings_of, takes_flags
 from ..iree_plugin.stepped_compile import SteppedCompile
-from ..iree_plugin.tile_search import TilePredictor
 from ..passes.decisions import Decision, DecisionLog
 
 _TITLES = ("function", "allocation", "action", "layout", "conflict cycles", "LDS bytes", "reason")
@@ -54,8 +53,6 @@ def decisions(
     source: str | os.PathLike[str],
     flags: Sequence[str] = (),
     mode: str = "auto",
-    *,
-    predictor: TilePredictor | None = None,
 ) -> CompileDecisions:
     """Returns what a compile would do with each LDS allocation, without generating code.
 
@@ -63,7 +60,6 @@ def decisions(
         source: a path, or the MLIR text itself (recognized by a line break in it).
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
         mode: a mitigation, and a level if there is one: `auto`, `auto/layout`, `pad`.
-        predictor: predicts what compiled tiles take, as for `bankwise.compile`.
 
     Returns:
         Every decision in the order in which the passes made it: function, allocation, layout,
@@ -71,7 +67,7 @@ def decisions(
 
     Raises:
         CompileError: the input does not compile, or a flag is only known to a process of its own.
-        ValueError: an unknown mitigation or level, or a search without a predictor.
+        ValueError: an unknown mitigation or level.
         OSError: the source file cannot be read.
     """
     settings = settings_of(flags, mode)
@@ -79,9 +75,7 @@ def decisions(
     session = Session()
     try:
         takes_flags(session, flags, alone=True)
-        with SteppedCompile(
-            session, settings, (), log, console=False, predictor=predictor
-        ) as compilation:
+        with SteppedCompile(session, settings, (), log, console=False) as compilation:
             compilation.replay(compilation.configured_module(open_source(session, source)))
     finally:
         session.close()

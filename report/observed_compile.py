@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -30,7 +29,6 @@ from ..iree_plugin.compile_settings import AFTER_LLVM, BEFORE_CODEGEN, CompileSe
 from ..iree_plugin.device_functions import CPU_BACKENDS, GPU_BACKENDS, backend_of, lds_arrays
 from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
-from ..iree_plugin.tile_search import TileCandidate, TilePredictor
 from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import Action, Decision, DecisionLog
 from ..passes.fragments.form_ldmatrix import FormLdmatrix
@@ -38,7 +36,6 @@ from ..passes.fragments.form_wgmma import FormWgmma
 from ..passes.overlap.overlap_copies import OverlapCopies
 from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
-from ..passes.tile_times import TileTime
 from .async_copies import ObserveCopies
 from .conflict_report import (
     AllocationReport,
@@ -131,16 +128,11 @@ def observing_edits(observers: Observers) -> list[PipelineEdit]:
     ]
 
 
-def observe_compile(
-    settings: CompileSettings, predictor: TilePredictor | None = None
-) -> list[FunctionReport]:
+def observe_compile(settings: CompileSettings) -> list[FunctionReport]:
     """Compiles through codegen and reports on every device function.
 
     `settings` are those of `bankwise-compile`; only the input, the mitigation, `compile_from`,
     `verify` and the flags matter. The process's flags have been set.
-
-    Args:
-        predictor: predicts what compiled tiles take, where `settings` ask for a search.
 
     Raises:
         CompileError: the compiler has reported an error, which has been printed.
@@ -153,8 +145,7 @@ def observe_compile(
     log = DecisionLog()
     source = open_file(session, settings.input)
     edits = observing_edits(observers)
-    unobserved = None if predictor is None else partial(_predicted_unobserved, predictor)
-    with SteppedCompile(session, settings, edits, log, predictor=unobserved) as compilation:
+    with SteppedCompile(session, settings, edits, log) as compilation:
         module = compilation.configured_module(source)
         compilation.refuse_empty(module)
         functions = {symbol_path(each): _Other.of(each) for each in _variant_functions(module)}
@@ -166,11 +157,6 @@ def observe_compile(
         if any(other.may_use_lds for other in others):
             compilation.resume(module, BEFORE_CODEGEN, AFTER_LLVM)
         return [*seen, *(other.report() for other in others), *prebuilt]
-
-
-def _predicted_unobserved(predictor: TilePredictor, kernel: TileCandidate) -> TileTime:
-    """Returns the time of a kernel that is compiled with a tile and reported on by nobody."""
-    return predictor(replace(kernel, edits=()))
 
 
 # Functions whose pipelines are not replayed.

@@ -13,7 +13,6 @@ from pathlib import Path
 from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
-from ..dialect_utils.diagnostics import Refusal
 from ..emulator.assembly import Kernel, parse_assembly
 from ..emulator.instruction_text import AssemblyError
 from ..iree_plugin.compile import compile_in_child, open_source, settings_of, takes_flags
@@ -28,7 +27,6 @@ from ..iree_plugin.forced_tile import ForceTile
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..iree_plugin.temporary_files import temporary_directory
-from ..iree_plugin.tile_search import TileCandidate, TilePredictor
 from ..passes.decisions import DecisionLog
 
 _LAST_PHASE_OF_HOST_PROGRAM = AFTER_LLVM
@@ -70,14 +68,13 @@ def compile_for_emulation(
     edits: Sequence[PipelineEdit] = (),
     decisions: DecisionLog | None = None,
     forced: ForceTile | None = None,
-    predictor: TilePredictor | None = None,
 ) -> EmulatedModule:
     """Compiles MLIR for an AMD GPU and keeps what the emulator needs.
 
     Args:
         source: a path, or the MLIR text itself (recognized by a line break in it).
         flags: flags of `iree-compile`, which name a hip target.
-        mitigation, edits, decisions, predictor: `bankwise.compile` documents them.
+        mitigation, edits, decisions: `bankwise.compile` documents them.
         forced: gives the kernel one tile, in the place of the pass that chooses tiles.
 
     Raises:
@@ -89,13 +86,10 @@ def compile_for_emulation(
     settings = _up_to_host_program(settings_of(flags, mitigation))
     with _dumping_session() as (session, directory):
         given = [*flags, _dump_flag(directory)]
-        alone = bool(edits) or (decisions, forced, predictor) != (None, None, None)
+        alone = bool(edits) or (decisions, forced) != (None, None)
         if takes_flags(session, given, alone=alone):
             with SteppedCompile(
-                *(session, settings, edits, decisions),
-                console=False,
-                predictor=predictor,
-                forced=forced,
+                session, settings, edits, decisions, console=False, forced=forced
             ) as compilation:
                 host = _compile(compilation, open_source(session, source))
         else:
@@ -103,40 +97,10 @@ def compile_for_emulation(
         return EmulatedModule(host, *_read_kernels(directory), session)
 
 
-def compile_tile(kernel: TileCandidate) -> EmulatedModule:
-    """Compiles a kernel with a tile, and keeps what the emulator needs.
-
-    Raises:
-        CompileError: it does not compile.
-        Refusal: it does not compile with that tile.
-        AssemblyError: the compiler's assembly cannot be read.
-    """
-    force = kernel.force
-    with _dumping_session() as (session, directory):
-        # The flags of a process's command line are there, and would be given twice.
-        if tuple(session.get_flags(non_default_only=True)) != kernel.flags:
-            session.set_flags(*kernel.flags)
-        session.set_flags(_dump_flag(directory))
-        text = kernel.executable.encode() + b"\0"
-        source = Source.wrap_buffer(session, text, buffer_name="<executable>")
-        with SteppedCompile(
-            session, kernel.settings, kernel.edits, DecisionLog(), console=False, forced=force
-        ) as compilation:
-            host = _compile(compilation, source)
-        if force.refusals:
-            raise Refusal(force.refusals[0])
-        return EmulatedModule(host, *_read_kernels(directory), session)
-
-
-def compile_as_set(
-    settings: CompileSettings, predictor: TilePredictor | None = None
-) -> EmulatedModule:
+def compile_as_set(settings: CompileSettings) -> EmulatedModule:
     """Compiles as a command line says, and keeps what the emulator needs.
 
     The process's flags have been set. Diagnostics go to the console.
-
-    Args:
-        predictor: predicts what compiled tiles take, where `settings` ask for a search.
 
     Raises:
         CompileError, DriverError, OutputError, PipelineEditError: `compile_to_output` documents
@@ -148,9 +112,7 @@ def compile_as_set(
         session.set_flags(_dump_flag(directory))
         source = open_file(session, settings.input)
         with (
-            SteppedCompile(
-                session, _up_to_host_program(settings), predictor=predictor
-            ) as compilation,
+            SteppedCompile(session, _up_to_host_program(settings)) as compilation,
             records_written(compilation),
         ):
             host = _compile(compilation, source)

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from ..emulator.assembly import Kernel
 from ..emulator.counters import totals
-from ..iree_plugin.compile_settings import Mode
 from ..iree_plugin.forced_tile import ForceTile
 from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.decisions import DecisionLog
@@ -22,7 +21,6 @@ from .emulated_device import EmulatedDevice
 from .emulated_module import compile_for_emulation
 from .host_program import HostProgram
 from .host_values import HostProgramError
-from .predictors import predictor_of
 
 Array = npt.NDArray[Any]
 
@@ -88,13 +86,8 @@ def run_emulated(
         HostProgramError: the function cannot be called, or the program cannot be interpreted.
         EmulationError: a kernel does what a program must not do.
     """
-    predictor = predictor_of(Mode.parse(mitigation).retile)
     compiled = compile_for_emulation(
-        *(source, flags, mitigation),
-        edits=edits,
-        decisions=decisions,
-        forced=forced,
-        predictor=predictor,
+        source, flags, mitigation, edits=edits, decisions=decisions, forced=forced
     )
     with compiled as module:
         emulator = device(module.kernels)

@@ -306,7 +306,7 @@ def _dispatch(run: Interpreter, op: ir.Operation) -> Sequence[object]:
     if entry is None:
         raise HostProgramError(f"the module has no kernel {' or '.join(entry_points)}")
     entry = _entry_for(run, entry, workload)
-    counts = workgroup_count(run, run.module.exports[entry], workload)
+    counts = _workgroup_count(run, run.module.exports[entry], workload)
     bindings = tuple(
         Binding(part.address, part.size)
         for resource, offset, length in zip(resources, offsets, lengths, strict=True)
@@ -348,7 +348,7 @@ def _computed(run: Interpreter, region: ir.Region, workload: Sequence[int]) -> l
     return Interpreter(run.module, run.device).run_region(region, arguments)
 
 
-def workgroup_count(
+def _workgroup_count(
     run: Interpreter, export: ir.Operation, workload: Sequence[int]
 ) -> tuple[int, int, int]:
     """Returns the workgroup count that the export computes from the workload."""

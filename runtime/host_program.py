@@ -25,7 +25,7 @@ from iree.compiler import ir
 from .calls import InputTypeError, as_element_type, callable_names
 from .dtypes import element_type_of, packed_size, unpacked
 from .host_constants import resource_blobs
-from .host_interpreter import HostModule, Interpreter, workgroup_count
+from .host_interpreter import HostModule, Interpreter
 from .host_values import (
     TIMEPOINT,
     Array,
@@ -112,17 +112,6 @@ class HostProgram:
             names = ", ".join(s.name for s in self.signatures) or "none"
             raise HostProgramError(f"no function '{function}'; the module exports {names}")
         return FunctionSignature(function, _declaration(found), len(_type(found).results))
-
-    def workgroups(self, kernel: str) -> tuple[int, int, int]:
-        """Returns the size of the grid of a kernel whose sizes are known.
-
-        Raises:
-            HostProgramError: there is no such kernel, or its grid depends on the program.
-        """
-        for name, export in self._host.exports.items():
-            if name.split("::")[-1] == kernel:
-                return workgroup_count(Interpreter(self._host, self._device), export, ())
-        raise HostProgramError(f"there is no kernel '{kernel}'")
 
     def call(self, function: str, inputs: Sequence[Array | int | float]) -> list[Array]:
         """Runs `function` on `inputs`, and returns its results; scalars are arrays of rank 0.

@@ -20,7 +20,6 @@ from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import CompileSettings, joined_flags
 from ..iree_plugin.temporary_files import temporary_directory
 from .output_settings import OutputSettings
-from .predictors import predictor_of
 
 if TYPE_CHECKING:
     from ..emulator.assembly import Kernel
@@ -268,7 +267,7 @@ def _run_on_emulator(
     defaults = AMD.flags(arch)
     try:
         compiled = _set_up_compiler(settings, defaults)
-        with compile_as_set(compiled, predictor_of(compiled.retile)) as module:
+        with compile_as_set(compiled) as module:
             emulated = _emulated_device(settings, module.kernels, watch)
             parameters = Parameters.load(settings.parameters)
             trace = _trace if settings.trace else None
@@ -340,7 +339,7 @@ def _compiled(settings: RunSettings, device: str) -> bytes:
         vmfb = directory / "module.vmfb"
         try:
             wanted = replace(compile_settings, output=str(vmfb), quiet=True)
-            compile_to_output(wanted, predictor_of(wanted.retile))
+            compile_to_output(wanted)
         except CompileError:
             raise RunError from None
         except (DriverError, PipelineEditError) as error:

@@ -50,14 +50,13 @@ def _run(settings: CompileSettings) -> int:
 
     from ..iree_plugin.compile_driver import compile_to_output
     from ..iree_plugin.stepped_compile import CompileError, DriverError, check_phases
-    from ..runtime.predictors import predictor_of
 
     try:
         check_phases(settings)
         ignored = flags_without_codegen(settings)
         if ignored:
             warn(PROGRAM, f"{', '.join(ignored)}: without effect, because {settings.why_no_code}")
-        compile_to_output(settings, predictor_of(settings.retile))
+        compile_to_output(settings)
     except CompileError:
         return 1
     except (DriverError, OutputError, ValueError) as error:

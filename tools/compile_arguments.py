@@ -20,6 +20,7 @@ from ..iree_plugin.compile_settings import (
     PHASES,
     RETILE,
     CompileSettings,
+    gone_value,
     without_effect,
 )
 from ..iree_plugin.described_target import refuse_unknown_names
@@ -192,6 +193,8 @@ def _value(flag: str, attribute: str, text: str) -> str | int:
             "--compile-mode=hal-executable runs codegen in one piece, where no pass can be "
             "spliced in; use iree-compile, or compile the whole module"
         )
+    if attribute == "retile" and (gone := gone_value("--bankwise-retile", text)):
+        raise UsageError(gone)
     if attribute in _CHOICES:
         check_choice(flag, text, _CHOICES[attribute])
     if attribute == "bytecode_version":

@@ -25,6 +25,7 @@ from ..iree_plugin.compile_settings import (
     RETILE,
     CompileSettings,
     Mode,
+    gone_value,
     without_effect,
 )
 from ..iree_plugin.executable_text import holds_resources, may_change, name_of
@@ -188,6 +189,8 @@ def _mode(environment: Mapping[str, str]) -> Mode:
     given: dict[str, str] = {}
     for part, allowed in _CHOICES.items():
         name = _variable(part)
+        if part == "retile" and (gone := gone_value(name, environment.get(name, ""))):
+            raise UsageError(gone)
         if environment.get(name):
             check_choice(name, environment[name], allowed)
             given[part] = environment[name]
@@ -239,12 +242,11 @@ def _compile(executable: bytes, settings: CompileSettings, outer: OuterCompile |
     import_beside_compiler()
     from ..iree_plugin import embedding
     from ..iree_plugin.executable import check_version, compile_executable
-    from ..runtime.predictors import predictor_of
 
     if outer is not None:
         check_version(outer.program)
     embedding.set_process_flags(PROGRAM, list(settings.process_flags))
-    return compile_executable(executable, settings, predictor_of(settings.retile))
+    return compile_executable(executable, settings)
 
 
 def _unchanged(executable: bytes, reason: str) -> bytes:

@@ -113,9 +113,8 @@ def _reports(settings: ReportSettings) -> list[tuple[str, FunctionReport]]:
         given = (settings.inputs, settings.target)
         return report_files(*given, block=settings.block, split_input=settings.split_input)
     from ..report.observed_compile import observe_compile
-    from ..runtime.predictors import predictor_of
 
-    found = observe_compile(settings.compile, predictor_of(settings.compile.retile))
+    found = observe_compile(settings.compile)
     return [(settings.inputs[0], report) for report in found]
 
 

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ..emulator.chips import EMULATED_CHIPS
-from ..iree_plugin.compile_settings import LEVELS, MITIGATIONS, RETILE, CompileSettings
+from ..iree_plugin.compile_settings import (
+    LEVELS,
+    MITIGATIONS,
+    RETILE,
+    CompileSettings,
+    gone_value,
+)
 from ..runtime.module_run import DEVICES, EMULATED, PROGRAM, RunSettings
 from . import compile_arguments
 from .argument_parser import ArgumentParser
@@ -312,6 +318,13 @@ def _add_emulator_flags(parser: ArgumentParser) -> None:
         help="end an emulated dispatch after N steps as endless (100,000,000)")  # fmt: skip
 
 
+def _retile(text: str) -> str:
+    """Returns a value of `--bankwise-retile`; raises ArgumentTypeError if it is gone."""
+    if gone := gone_value("--bankwise-retile", text):
+        raise argparse.ArgumentTypeError(gone)
+    return text
+
+
 def _add_compile_flags(parser: ArgumentParser) -> None:
     """Adds the flags that say how a module that is MLIR is compiled."""
     add = parser.add_argument
@@ -319,5 +332,5 @@ def _add_compile_flags(parser: ArgumentParser) -> None:
         help="how an .mlir module is compiled")  # fmt: skip
     add("--bankwise-level", default=CompileSettings.level, choices=tuple(LEVELS),
         help="what the compile may change")  # fmt: skip
-    add("--bankwise-retile", default=CompileSettings.retile, choices=tuple(RETILE),
+    add("--bankwise-retile", default=CompileSettings.retile, choices=tuple(RETILE), type=_retile,
         help="where the compile replaces the tiles of workgroups")  # fmt: skip

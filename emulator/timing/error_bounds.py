@@ -2,9 +2,7 @@
 """How far predictions may be off, by what kind of kernel it is.
 
 The factors are the smallest and the largest ratio of published to predicted time among the kernels
-of `bench/results/timing_validation.json` to which nothing was fitted. Two versions of a kernel are
-mostly off in the same direction: how much their ratio may be off is taken from the matmuls of that
-record, each of which has three layouts.
+of `bench/results/timing_validation.json` to which nothing was fitted.
 `test/unit/bench/test_timing_validation.py` holds them to it.
 """
 
@@ -27,28 +25,26 @@ class ErrorBounds:
     Attributes:
         low: the factor from the expected time to the lower bound.
         high: the factor to the upper bound.
-        ratio: the factor by which the ratio of the times of two versions of a kernel may be off.
         source: what the bounds rest on, in a sentence.
     """
 
     low: float
     high: float
-    ratio: float
     source: str
 
 
 LONG = ErrorBounds(
-    *(0.87, 1.27, 1.12),
+    *(0.87, 1.27),
     "The bounds are those of 9 published times of bf16 matmuls on an MI355X; attention was "
     "compared by counters of one kernel alone.",
 )
 SHORT = ErrorBounds(
-    *(0.87, 1.43, 1.45),
+    *(0.87, 1.43),
     "The bounds are those of 15 published times of bf16 matmuls on an MI355X, short ones among "
     "them; attention was compared by counters of one kernel alone.",
 )
 NOT_VALIDATED = ErrorBounds(
-    *(0.5, 2.0, 2.0),
+    *(0.5, 2.0),
     "No kernel without matrix instructions was compared with a measured time: the bounds are a "
     "guess.",
 )

@@ -16,8 +16,7 @@ Another tile is taken where it saves 3 % of the predicted time or more, and
 * with `mode=auto`, only on GPUs on which the model was compared with measured times, and on AMD's,
   on which it was compared with the predictions of a more exact model (`emulator/timing/`), where it
   saves 10 % or more, or 6.5 % of a matmul on 2-byte elements; elsewhere a remark names the tile and
-  what it would save; `mode=on` takes it anyway. With `mode=search` the best tiles are compiled, and
-  that model decides among them (`tile_search.py`);
+  what it would save; `mode=on` takes it anyway;
 * only where the configuration is IREE's own: a user's stands.
 
 Outputs are bitwise the same, unless `other-order` allows attentions to take another number of keys
@@ -36,7 +35,7 @@ from typing import Any, ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.tile_cost import AttentionTile
+from ...bank_model.tile_cost import AnyTile, AttentionTile
 from ...dialect_utils import carried_integers
 from ...dialect_utils.described_tiles import note_described_tile, note_held_workgroups
 from ...dialect_utils.diagnostics import PassFailure, Refusal
@@ -46,9 +45,7 @@ from ...dialect_utils.memory.flow import allocated_bytes
 from ...dialect_utils.tuned_operation import TunedOperation
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, LayoutRound
-from ..tile_times import AnyTile
 from .tile_choice import TileChoice, tile_choice, tiled_operation
-from .tile_search import SearchedTiles
 from .tiled_operation import Circumstances, TiledOperation, doubt
 
 _FLAG = "--bankwise-retile=on"
@@ -61,8 +58,6 @@ class RetileMode(Enum):
     """Those on which the model was compared with measured times, or with a more exact model."""
     ON = "on"
     """All that there is a model of."""
-    SEARCH = "search"
-    """Those of `auto`, where the more exact model decides among compiled tiles."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,6 @@ class Retile(FunctionPass):
 
     Attributes:
         mode: on which GPUs.
-        candidates: how many tiles are compiled where `mode` is `search`.
         other_order: whether a step may sum another number of elements.
         overlap: whether a pass follows that lets copies overlap with contractions, as
             `bankwise-overlap-copies` does for NVIDIA.
@@ -97,10 +91,6 @@ class Retile(FunctionPass):
     native_exponentials: bool = False
     larger_instructions: bool = False
     short_steps: bool = False
-    candidates: int = 4
-
-    def __post_init__(self) -> None:
-        self._expect("candidates", self.candidates > 0, "a positive number")
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the configuration of `function`; never fails."""
@@ -123,11 +113,6 @@ class Retile(FunctionPass):
             return
         times = choice.best_time, choice.stock_time
         why_not = doubt(*times, circumstances.processor, target.arch, choice.tiled.modelled_gain)
-        if self.mode is RetileMode.SEARCH:
-            searched = self._search(function, choice, why_not, circumstances, context)
-            if searched is not None:
-                self._take(function, choice.tiled, searched, context)
-                return
         self._decide(function, choice, why_not, context)
 
     def circumstances(self, function: ir.Operation, context: PassContext) -> Circumstances | None:
@@ -166,43 +151,6 @@ class Retile(FunctionPass):
         else:
             reason = f"the tile of a workgroup stays: {choice}"
             context.sink.remark(operation.location, reason, stays=True)
-
-    def _search(
-        self,
-        function: ir.Operation,
-        choice: TileChoice[Any],
-        why_not: str,
-        circumstances: Circumstances,
-        context: PassContext,
-    ) -> SearchedTiles | None:
-        """Returns what compiled tiles take; None, with a remark, where that is not known.
-
-        Args:
-            why_not: why the chosen tile is not taken without a search, if it is not.
-        """
-        with context.refusals_said(choice.tiled.operation.location, "no tiles are searched"):
-            if context.tile_times is None or not circumstances.processor.modelled:
-                raise Refusal("no compiled kernel for this GPU is predicted here")
-            if objection := context.users_configuration():
-                raise Refusal(objection)
-            usual = choice.tiled.tile if why_not else choice.best
-            every = (choice, usual, self.candidates, circumstances, context.tile_times)
-            return SearchedTiles.of(function, *every)
-        return None
-
-    def _take(
-        self,
-        function: ir.Operation,
-        tiled: TiledOperation[Any],
-        searched: SearchedTiles,
-        context: PassContext,
-    ) -> None:
-        """Takes the best of some compiled tiles."""
-        action = Action.KEEP
-        if searched.best != tiled.tile:
-            action = Action.RETILE
-            self._configure(function, tiled, searched.best, context)
-        self.record_tile(context, function, tiled.operation, searched.best, str(searched), action)
 
     def _replace(
         self, function: ir.Operation, choice: TileChoice[Any], objection: str, context: PassContext

@@ -13,8 +13,7 @@ from typing import Any, Generic
 
 from iree.compiler import ir
 
-from ...bank_model.tile_cost import TileWork, concurrent_workgroups
-from ..tile_times import AnyTile
+from ...bank_model.tile_cost import AnyTile, TileWork, concurrent_workgroups
 from .attention_tiles import warp_tiled_attention
 from .matmul_tiles import warp_tiled_matmul
 from .scalar_matmul_tiles import thread_tiled_matmul
@@ -100,22 +99,6 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
     if not tiled.computed:
         held = min(held, -(-work.workgroups // circumstances.processor.multiprocessors))
     return TileChoice(tiled, best, stock_time, best_time, limit, work.described, held)
-
-
-def best_tiles(tiled: TiledOperation[Tile], circumstances: Circumstances, count: int) -> list[Tile]:
-    """Returns the tiles that are predicted to take the least time, the best one first.
-
-    Raises:
-        Refusal: the elements have no size that is known.
-    """
-    slotted = (
-        circumstances.slotted(tiled, each)
-        for each in tiled.candidates(circumstances)
-        if tiled.takes(each)
-    )
-    times = {each: circumstances.time(circumstances.work(tiled, each)) for each in slotted}
-    fitting = [each for each, time in times.items() if math.isfinite(time)]
-    return sorted(fitting, key=times.__getitem__)[:count]
 
 
 def tile_time(

@@ -20,6 +20,7 @@ from iree.compiler import ir
 
 from ...bank_model.targets import Processor
 from ...bank_model.tile_cost import (
+    AnyTile,
     TileWork,
     concurrent_workgroups,
     described_slots,
@@ -33,7 +34,6 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import chip_of, lds_limit
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
 from ..shapes.enlarged_shapes import computed_size
-from ..tile_times import AnyTile
 
 Tile = TypeVar("Tile", bound=AnyTile)
 Sized = TypeVar("Sized", bound="TiledOperation[Any]")

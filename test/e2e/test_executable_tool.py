@@ -301,6 +301,7 @@ def test_remarks_reach_whoever_started_the_compile(compiler: Compiler, tmp_path:
             {"BANKWISE_LEVEL": "layout", "BANKWISE_RETILE": "on"},
             "BANKWISE_RETILE=on: the level 'layout' replaces no tiles; exact and fast do",
         ),
+        ({"BANKWISE_RETILE": "search"}, "BANKWISE_RETILE=search is gone; use on"),
         ({"BANKWISE_DECISIONS": "no/such/d.json"}, "cannot write 'no/such/d.json'"),
     ],
     ids=lambda value: next(iter(value.values())) if isinstance(value, dict) else "",

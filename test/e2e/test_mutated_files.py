@@ -27,7 +27,6 @@ from bankwise.report.measured.comparison import compare
 from bankwise.report.measured.dispatches import MeasuredFileError
 from bankwise.report.measured.words import cells
 from bankwise.report.sources import report_files
-from bankwise.runtime.tile_times import _read
 from bankwise.sweep.cases import KernelFileError, kernels_of_file
 from bankwise.sweep.plot import plot
 from bankwise.sweep.rows import Row
@@ -139,12 +138,6 @@ def test_files_of_the_cache(tmp_path: Path, count: int) -> None:
         assert (cache.read("tile", "key") is None) == (data != whole.encode())
 
     check("cache", (whole,), count, read)
-
-
-@FILES
-def test_times_of_tiles(count: int) -> None:
-    texts = ('{"microseconds": 1.5, "ratio": 1.1}', '{"refusal": "no"}')
-    check("times", texts, count, lambda data: _read(data.decode(errors="replace")))
 
 
 @FILES

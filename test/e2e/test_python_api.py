@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """bankwise.compile as a library: results, decisions, edits and errors; nothing ends the process."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,13 @@ def test_flags_that_cannot_be_honoured_are_refused_before_anything_is_written(
 def test_a_mode_that_nothing_comes_of_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="level is 'fast': the mitigation 'stock' has no levels"):
         bankwise.compile(ATTENTION, GFX942, "stock/fast")
+
+
+@pytest.mark.parametrize("mode", ["auto/fast/search", "swizzle/layout/search", "pad/best/search"])
+@pytest.mark.parametrize("function", [bankwise.compile, bankwise.decisions])
+def test_a_search_of_tiles_is_a_value_error(function: Callable[..., object], mode: str) -> None:
+    with pytest.raises(ValueError, match=r"^--bankwise-retile=search is gone; use on$"):
+        function(ATTENTION, GFX942, mode)
 
 
 def test_settings_of_the_hook_are_not_read_and_a_warning_says_so(

@@ -24,7 +24,6 @@ from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses, trace
 from bankwise.dialect_utils.operations import operations_in
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Decision
-from bankwise.passes.tile_times import TileTimes
 
 LDS = "#gpu.address_space<workgroup>"
 
@@ -116,19 +115,16 @@ def run(
     *passes: FunctionPass,
     target: str | None = None,
     configured: str = "",
-    tile_times: TileTimes | None = None,
 ) -> PassRun:
     """Runs passes over a function, which must verify after each of them.
 
     Args:
         target: the GPU of a function that names none.
         configured: why IREE's configuration may be the user's own.
-        tile_times: predicts what compiled tiles take.
     """
     said: list[Diagnostic] = []
     sink = DiagnosticSink(said.append, remarks=True)
     context = PassContext(sink, users_configuration=lambda: configured, test_target=target)
-    context.tile_times = tile_times
     for each in passes:
         each.run(parsed.function, context)
         assert parsed.module.operation.verify()

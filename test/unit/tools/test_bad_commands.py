@@ -17,11 +17,14 @@ import pytest
     [
         ("compile a.mlir --bankwise-mitigation=x", "--bankwise-mitigation: 'x'"),
         ("compile a.mlir --bankwise-mitigation=", "--bankwise-mitigation needs a value"),
+        ("compile a.mlir --bankwise-retile=search", "--bankwise-retile=search is gone; use on"),
+        ("compile a.mlir --bankwise-retile search", "--bankwise-retile=search is gone; use on"),
         ("compile a.mlir --compile-mode=x", "--compile-mode: 'x'"),
         ("compile a.mlir --bankwise-remarks=2", "--bankwise-remarks"),
         ("report a.mlir --target=gfx1", "'gfx1'"),
         ("report a.mlir -o gone/x", "there is no directory"),
         ("report a.mlir -o ./a.mlir", "cannot write './a.mlir': -o names an input"),
+        ("report a.mlir --bankwise-retile=search", "--bankwise-retile=search is gone; use on"),
         ("report", "no input file"),
         (
             "opt /dev/null -o d --bankwise-decisions=d",
@@ -29,6 +32,7 @@ import pytest
         ),
         ("run a.mlir --device=emulated-gfx942 --output=@a.npy --timeline=a.npy", "--output names"),
         ("run a.mlir --device=emulated-gfx942 --counters-json=a.mlir", "--counters-json names"),
+        ("run a.mlir --bankwise-retile=search", "--bankwise-retile=search is gone; use on"),
         ("sweep --dtypes=f8", "--dtypes: 'f8'"),
         ("sweep --kernels=gone.json", "cannot read 'gone.json'"),
         ("sweep --every=60 -o /proc/nowhere", "'/proc/nowhere'"),

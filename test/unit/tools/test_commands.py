@@ -163,18 +163,6 @@ def test_an_ignored_signal_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_an_interrupted_search_of_tiles_leaves_nothing(
-    tmp_path: Path, kernel: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    arguments = [kernel, *GFX942, "--bankwise-retile=search", "-o", "out"]
-    ended = interrupted(tmp_path, "compile", arguments, signal.SIGINT, emulates)
-    assert (ended.returncode, ended.stderr) == (130, "bankwise-compile: error: interrupted\n")
-    assert list((tmp_path / "work").iterdir()) == []
-    assert [*(tmp_path / "cache").rglob(".*")] == []
-
-
-@pytest.mark.nightly
 def test_a_sweep_ends_its_workers_and_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "k.json").write_text(
         '[{"kernel": "attention", "batch": 4, "seq": 2048, "head_dim": 128}]'
