@@ -99,8 +99,12 @@ def _addresses(
     """Returns the byte address of a run for each (issue, lane)."""
     steps = np.arange(first, first + count)
     addresses: dict[tuple[int, int], int] = {}
-    for issue, lane, start in lanes:
-        places = layout.offsets(tile, start + steps).tolist()
+    each = list(lanes)
+    if not each:
+        return addresses
+    starts = np.array([start for _, _, start in each])[:, None]
+    lying = layout.offsets(tile, starts + steps).tolist()
+    for (issue, lane, start), places in zip(each, lying, strict=True):
         if places != list(range(places[0], places[0] + count)):
             raise ProofError(
                 f"layout: the {count} elements from element {start + first} on, which one "

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..bank_model.layouts import SwizzledLayout
+from ..bank_model.layouts import PlainLayout, SwizzledLayout
 from ..bank_model.proof import check
+from ..bank_model.shown_text import counted
 from ..bank_model.solver import LayoutDecision
 from .contents import Contents, layout_title
 from .counts import CountedLayout, Question
@@ -76,7 +77,7 @@ class TileSolution(Answer):
 
     Attributes:
         plain: row-major without gaps.
-        padded: the padding that costs least; None where padding does not help.
+        padded: the padding of rows or planes that costs least; None where padding does not help.
         swizzled: the swizzle that costs least; None where no swizzle helps.
         best: one of these, or a swizzle of padded rows: the solver's choice.
         decision: the choice with its proof.
@@ -159,9 +160,17 @@ class TileSolution(Answer):
             f"{decision.optimality.value}"
         )
 
+    @property
+    def reason(self) -> str:
+        """Returns why the best layout was chosen, in a line."""
+        if isinstance(self.best.layout, PlainLayout) and self.best.conflict_cycles:
+            conflicts = counted(self.best.conflict_cycles, "conflict cycle", separator=",")
+            return f"it has {conflicts}, and no padding and no swizzle that was found costs less"
+        return self.decision.reason
+
     def choice(self) -> Iterator[tuple[str, str]]:
         """Yields why the best layout was chosen, and its proof."""
-        yield "best", f"{self.chosen_title}: {self.decision.reason}"
+        yield "best", f"{self.chosen_title}: {self.reason}"
         yield "proof", self.proof
 
     def __repr__(self) -> str:

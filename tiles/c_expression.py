@@ -14,15 +14,17 @@ numbers that are not negative, so that Python's value, with `//` for `/`, is C's
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from ..bank_model.accesses import LdsTile
 from ..bank_model.errors import is_power_of_two
-from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout
+from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT, Layout, PlainLayout, SwizzledLayout
 from ..bank_model.linear_swizzle import LinearSwizzle, NotExpressible
 from ..bank_model.strided_layout import Mode, StridedLayout
 from ..bank_model.swizzles import XorShuffle, linear_chain
+from ..bank_model.targets import AccessKind
+from .vector_moves import VectorMove, Way
 
 OFFSET = "o"
 
@@ -38,6 +40,9 @@ class CCode:
         subscript: the index to use instead of the last one, where the layout leaves every element
             in its row and the indices say where, else empty: `column ^ ((row << 3) & 0x38)`.
         pitch: elements from one row to the next.
+        element_bits: the bits of an element.
+        moves: the vectors that do not move as a whole.
+        along: the index that runs along a vector; empty where none does.
     """
 
     indices: tuple[str, ...]
@@ -45,20 +50,131 @@ class CCode:
     place: str
     subscript: str
     pitch: int
+    element_bits: int = 8
+    moves: tuple[VectorMove, ...] = ()
+    along: str = ""
 
     def function(self, name: str = "place") -> str:
-        """Returns a device function that takes the indices and returns the element's number."""
+        """Returns a device function that takes the indices and returns the element's number.
+
+        Where the layout does not keep the vectors of the accesses whole, functions follow that
+        store and load them.
+        """
         arguments = ", ".join(f"int {index}" for index in self.indices)
+        parts = [
+            *([f"// {self.unit_note(name)}"] if self.unit_note(name) else []),
+            f"__device__ __forceinline__ int {name}({arguments}) {{",
+            f"  const int {OFFSET} = {self.offset};",
+            f"  return {self.place};",
+            "}",
+        ]
+        for move in self.moves:
+            parts += self._mover(move, name, arguments)
+        return "\n".join(parts)
+
+    def unit_note(self, name: str = "place") -> str:
+        """Returns what a place counts, where it is no whole bytes; else nothing."""
+        if self.element_bits >= 8:
+            return ""
+        shared = f", {8 // self.element_bits} to a byte" if 8 % self.element_bits == 0 else ""
         return (
-            f"__device__ __forceinline__ int {name}({arguments}) {{\n"
-            f"  const int {OFFSET} = {self.offset};\n"
-            f"  return {self.place};\n"
-            "}"
+            f"{name} counts elements of {self.element_bits} bits{shared}: the byte is "
+            f"{name}(...) * {self.element_bits} / 8"
         )
 
+    def mover(self, move: VectorMove) -> str:
+        """Returns the name of the function that moves a vector; empty where there is none."""
+        written = move.way in (Way.PARTED, Way.REORDERED) and self.along
+        if not written or self.element_bits % 8:
+            return ""
+        return f"{'store' if move.kind is AccessKind.WRITE else 'load'}_{move.elements}"
 
-def c_code(layout: Layout, tile: LdsTile) -> CCode:
-    """Returns `layout` in C."""
+    def _mover(self, move: VectorMove, name: str, arguments: str) -> Iterator[str]:
+        """Yields the lines of the function that moves a vector."""
+        mover = self.mover(move)
+        given = ", ".join(self.indices)
+        yield ""
+        yield f"// Vectors of {move.elements} do not lie at {name}({given}) as a whole."
+        if not mover:
+            yield f"// {_verb(move).capitalize()} each element at its own place."
+            return
+        writes = move.kind is AccessKind.WRITE
+        const, values = ("", "const T *values") if writes else ("const ", "T *values")
+        yield "template <typename T>"
+        yield (f"__device__ __forceinline__ void {mover}({const}T *tile, {arguments}, {values}) {{")
+        if move.way is Way.PARTED:
+            yield from self._parts(move, name, writes)
+        else:
+            yield from self._exchanged(move, name, writes)
+        yield "}"
+
+    def _bytes(self, move: VectorMove) -> int:
+        """Returns how parts of a vector are aligned, in a tile that is aligned to 16 bytes."""
+        elements = move.elements if move.way is Way.REORDERED else move.part
+        return min(elements * self.element_bits // 8, MAX_USEFUL_ALIGNMENT)
+
+    def _parts(self, move: VectorMove, name: str, writes: bool) -> Iterator[str]:
+        moved = ", ".join(
+            f"{index} + k" if index == self.along else index for index in self.indices
+        )
+        there = f"__builtin_assume_aligned(tile + {name}({moved}), {self._bytes(move)})"
+        ends = f"{there},\n                     values + k" if writes else f"values + k, {there}"
+        yield "#pragma unroll"
+        yield f"  for (int k = 0; k < {move.elements}; k += {move.part})"
+        yield f"    __builtin_memcpy({ends}, {move.part} * sizeof(T));"
+
+    def _exchanged(self, move: VectorMove, name: str, writes: bool) -> Iterator[str]:
+        count = move.elements
+        yield f"  const int first = {name}({', '.join(self.indices)});"
+        yield f"  T parts[{count}];"
+        there = f"__builtin_assume_aligned(tile + first / {count} * {count}, {self._bytes(move)})"
+        if writes:
+            yield f"  __builtin_memcpy(parts, values, {count} * sizeof(T));"
+        else:
+            yield f"  __builtin_memcpy(parts, {there},\n                   {count} * sizeof(T));"
+        yield "#pragma unroll"
+        yield f"  for (int step = {move.part}; step < {count}; step *= 2)"
+        yield "#pragma unroll"
+        yield f"    for (int k = 0; k < {count}; ++k)"
+        yield "      if (!(k & step)) {"
+        yield "        const T low = parts[k], high = parts[k + step];"
+        yield "        parts[k] = first & step ? high : low;"
+        yield "        parts[k + step] = first & step ? low : high;"
+        yield "      }"
+        if writes:
+            yield f"  __builtin_memcpy({there}, parts,\n                   {count} * sizeof(T));"
+        else:
+            yield f"  __builtin_memcpy(values, parts, {count} * sizeof(T));"
+
+
+def _verb(move: VectorMove) -> str:
+    return "store" if move.kind is AccessKind.WRITE else "load"
+
+
+def c_code(
+    layout: Layout, tile: LdsTile, moves: Sequence[VectorMove] = (), along: int | None = None
+) -> CCode:
+    """Returns `layout` in C.
+
+    Args:
+        moves: how the vectors of the accesses move.
+        along: the dimension that runs along a vector, if one does.
+    """
+    code = _placed(layout, tile)
+    parted = tuple(dict.fromkeys(move for move in moves if move.way is not Way.WHOLE))
+    index = "" if along is None else code.indices[along]
+    return replace(code, element_bits=tile.element_bits, moves=parted, along=index)
+
+
+def _indices(rank: int) -> tuple[str, ...]:
+    if rank == 1:
+        return ("element",)
+    if rank == 2:
+        return ("row", "column")
+    return (*(f"i{number}" for number in range(rank - 1)), "column")
+
+
+def _placed(layout: Layout, tile: LdsTile) -> CCode:
     if isinstance(layout, StridedLayout):
         return _strided(layout, tile)
     padding = 0 if isinstance(layout, PlainLayout) else layout.padding_elements
@@ -104,14 +220,6 @@ def _digits(index: str, modes: Sequence[Mode]) -> Iterator[str]:
         text = text if below == size else f"{text} % {mode.size}"
         if mode.size > 1 and mode.stride:
             yield text if mode.stride == 1 else f"{text} * {mode.stride}"
-
-
-def _indices(rank: int) -> tuple[str, ...]:
-    if rank == 1:
-        return ("element",)
-    if rank == 2:
-        return ("row", "column")
-    return (*(f"i{number}" for number in range(rank - 1)), "column")
 
 
 def _offset(indices: tuple[str, ...], tile: LdsTile, pitch: int) -> str:

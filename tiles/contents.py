@@ -11,6 +11,8 @@ from ..bank_model.accesses import LdsTile
 from ..bank_model.bank_map import BankMap, bank_map, worst_phase
 from ..bank_model.layouts import Layout, PaddedLayout, SwizzledLayout
 from ..bank_model.readings import shown_readings
+from ..bank_model.strided_layout import StridedLayout
+from ..bank_model.targets import AccessKind
 from ..report.bank_map_text import folding_caption, phase_caption
 from .counts import AccessCount, CountedLayout, Question
 from .notations import Notation
@@ -113,6 +115,8 @@ def layout_title(name: str, count: CountedLayout) -> str:
     layout = count.layout
     if isinstance(layout, PaddedLayout):
         return f"padded by {layout.padding_elements}"
+    if name in ("padded", "best") and isinstance(layout, StridedLayout):
+        return "planes padded"
     if name == "best" and isinstance(layout, SwizzledLayout):
         return "swizzled, padded" if layout.padding_elements else "swizzled"
     return name
@@ -153,17 +157,25 @@ def _instructions(access: AccessCount) -> str:
 
 def notes(count: CountedLayout) -> Iterator[str]:
     """Yields what else to know of the costs in a layout, a sentence each."""
+    code = count.code
     for each in count.accesses:
+        movers = " and ".join(filter(None, map(code.mover, each.moves)))
         if each.is_split:
             before = " + ".join(f"{number} {name}" for name, number in each.plain_instructions)
             after = " + ".join(f"{number} {name}" for name, number in each.instructions)
-            yield f"{each.accesses} is split by this layout: {before} become {after}"
+            done = f"; {movers} does so" if movers else ""
+            yield f"{each.accesses} is split by this layout: {before} become {after}{done}"
         elif each.reordered_elements:
+            done = (
+                f"{movers} writes" if each.accesses.kind is AccessKind.WRITE else f"{movers} reads"
+            )
             yield (
                 f"{each.accesses} stays whole, but groups of {each.reordered_elements} elements "
-                "change their order within a lane's vector, alike in all lanes: write the "
-                "registers in that order"
+                "change their order within a lane's vector, alike in all lanes: "
+                f"{done if movers else 'move'} the registers in that order"
             )
+    if code.unit_note():
+        yield code.unit_note()
     for instruction in count.assumed_instructions:
         yield f"the phases of {instruction.name} are assumed: {instruction.source}"
     question = count.question

@@ -27,6 +27,7 @@ from .c_expression import CCode, c_code
 from .lanes import Lanes
 from .memory_order import MemoryOrder
 from .tile_text import NamedTile
+from .vector_moves import VectorMove, vector_move
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,12 @@ class Question:
         """Returns the tile whose elements the accesses count: that of memory, if it has another
         order than the program's."""
         return self.order.tile if self.order else self.named.tile
+
+    @property
+    def along(self) -> int | None:
+        """Returns the dimension of the program's tile along which vectors lie, if one is."""
+        tile = self.named.tile
+        return self.order.along(tile) if self.order else len(tile.shape) - 1
 
     def counted(self, layout: Layout) -> Layout:
         """Returns a layout of the program's tile as one of `tile`."""
@@ -126,6 +133,20 @@ class AccessCount:
         count = max((access.count for access in self.accesses.accesses), default=0)
         wide = isinstance(layout, SwizzledLayout) and count > group
         return group if wide and not self.is_split else 0
+
+    @property
+    def moves(self) -> tuple[VectorMove, ...]:
+        """Returns how the vectors move, one of each size."""
+        question = self.question
+        layout = question.counted(self.layout)
+        alike: dict[int, list[LdsAccess]] = {}
+        for access in self.accesses.accesses:
+            if access.count > 1 and not access.instruction:
+                alike.setdefault(access.count, []).append(access)
+        line = 0 if question.along is None else question.named.tile.shape[question.along]
+        return tuple(
+            vector_move(question.tile, layout, same, line, self.is_split) for same in alike.values()
+        )
 
     def machine_accesses(self) -> list[MachineAccess]:
         """Returns the machine instructions that the accesses become, in order."""
@@ -203,8 +224,10 @@ class CountedLayout:
 
     @property
     def code(self) -> CCode:
-        """Returns the layout in C."""
-        return c_code(self.layout, self.question.named.tile)
+        """Returns the layout in C, and how the vectors of the accesses move that it parts."""
+        question = self.question
+        moves = [move for each in self.accesses for move in each.moves]
+        return c_code(self.layout, question.named.tile, moves, question.along)
 
     @property
     def assumed_instructions(self) -> tuple[LdsInstruction, ...]:

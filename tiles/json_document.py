@@ -27,7 +27,7 @@ def _choice(solution: TileSolution) -> dict[str, object]:
     swizzled = solution.written_swizzle
     return {
         "best": solution.best_name,
-        "reason": solution.decision.reason,
+        "reason": solution.reason,
         "optimality": solution.decision.optimality.name.lower(),
         "proof": solution.proof,
         "swizzle": swizzled and str(swizzled.layout),

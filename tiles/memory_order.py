@@ -92,6 +92,15 @@ class MemoryOrder:
             for access in self._of_registers(accesses[first : first + registers])
         )
 
+    def along(self, tile: LdsTile) -> int | None:
+        """Returns the dimension of `tile` that runs along memory, if one does."""
+        numbers = self.numbers.reshape(tile.shape)
+        for dimension, size in enumerate(tile.shape):
+            line = numbers[tuple(slice(None) if d == dimension else 0 for d in range(numbers.ndim))]
+            if size > 1 and (np.diff(line) == 1).all():
+                return dimension
+        return None
+
     def keep_whole(self, accesses: Sequence[LdsAccess]) -> bool:
         """Returns whether what one instruction accesses lies side by side in memory."""
         return all(self._vectors([each]).count == each.count for each in accesses)

@@ -11,9 +11,23 @@ from ..bank_model.layouts import PlainLayout
 from ..bank_model.targets import Target
 from .errors import AccessError, TileArgumentError, shortened
 
-_TILE = re.compile(
-    r"\s*((?:\d{1,9}x)+)(?:bf|tf|f|i|ui|si|u|s|b)(\d{1,3})(?:e\d+m\d+\w*)?\s*", re.ASCII
+_TILE = re.compile(r"\s*((?:\d{1,9}x)+)(\w{1,30})\s*", re.ASCII)
+_NUMBERED = re.compile(
+    r"(?:bf|tf|fp|f|bfloat|float|uint|int|i|ui|si|u|s|b)(\d{1,3})(?:_?e\d+m\d+\w*|_t)?", re.ASCII
 )
+_MINIFLOAT = re.compile(r"e(\d)m(\d)\w*", re.ASCII)
+_NAMED_BITS = {
+    "half": 16,
+    "bfloat": 16,
+    "float": 32,
+    "single": 32,
+    "double": 64,
+    "char": 8,
+    "byte": 8,
+    "short": 16,
+    "int": 32,
+    "uint": 32,
+}
 _MOST_BITS = 128
 _MOST_CHARACTERS = 200
 
@@ -80,13 +94,30 @@ def _parsed(text: str) -> NamedTile:
             "tile", f"'{shown}' is no tile; write its sizes and its type, such as 64x64xf16"
         )
     sizes = tuple(int(size) for size in match[1][:-1].split("x"))
-    bits = int(match[2])
+    bits = _bits(match[2])
+    if bits is None:
+        raise TileArgumentError(
+            "tile",
+            f"'{shown}' is no tile: '{match[2]}' is no type that is known; write f16, bf16, half, "
+            "e4m3, fp8, i4 or the like",
+        )
     if min(sizes) < 1 or not 1 <= bits <= _MOST_BITS:
         raise TileArgumentError(
             "tile",
             f"'{shown}' has a size of 0; sizes begin at 1, and types have 1 to {_MOST_BITS} bits",
         )
     return NamedTile(LdsTile(sizes, bits), text.strip())
+
+
+def _bits(name: str) -> int | None:
+    """Returns the bits of a type's name; None for an unknown one."""
+    if numbered := _NUMBERED.fullmatch(name):
+        return int(numbered[1])
+    if match := _MINIFLOAT.fullmatch(name):
+        exponent, mantissa = int(match[1]), int(match[2])
+        # Without a mantissa they are scales, which have no sign.
+        return exponent + mantissa + (1 if mantissa else 0)
+    return _NAMED_BITS.get(name)
 
 
 def _shown(tile: LdsTile) -> str:

@@ -130,6 +130,7 @@ def test_what_cannot_be_read_names_the_argument(tile: str, given: Any, reason: s
     [
         ("64x64", "'64x64' is no tile"),
         ("x64xf16", "is no tile"),
+        ("64x64xhalves", "'halves' is no type that is known; write f16, bf16, half, e4m3"),
         ("0x64xf16", "has a size of 0"),
         ("64xf999", "types have 1 to 128 bits"),
         ("512x512xf32", "1048576 bytes, and a workgroup has 65536 on gfx942"),
@@ -142,7 +143,13 @@ def test_what_is_no_tile(tile: str, reason: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "bits"),
-    [("8x8xbf16", 16), ("8x8xf8E4M3FNUZ", 8), ("8x8xi4", 4), ("8x8xtf32", 32), ("8xui8", 8)],
+    [
+        *(("8x8xbf16", 16), ("8x8xf8E4M3FNUZ", 8), ("8x8xi4", 4), ("8x8xtf32", 32), ("8xui8", 8)),
+        *(("8x8xe4m3", 8), ("8x8xE5M2", 8), ("8x8xe4m3fn", 8), ("8x8xbf8", 8), ("8x8xfp8", 8)),
+        *(("8x8xhalf", 16), ("8x8xfloat", 32), ("8x8xdouble", 64), ("8x8xbfloat16", 16)),
+        *(("8x8xfloat8_e4m3fn", 8), ("8x8xint8_t", 8), ("8x8xuint4", 4), ("8x8xint", 32)),
+        *(("8x8xe2m1", 4), ("8x8xe3m2", 6), ("8x8xe8m0", 8), ("8x8xchar", 8)),
+    ],
 )
 def test_types_have_bits(text: str, bits: int) -> None:
     assert reader(text).named.tile.element_bits == bits
