@@ -155,6 +155,8 @@ def test_counts_equal_the_rule(data):
     chip = target(data.draw(st.sampled_from(known_targets())))
     kind = data.draw(st.sampled_from(AccessKind))
     instruction = chip.instruction(kind, data.draw(st.sampled_from(chip.widths(kind))))
+    # With few banks, phases want more bytes than pass in a cycle.
+    instruction = instruction._replace(banks=data.draw(st.sampled_from([instruction.banks, 8])))
     seed = data.draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     addresses = rng.integers(0, data.draw(st.sampled_from([8, 300, 5000])), (3, chip.wave_size))
@@ -211,8 +213,8 @@ def test_bad_addresses():
     b32 = target("sm_80").instruction(READ, 4)
     with pytest.raises(ValueError, match=r"addresses.shape is \(64,\)"):
         phase_costs(b32, LANES)
-    with pytest.raises(ValueError, match="addresses is -4"):
-        phase_costs(b32, np.full(32, -4))
+    with pytest.raises(ValueError, match="addresses is -1"):
+        phase_costs(b32, np.where(np.arange(32) == 5, -1, 4))
 
 
 STRIDES_OF_AN_MI300X = {
