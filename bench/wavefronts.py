@@ -199,7 +199,13 @@ def _kernel(form: Form) -> str:
   .reg .b64 %d0, %d1, %o, %g, %w, {registers};
   .shared .align 128 .b8 tile[{_SHARED_BYTES}];
 {loads}
-  mov.u32 %t, %tid.x;
+{_BEGIN}  @!%on bra done;
+  {form.ptx}
+done:
+{_END}}}"""
+
+
+_BEGIN = """  mov.u32 %t, %tid.x;
   mul.wide.u32 %o, %t, 4;
   add.s64 %w, %p_places, %o;
   ld.global.u32 %s, [%w];
@@ -219,10 +225,9 @@ def _kernel(form: Form) -> str:
   mov.u32 %r3, 7;
   cvt.u64.u32 %d0, %t;
   cvt.u64.u32 %d1, %s;
-  @!%on bra done;
-  {form.ptx}
-done:
-  add.u64 %d0, %d0, %d1;
+"""
+"""What a lane does first: its addresses go to %a and %g, whether it takes part to %on."""
+_END = """  add.u64 %d0, %d0, %d1;
   cvt.u32.u64 %x, %d0;
   shr.u64 %d0, %d0, 32;
   cvt.u32.u64 %m, %d0;
@@ -234,7 +239,8 @@ done:
   add.s64 %w, %p_result, %o;
   st.global.u32 [%w], %x;
   ret;
-}}"""
+"""
+"""What it does last: all that it has gets into its result."""
 
 
 def _launch(arguments: Namespace) -> bool:
