@@ -16,8 +16,8 @@ ncu do not always have what it has: on an H200 they are larger or smaller for wi
 phases merge, and have nothing for `stmatrix`.
 
 Copies by `cp.async` have a table of global addresses, too, and write to different places: lanes
-that write to the same one race. The sum above leaves most of their wavefronts out, and they are
-compared with those and with the bank conflicts of `smsp__sass_..._op_ldgsts`.
+that write to the same one race. The sum above leaves out copies past the L1 cache and has more for
+those through it, so that they are compared with what `smsp__sass_..._op_ldgsts` has.
 """
 
 from __future__ import annotations
