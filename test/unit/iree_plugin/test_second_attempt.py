@@ -7,7 +7,7 @@ import pytest
 from iree.compiler import ir
 
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink, PassFailure
-from bankwise.dialect_utils.swizzle_hint import HINT_NAME
+from bankwise.dialect_utils.swizzle_hint import HINT_NAME, STOWED_SWIZZLE
 from bankwise.dialect_utils.tuned_operation import TunedOperation
 from bankwise.iree_plugin.replay import RecoverableFailure
 from bankwise.iree_plugin.second_attempt import (
@@ -125,6 +125,17 @@ def test_a_second_attempt_goes_without_the_hints_that_a_function_came_with():
     assert parsed.operations(HINT_NAME) == [first]
     assert [each.message for each in heard] == ["swizzle hints of memref<4xf16> dropped: why"]
     assert context.unresolved == {"elsewhere": UnresolvedHint("why", is_ours=False)}
+
+
+def test_a_second_attempt_goes_without_a_stowed_swizzle_that_a_function_came_with():
+    parsed = _hinted()
+    (allocation,) = parsed.operations("memref.alloc")
+    place, context = str(allocation.location), PassContext()
+    assert STOWED_SWIZZLE in allocation.attributes
+    go_without(_dropped("nowhere", place), parsed.function, context)
+    assert STOWED_SWIZZLE not in allocation.attributes
+    assert len(parsed.operations(HINT_NAME)) == 2
+    assert context.unresolved == {place: UnresolvedHint("why", is_ours=False)}
 
 
 def test_hints_of_ours_are_given_up_once():
