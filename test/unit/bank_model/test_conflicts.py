@@ -177,6 +177,15 @@ def test_counts_equal_the_rule(data):
     assert (floor <= costs).all()
 
 
+def test_the_floor_counts_distinct_bytes():
+    lanes, few = np.arange(32), target("sm_80").instruction(READ, 4)._replace(banks=8)
+    row = 4 + lanes % 8 * 4
+    one_more = np.where(lanes == 31, 33, row)
+    assert wavefront_floor(few, row).tolist() == [1]
+    assert wavefront_floor(few, one_more).tolist() == [2]
+    assert wavefront_floor(few, one_more, lanes != 31).tolist() == [1]
+
+
 def test_broadcast_between_halves_of_a_word_and_between_equal_words():
     b16 = target("gfx942").instruction(WRITE, 2)
     assert phase_costs(b16, LANES // 2 * 4 + LANES % 2 * 2).tolist() == [1, 1]

@@ -114,6 +114,7 @@ def test_numbers_that_are_left_out_are_those_of_the_attribute() -> None:
         (RotateRows, (6, 4), "access_width is 4.*divisors of 6"),
         (RotateRows, (1 << 16, 1), "period is 4294967296.*at most 2147483648 elements"),
         (XorShuffle, (16, 4, -16), "row_stride is -16.*positive multiples of row_width"),
+        (XorShuffle, (1, 1, -1), "row_stride is -1.*positive multiples of row_width"),
         (XorShuffle, (16, 4, 24), "row_stride is 24.*positive multiples of row_width"),
         (XorShuffle, (16, 4, 16, -1), "per_phase is -1.*1 to row_width / access_width .4."),
         (XorShuffle, (16, 4, 16, 5), "per_phase is 5.*1 to row_width / access_width .4."),

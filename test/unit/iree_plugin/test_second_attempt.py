@@ -142,6 +142,8 @@ def test_hints_of_ours_are_given_up_once():
     parsed = _hinted()
     context = PassContext()
     context.dropped.append(_dropped("nowhere", "here"))
+    with pytest.raises(UnresolvedHints):
+        check_resolved(context, FunctionCopy.of(parsed.function))
     go_without(context.dropped[0], parsed.function, context)
     assert context.unresolved == {"here": UnresolvedHint("why", is_ours=True)}
     check_resolved(context, FunctionCopy.of(parsed.function))
