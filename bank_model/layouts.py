@@ -23,6 +23,7 @@ from .accesses import LdsAccess, LdsTile
 from .async_copies import CopyCost, copy_cost
 from .conflicts import phase_costs, served_lanes
 from .errors import InvalidParameterError, require_integer
+from .linear_layout import LinearLayout
 from .strided_layout import StridedLayout
 from .swizzles import Swizzle
 from .targets import LdsInstruction, Target
@@ -166,7 +167,7 @@ class SwizzledLayout:
         return f"{chain}, padded by {self.padding_elements}" if self.padding_elements else chain
 
 
-Layout = PlainLayout | PaddedLayout | SwizzledLayout | StridedLayout
+Layout = PlainLayout | PaddedLayout | SwizzledLayout | StridedLayout | LinearLayout
 
 
 class LayoutKind(IntEnum):
@@ -193,7 +194,7 @@ def layout_kind(layout: Layout) -> LayoutKind:
         return LayoutKind.PLAIN
     if isinstance(layout, PaddedLayout):
         return LayoutKind.PADDING
-    if isinstance(layout, StridedLayout):
+    if isinstance(layout, StridedLayout | LinearLayout):
         raise InvalidParameterError("layout", layout, "rows, padded or swizzled")
     if layout.padding_elements:
         return LayoutKind.SWIZZLE_AND_PADDING

@@ -8,7 +8,7 @@ with higher bits of `o`, so that it is a `LinearSwizzle` of some form:
 CuTe Swizzle<B,M,S>    bits [M, M+B) ^= bits [M+S, M+S+B); units are those of the layout
 TMA 32B, 64B, 128B     Swizzle<1,4,3>, <2,4,3>, <3,4,3> on bytes
 Triton                 `vec, perPhase, maxPhase` on rows of the innermost dimension
-Wave                   `swizzle_unit, max_phase` on rows
+Wave                   `elements_per_thread` on rows, with 8 phases
 CK Tile                `KPack, MLdsLayer, RowMul` on rows of KPerBlock elements
 =====================  ==========================================================================
 
@@ -19,6 +19,7 @@ this notation or says why it is not expressible there. IREE's own attributes are
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,8 @@ from .layouts import Layout
 from .linear_swizzle import LinearSwizzle, NotExpressible
 from .swizzles import Swizzle
 
+_TMA_LINE_BIT = 7
+"""The lowest bit of the number of a line of 128 bytes."""
 _MOST_BITS = 31
 """Of an offset; no memory that lanes share has more."""
 
@@ -82,20 +85,33 @@ class CuteSwizzle:
 class TmaSwizzle:
     """The swizzle mode of a TMA descriptor: CU_TENSOR_MAP_SWIZZLE_32B, _64B or _128B, on bytes.
 
-    16-byte chunks of the span are XORed with the number of the 128-byte line (CUDA driver API,
-    PTX ISA "swizzling modes").
+    Chunks of 16 bytes of the span are XORed with the number of the 128-byte line (CUDA driver API,
+    PTX ISA "swizzling modes"). In the mode of 128 bytes chunks may have 32 or 64 bytes
+    (`_ATOM_32B`, `_ATOM_64B`), and with 32 bytes the halves of 16 bytes may change places in every
+    other line (`_FLIP_8B`).
     """
 
     span_bytes: int
+    atom_bytes: int = 16
+    flips: bool = False
 
     def __post_init__(self) -> None:
         make_integers(self)
         if self.span_bytes not in (32, 64, 128):
             raise InvalidParameterError("span_bytes", self.span_bytes, "32, 64, 128")
+        atoms = (16, 32, 64) if self.span_bytes == 128 else (16,)
+        if self.atom_bytes not in atoms:
+            raise InvalidParameterError("atom_bytes", self.atom_bytes, ", ".join(map(str, atoms)))
+        if self.flips and self.atom_bytes != 32:
+            raise InvalidParameterError("flips", self.flips, "False for chunks of 16 and 64 bytes")
 
     def linear(self) -> LinearSwizzle:
         """Returns the swizzle of byte offsets."""
-        return CuteSwizzle(self.span_bytes.bit_length() - 5, 4, 3).linear()
+        target = self.atom_bytes.bit_length() - 1
+        width = self.span_bytes.bit_length() - 1 - target
+        source = _TMA_LINE_BIT
+        moved = [(source + i, 1 << (target + i)) for i in range(width)]
+        return LinearSwizzle.of([*moved, (source, 8)] if self.flips else moved)
 
     @staticmethod
     def of(swizzle: LinearSwizzle, element_bytes: int) -> TmaSwizzle | NotExpressible:
@@ -137,6 +153,17 @@ class TritonSwizzle:
         width = self.max_phase.bit_length() - 1
         return LinearSwizzle.of({source + i: 1 << (target + i) for i in range(width)})
 
+    def in_matrices(self, rows: int) -> LinearSwizzle:
+        """Returns the swizzle where each matrix of `rows` rows, a power of two, has own phases.
+
+        0 stands for a single matrix.
+        """
+        linear = self.linear()
+        if not rows:
+            return linear
+        require_power_of_two("rows", rows)
+        return LinearSwizzle.of((s, t) for s, t in linear.columns if 1 << s < rows * self.row_elements)
+
     @staticmethod
     def of(swizzle: LinearSwizzle, row_elements: int) -> TritonSwizzle | NotExpressible:
         """Returns a swizzle as Triton's `vec, perPhase, maxPhase` on rows of `row_elements`."""
@@ -157,32 +184,26 @@ class TritonSwizzle:
 
 @dataclass(frozen=True)
 class WaveSwizzle:
-    """Wave's shared-memory swizzle: units of `swizzle_unit` elements, `max_phase` phases.
+    """What Wave's pass `gather_to_shared_swizzling` does, on rows of `row_elements`.
 
-    Row r, column c goes to unit `(c / swizzle_unit) ^ (r % max_phase)` of the same row.
+    Row r, column c goes to the group `(c / elements_per_thread) ^ (r % 8)` of the same row. A
+    thread moves 16 bytes, and nothing of it can be chosen (wave-lang 3.9.1, gather_to_shared.py).
     """
 
-    swizzle_unit: int
-    max_phase: int
+    MAX_PHASE: ClassVar[int] = 8
+
+    elements_per_thread: int
     row_elements: int
 
     def __post_init__(self) -> None:
         make_integers(self)
-        TritonSwizzle(self.swizzle_unit, 1, self.max_phase, self.row_elements)
+        TritonSwizzle(self.elements_per_thread, 1, self.MAX_PHASE, self.row_elements)
 
     def linear(self) -> LinearSwizzle:
         """Returns the swizzle of element offsets."""
-        return TritonSwizzle(self.swizzle_unit, 1, self.max_phase, self.row_elements).linear()
-
-    @staticmethod
-    def of(swizzle: LinearSwizzle, row_elements: int) -> WaveSwizzle | NotExpressible:
-        """Returns a swizzle as Wave's `swizzle_unit, max_phase` on rows of `row_elements`."""
-        triton = TritonSwizzle.of(swizzle, row_elements)
-        if isinstance(triton, NotExpressible):
-            return triton
-        if triton.per_phase != 1:
-            return NotExpressible("Wave advances its phase with every row (perPhase 1)")
-        return WaveSwizzle(triton.vec, triton.max_phase, row_elements)
+        return TritonSwizzle(
+            self.elements_per_thread, 1, self.MAX_PHASE, self.row_elements
+        ).linear()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import PlainLayout, SwizzledLayout
 from ..bank_model.proof import check
 from ..bank_model.shown_text import counted
@@ -81,6 +82,7 @@ class TileSolution(Answer):
         swizzled: the swizzle that costs least; None where no swizzle helps.
         best: one of these, or a swizzle of padded rows: the solver's choice.
         decision: the choice with its proof.
+        costs: of all layouts that were counted.
     """
 
     question: Question
@@ -89,6 +91,7 @@ class TileSolution(Answer):
     swizzled: TileCount | None
     best: TileCount
     decision: LayoutDecision
+    costs: LayoutCosts
 
     @property
     def layouts(self) -> Mapping[str, TileCount]:
@@ -127,13 +130,14 @@ class TileSolution(Answer):
         """Returns the best layout, if it is a swizzle, or else the best swizzle, if one helps."""
         return self.best if isinstance(self.best.layout, SwizzledLayout) else self.swizzled
 
-    @property
+    @cached_property
     def notations(self) -> tuple[Notation, ...]:
         """Returns the swizzle in the words of each framework; nothing where there is none."""
         chosen = self.written_swizzle
         if chosen is None or not isinstance(chosen.layout, SwizzledLayout):
             return ()
-        return notations(chosen.layout, self.question.named.tile, self.question.target)
+        tile, target = self.question.named.tile, self.question.target
+        return notations(chosen.layout, tile, target, self.costs)
 
     @property
     def code_title(self) -> str:

@@ -20,6 +20,7 @@ from math import prod
 from ..bank_model.accesses import LdsTile
 from ..bank_model.errors import is_power_of_two
 from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT, Layout, PlainLayout, SwizzledLayout
+from ..bank_model.linear_layout import LinearLayout
 from ..bank_model.linear_swizzle import LinearSwizzle, NotExpressible
 from ..bank_model.strided_layout import Mode, StridedLayout
 from ..bank_model.swizzles import XorShuffle, linear_chain
@@ -177,6 +178,8 @@ def _indices(rank: int) -> tuple[str, ...]:
 def _placed(layout: Layout, tile: LdsTile) -> CCode:
     if isinstance(layout, StridedLayout):
         return _strided(layout, tile)
+    if isinstance(layout, LinearLayout):
+        return _by_bases(layout, tile)
     padding = 0 if isinstance(layout, PlainLayout) else layout.padding_elements
     pitch = tile.row_elements + padding
     indices = _indices(len(tile.shape))
@@ -208,6 +211,21 @@ def _strided(layout: StridedLayout, tile: LdsTile) -> CCode:
         terms.append(str(layout.base))
     linear = LinearSwizzle() if layout.step is None else layout.step.linear
     return CCode(indices, " + ".join(terms), _linear(linear), "", tile.row_elements)
+
+
+def _by_bases(layout: LinearLayout, tile: LdsTile) -> CCode:
+    masks: dict[int, int] = {}
+    for source, column in enumerate(layout.columns):
+        for target in range(column.bit_length()):
+            if column >> target & 1:
+                masks[source - target] = masks.get(source - target, 0) | 1 << target
+    moved = " ^ ".join(
+        f"({_shifted(OFFSET, -distance)} & {mask:#x})" for distance, mask in sorted(masks.items())
+    )
+    gaps = [f"({moved}) / {gap.interval} * {gap.padding}" for gap in layout.gaps]
+    place = " + ".join([f"({moved})", *gaps]) if gaps else moved
+    indices, row = _indices(len(tile.shape)), tile.row_elements
+    return CCode(indices, _offset(indices, tile, row), place, "", row)
 
 
 def _digits(index: str, modes: Sequence[Mode]) -> Iterator[str]:

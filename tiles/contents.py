@@ -157,6 +157,7 @@ def _instructions(access: AccessCount) -> str:
 
 def notes(count: CountedLayout) -> Iterator[str]:
     """Yields what else to know of the costs in a layout, a sentence each."""
+    yield from count.remarks
     code = count.code
     for each in count.accesses:
         movers = " and ".join(filter(None, map(code.mover, each.moves)))

@@ -190,6 +190,7 @@ class CountedLayout:
         cycles: all LDS cycles, conflicts among them.
         instructions: LDS instructions that all waves issue; two that the backend pairs count once.
         accesses: the same per argument.
+        remarks: what else to know of how the question was read, a sentence each.
     """
 
     question: Question
@@ -199,6 +200,7 @@ class CountedLayout:
     cycles: int
     instructions: int
     accesses: tuple[AccessCount, ...]
+    remarks: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, question: Question, layout: Layout, cost: LayoutCost) -> Self:

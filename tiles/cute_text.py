@@ -10,6 +10,9 @@ last one may be missing.
 * `shape:stride`, nested, with `_` before what the compiler knows. Its sizes, from the left, are
   those of the tile's dimensions, however they are nested: `((_128,_16),_1,_4)` is a tile of
   128 x 64. In a nested mode the first size runs fastest, as everywhere in CuTe.
+
+The CuTe DSL prints the same, and `tensor<ptr<f16, smem, align<1024>, S<3,4,3>> o (8,64):(64,1)>` of
+a tensor; FlyDSL prints `ComposedLayout<S<3,3,3> o 0 o (64,64):(64,1)>`.
 """
 
 from __future__ import annotations
@@ -30,6 +33,17 @@ SWIZZLE = re.compile(r"(?:Swizzle|Sw|S)\s*<\s*(\d{1,12})\s*,\s*(\d{1,12})\s*,\s*
 _POINTER = re.compile(r"smem_ptr\s*\[\s*(\d{1,3})b\s*\]\s*\(\s*(?:unset|0x[\da-fA-F]+|\d+)\s*\)")
 _OFFSET = re.compile(r"_?(\d{1,9})")
 _TOKEN = re.compile(r"\s*(?:_?(\d{1,9})(?!\d)|([(),]))")
+_TENSOR = re.compile(
+    r"tensor\s*<\s*ptr\s*<\s*([a-zA-Z]\w*)\s*,\s*smem\s*(?:,\s*align\s*<\s*\d+\s*>\s*)?"
+    rf"(?:,\s*({SWIZZLE.pattern})\s*)?>\s+o\s+(.*)>",
+    re.DOTALL,
+)
+"""What the CuTe DSL prints of a tensor in shared memory; its pointer swizzles bytes."""
+_FLY = re.compile(
+    r"(?:!fly\.(?:composed_layout|layout)|ComposedLayout|Layout)\s*<(.*)>", re.DOTALL
+)
+"""What FlyDSL prints around a layout of CuTe's."""
+_TYPE_BITS = re.compile(r"[a-zA-Z]+(\d+)")
 _DEEPEST = 8
 """Levels of brackets."""
 
@@ -38,6 +52,8 @@ _Tree = int | list["_Tree"]
 
 def looks_like_cute(text: str) -> bool:
     """Returns whether a text is meant as a layout of CuTe, and not as a swizzle alone."""
+    if _TENSOR.fullmatch(text) or _FLY.fullmatch(text):
+        return True
     *others, last = _JOIN.split(text)
     return bool(others) or re.fullmatch(r"[\d_(),\s]+:[\d_(),\s]+", last) is not None
 
@@ -49,6 +65,10 @@ def cute_layout(text: str, tile: LdsTile) -> StridedLayout:
         LayoutTextError: it is none, or one of another tile.
         InvalidParameterError: a number in it has no meaning.
     """
+    if tensor := _TENSOR.fullmatch(text):
+        text = _behind_a_pointer(tensor[1], tensor[2], tensor[6])
+    elif fly := _FLY.fullmatch(text):
+        text = fly[1]
     *others, last = (part.strip() for part in _JOIN.split(text))
     dimensions = _dimensions(last, tile)
     swizzle = CuteSwizzle(0, 0, 0)
@@ -69,6 +89,31 @@ def cute_layout(text: str, tile: LdsTile) -> StridedLayout:
     if others:
         raise LayoutTextError("it has more parts than a swizzle, an offset and shape:stride")
     return StridedLayout(dimensions, _step(swizzle, shift), base)
+
+
+def _behind_a_pointer(name: str, swizzle: str | None, layout: str) -> str:
+    """Returns a layout of elements of the type `name` as `cute::print` writes it."""
+    bits = _TYPE_BITS.match(name)
+    if bits is None:
+        raise LayoutTextError(f"'{shortened(name)}' is no type of elements")
+    pointer = f"smem_ptr[{bits[1]}b](unset) o {layout}"
+    return f"{swizzle} o {pointer}" if swizzle else pointer
+
+
+_PAIR = re.compile(rf"({SWIZZLE.pattern})\s+o\s+_?0\s+o\s+(.*)", re.DOTALL)
+
+
+def swizzle_of_bytes(text: str, tile: LdsTile) -> str | None:
+    """Returns what a text would be if its swizzle moved bytes; None where nobody could mean that.
+
+    The CuTe DSL prints `S<3,4,3> o 0 o (8,64):(64,1)` of a layout that counts elements, and of the
+    atoms of which kernels make pairs of a layout and a swizzle of bytes.
+    """
+    match = _PAIR.fullmatch(text.strip())
+    bits = tile.element_bits
+    if match is None or not match[1].startswith("S<") or bits == 8:
+        return None
+    return f"{match[1]} o smem_ptr[{bits}b](unset) o {match[5]}"
 
 
 def _bits_below_an_element(bits: int, tile: LdsTile) -> int:

@@ -28,11 +28,11 @@ from ..bank_model.notations import CuteSwizzle
 from ..bank_model.strided_layout import StridedLayout, row_padding
 from ..bank_model.swizzles import SWIZZLE_ATTRIBUTES, Swizzle, xor_chain
 from ..bank_model.targets import Target
-from .cute_text import SWIZZLE, cute_layout, looks_like_cute
+from .cute_text import SWIZZLE, cute_layout, looks_like_cute, swizzle_of_bytes
 from .errors import LayoutTextError, TileArgumentError, shortened
 from .framework_text import framework_swizzle
 
-_MOST_CHARACTERS = 1000
+_MOST_CHARACTERS = 4000
 _LABEL = re.compile(r"(?:bits|IREE|CuTe|Triton|Wave|CK Tile|TMA)(?:\s*:\s*|\s+)(?=\S)")
 _ATTRIBUTE = re.compile(r"(?:#iree_codegen\.)?(\w+)\s*<\s*(\d{1,10}(?:\s*,\s*\d{1,10})*)\s*>")
 _PADDED = re.compile(r"padded\s*(?::|by)\s*(\d{1,10})(?:\s+elements)?")
@@ -71,6 +71,22 @@ def layout_of(given: str | Layout, tile: LdsTile, target: Target) -> Layout:
     except InvalidParameterError as error:
         raise TileArgumentError("layout", f"{shortened(str(layout))}: {error}") from None
     return layout
+
+
+def other_reading(given: str | Layout, tile: LdsTile) -> tuple[str, Layout] | None:
+    """Returns what else a text may mean, in words that mean only that; None for most texts."""
+    if not isinstance(given, str):
+        return None
+    text = given.strip()
+    if label := _LABEL.match(text):
+        text = text[label.end() :]
+    words = swizzle_of_bytes(text, tile)
+    if words is None:
+        return None
+    try:
+        return words, in_rows(cute_layout(words, tile), tile)
+    except (LayoutTextError, InvalidParameterError):
+        return None
 
 
 def _wrong(text: str, reason: str) -> TileArgumentError:
@@ -119,7 +135,7 @@ def _read(given: str, tile: LdsTile) -> Layout:
     if read is not None:
         if padding:
             raise LayoutTextError("its strides say where rows begin; it is not padded besides")
-        return in_rows(read, tile)
+        return in_rows(read, tile) if isinstance(read, StridedLayout) else read
     return _swizzled(tuple(s for part in text.split(" of ") for s in _link(part.strip())), padding)
 
 

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A swizzle in the words of other frameworks, or why they have no word for it."""
+"""A swizzle in the words of other frameworks, or which of their layouts comes nearest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..bank_model.accesses import LdsTile
 from ..bank_model.errors import is_power_of_two
-from ..bank_model.layouts import SwizzledLayout
-from ..bank_model.linear_swizzle import LinearSwizzle, NotExpressible
+from ..bank_model.issue import LayoutCosts
+from ..bank_model.layouts import Layout, LayoutKind, SwizzledLayout
+from ..bank_model.linear_layout import linear_layout
+from ..bank_model.linear_swizzle import FieldStep, LinearSwizzle, NotExpressible
 from ..bank_model.notations import (
     CkTileSwizzle,
     CuteSwizzle,
@@ -17,8 +19,15 @@ from ..bank_model.notations import (
     TritonSwizzle,
     WaveSwizzle,
 )
-from ..bank_model.swizzles import linear_chain
+from ..bank_model.shown_text import counted
+from ..bank_model.solver import SolverOptions
+from ..bank_model.solver import solve as solve_layout
+from ..bank_model.swizzle_legality import HintRules
+from ..bank_model.swizzles import linear_chain, xor_chain
 from ..bank_model.targets import Target
+from .nearest import nearest
+
+Words = str | NotExpressible
 
 
 @dataclass(frozen=True)
@@ -29,39 +38,102 @@ class Notation:
         name: whose words they are.
         text: the parameters, or `not expressible: ...`.
         is_expressible: whether there are any.
+        note: what the words are of, where that is another layout than the one that was asked for.
     """
 
     name: str
     text: str
     is_expressible: bool
+    note: str = ""
 
     @staticmethod
-    def of(name: str, found: str | NotExpressible) -> Notation:
+    def of(name: str, found: Words) -> Notation:
         """Returns the words, or the reason why there are none."""
         return Notation(name, str(found), not isinstance(found, NotExpressible))
 
+    @property
+    def shown(self) -> str:
+        """Returns the words with their note."""
+        return f"{self.text} ({self.note})" if self.note else self.text
 
-def notations(layout: SwizzledLayout, tile: LdsTile, target: Target) -> tuple[Notation, ...]:
-    """Returns `layout` in all notations, in units of elements but for TMA, which counts bytes."""
+
+@dataclass(frozen=True)
+class _Writer:
+    """How a framework writes swizzles.
+
+    Attributes:
+        write: returns the words for a swizzle of a tile's elements.
+        others: yields those of the framework's own swizzles of a tile that may come nearest, for
+            accesses with these costs.
+    """
+
+    write: Callable[[LinearSwizzle], Words]
+    others: Callable[[LayoutCosts], Iterator[LinearSwizzle]]
+
+
+def notations(
+    layout: SwizzledLayout, tile: LdsTile, target: Target, costs: LayoutCosts | None = None
+) -> tuple[Notation, ...]:
+    """Returns `layout` in all notations, in units of elements but for TMA, which counts bytes.
+
+    Args:
+        costs: those of the accesses to the tile. A framework that cannot say this layout is then
+            given the words of another one that costs no more, or of the nearest one.
+    """
     linear = linear_chain(layout.swizzles)
-    writers: dict[str, Callable[[LinearSwizzle], str | NotExpressible]] = {
-        "CuTe": _cute,
-        "Triton": lambda swizzle: _triton(swizzle, tile),
-        "Wave": lambda swizzle: _wave(swizzle, tile.row_elements),
-        "CK Tile": lambda swizzle: _ck_tile(swizzle, tile.row_elements),
-        "TMA": lambda swizzle: _tma(swizzle, tile, target),
-    }
     found = [Notation.of("bits", _bits(layout, linear)), Notation.of("IREE", _iree(layout))]
-    for name, write in writers.items():
+    for name, writer in _writers(tile, target).items():
         if layout.padding_elements:
-            words: str | NotExpressible = NotExpressible("its rows are padded, too")
+            words = _padded_cute(layout, linear, tile) if name == "CuTe" else None
+            words = words or NotExpressible("its rows are padded, too")
         else:
-            words = linear if isinstance(linear, NotExpressible) else write(linear)
-        found.append(Notation.of(name, words))
+            words = linear if isinstance(linear, NotExpressible) else writer.write(linear)
+        written = Notation.of(name, words)
+        if costs is not None and not written.is_expressible:
+            written = _nearest(written, layout, writer, costs, tile)
+        found.append(written)
     return tuple(found)
 
 
-def _bits(layout: SwizzledLayout, linear: LinearSwizzle | NotExpressible) -> str | NotExpressible:
+def _nearest(
+    written: Notation, layout: Layout, writer: _Writer, costs: LayoutCosts, tile: LdsTile
+) -> Notation:
+    """Returns what comes nearest in the words of a framework that cannot say `layout`."""
+    swizzles = {SwizzledLayout(xor_chain(swizzle)): swizzle for swizzle in writer.others(costs)}
+    found = nearest(layout, [each for each in swizzles if each.is_bijection(tile)], costs)
+    words = None if found is None else writer.write(swizzles[found.layout])
+    if found is None or not isinstance(words, str):
+        return written
+    cost, chosen = found.cost, found.chosen
+    more = cost.instructions - chosen.instructions
+    if cost.cycles <= chosen.cycles:
+        note = f"another layout: no more LDS cycles, {counted(more, 'instruction')} more"
+        if cost.rank[0] <= chosen.rank[0]:
+            note = "another layout, which costs no more"
+        return Notation(written.name, words, True, note)
+    text = (
+        f"{written.text}; the nearest is {words}: {cost.conflict_cycles:,} conflict cycles and "
+        f"{cost.cycles:,} LDS cycles, here {chosen.conflict_cycles:,} and {chosen.cycles:,}"
+    )
+    return Notation(written.name, text, False)
+
+
+def _writers(tile: LdsTile, target: Target) -> Mapping[str, _Writer]:
+    row = tile.row_elements
+    return {
+        "CuTe": _Writer(_cute, _best_step),
+        "Triton": _Writer(lambda swizzle: _triton(swizzle, tile), lambda _: iter(())),
+        "Wave": _Writer(
+            lambda swizzle: _wave(swizzle, tile, target), lambda _: _wave_swizzles(tile, target)
+        ),
+        "CK Tile": _Writer(lambda swizzle: _ck_tile(swizzle, row), lambda _: _ck_swizzles(tile)),
+        "TMA": _Writer(
+            lambda swizzle: _tma(swizzle, tile, target), lambda _: _tma_swizzles(tile, target)
+        ),
+    }
+
+
+def _bits(layout: SwizzledLayout, linear: LinearSwizzle | NotExpressible) -> Words:
     """Returns which bits of the element's offset are XORed with which."""
     if isinstance(linear, NotExpressible):
         return linear
@@ -77,17 +149,10 @@ def _bits(layout: SwizzledLayout, linear: LinearSwizzle | NotExpressible) -> str
     return ", ".join(each) or "plain"
 
 
-def _iree(layout: SwizzledLayout) -> str | NotExpressible:
+def _iree(layout: SwizzledLayout) -> Words:
     if layout.padding_elements:
         return NotExpressible("its rows are padded, too")
     return " of ".join(f"#iree_codegen.{swizzle}" for swizzle in layout.swizzles)
-
-
-def _cute(swizzle: LinearSwizzle) -> str | NotExpressible:
-    found = CuteSwizzle.of(swizzle)
-    if isinstance(found, NotExpressible):
-        return found
-    return f"Swizzle<{found.bits}, {found.base}, {found.shift}>"
 
 
 def _uneven(row_elements: int) -> NotExpressible | None:
@@ -96,25 +161,90 @@ def _uneven(row_elements: int) -> NotExpressible | None:
     return NotExpressible(f"rows of {row_elements} elements are no power of two")
 
 
-def _triton(swizzle: LinearSwizzle, tile: LdsTile) -> str | NotExpressible:
+# CuTe: one swizzle, of rows that may be padded.
+
+
+def _cute(swizzle: LinearSwizzle) -> Words:
+    found = CuteSwizzle.of(swizzle)
+    if isinstance(found, NotExpressible):
+        return found
+    return f"Swizzle<{found.bits}, {found.base}, {found.shift}>"
+
+
+def _padded_cute(
+    layout: SwizzledLayout, linear: LinearSwizzle | NotExpressible, tile: LdsTile
+) -> str | None:
+    """Returns a swizzle of padded rows, in which strides say where rows begin."""
+    words = linear if isinstance(linear, NotExpressible) else _cute(linear)
+    if isinstance(words, NotExpressible):
+        return None
+    strides = [1]
+    pitch = tile.row_elements + layout.padding_elements
+    for size in reversed(tile.shape[1:]):
+        strides.insert(0, pitch if len(strides) == 1 else strides[0] * size)
+    shape = ",".join(map(str, tile.shape))
+    return f"{words} o 0 o ({shape}):({','.join(map(str, strides))})"
+
+
+def _best_step(costs: LayoutCosts) -> Iterator[LinearSwizzle]:
+    """Yields the single XOR of two fields that costs least, which the solver finds."""
+    whole = [access for access in costs.accesses if access.instruction]
+    rules = HintRules.of(costs.tile, whole) if whole else None
+    options = SolverOptions(kinds=frozenset({LayoutKind.XOR_SHUFFLE}), rules=rules)
+    found = solve_layout(costs.target, costs.tile, costs.accesses, options, costs).layout
+    linear = linear_chain(found.swizzles) if isinstance(found, SwizzledLayout) else None
+    if isinstance(linear, LinearSwizzle):
+        yield linear
+
+
+# Triton: its own parameters, or any swizzle by bases.
+
+
+def _triton(swizzle: LinearSwizzle, tile: LdsTile) -> Words:
     found = _uneven(tile.row_elements) or TritonSwizzle.of(swizzle, tile.row_elements)
-    if isinstance(found, NotExpressible):
-        return found
-    if len(tile.shape) > 2:
-        matrix = tile.shape[-2] * tile.row_elements
-        if not is_power_of_two(matrix) or 1 << swizzle.bits > matrix:
-            return NotExpressible("Triton counts the rows of each matrix anew")
-    return f"vec = {found.vec}, perPhase = {found.per_phase}, maxPhase = {found.max_phase}"
+    if isinstance(found, TritonSwizzle):
+        if len(tile.shape) == 2 or found.in_matrices(_matrix_rows(tile)) == swizzle:
+            return f"vec = {found.vec}, perPhase = {found.per_phase}, maxPhase = {found.max_phase}"
+    bases = linear_layout(swizzle, tile)
+    if isinstance(bases, NotExpressible):
+        return found if isinstance(found, NotExpressible) else bases
+    return f"SharedLinearLayout(offset_bases={[list(basis) for basis in bases.bases]})"
 
 
-def _wave(swizzle: LinearSwizzle, row_elements: int) -> str | NotExpressible:
-    found = _uneven(row_elements) or WaveSwizzle.of(swizzle, row_elements)
-    if isinstance(found, NotExpressible):
-        return found
-    return f"swizzle_unit = {found.swizzle_unit}, max_phase = {found.max_phase}"
+def _matrix_rows(tile: LdsTile) -> int:
+    """Returns the rows that Triton counts together; of three dimensions, those of a matrix."""
+    rows = tile.shape[-2] if len(tile.shape) > 2 else 0
+    return rows if is_power_of_two(rows) else 0
 
 
-def _ck_tile(swizzle: LinearSwizzle, row_elements: int) -> str | NotExpressible:
+# Wave: one swizzle, of which nothing can be chosen.
+
+
+def _wave(swizzle: LinearSwizzle, tile: LdsTile, target: Target) -> Words:
+    for found in _wave_swizzles(tile, target):
+        if found == swizzle:
+            count = _WAVE_BITS // tile.element_bits
+            return f"elements_per_thread = {count}, max_phase = {WaveSwizzle.MAX_PHASE}"
+    return NotExpressible(
+        "Wave's pass has one swizzle, XORs of 16 bytes with 8 rows, for gfx950 alone"
+    )
+
+
+_WAVE_BITS = 128
+
+
+def _wave_swizzles(tile: LdsTile, target: Target) -> Iterator[LinearSwizzle]:
+    count, rest = divmod(_WAVE_BITS, tile.element_bits)
+    row = tile.row_elements
+    fits = not rest and is_power_of_two(row) and row >= count * WaveSwizzle.MAX_PHASE
+    if target.arch.startswith("gfx95") and fits and len(tile.shape) > 1:
+        yield WaveSwizzle(count, row).linear()
+
+
+# CK Tile.
+
+
+def _ck_tile(swizzle: LinearSwizzle, row_elements: int) -> Words:
     found = _uneven(row_elements) or CkTileSwizzle.of(swizzle, row_elements)
     if isinstance(found, NotExpressible):
         return found
@@ -124,7 +254,22 @@ def _ck_tile(swizzle: LinearSwizzle, row_elements: int) -> str | NotExpressible:
     )
 
 
-def _tma(swizzle: LinearSwizzle, tile: LdsTile, target: Target) -> str | NotExpressible:
+def _ck_swizzles(tile: LdsTile) -> Iterator[LinearSwizzle]:
+    """Yields XORs of all groups of a row, of 1 or more rows of the tile, with as many row bits."""
+    row_bit = tile.row_elements.bit_length() - 1
+    if not is_power_of_two(tile.row_elements):
+        return
+    for source in range(row_bit, tile.elements.bit_length() - 1):
+        for target in range(source):
+            step = FieldStep(target, source - target, source)
+            if 1 << step.linear.bits <= tile.elements:
+                yield step.linear
+
+
+# TMA.
+
+
+def _tma(swizzle: LinearSwizzle, tile: LdsTile, target: Target) -> Words:
     if not target.tensor_copies:
         return NotExpressible(f"{target.arch} has no TMA")
     if tile.element_bits % 8 or not is_power_of_two(tile.element_bits):
@@ -139,3 +284,18 @@ def _tma(swizzle: LinearSwizzle, tile: LdsTile, target: Target) -> str | NotExpr
             f"have {row}"
         )
     return f"CU_TENSOR_MAP_SWIZZLE_{found.span_bytes}B"
+
+
+def _tma_swizzles(tile: LdsTile, target: Target) -> Iterator[LinearSwizzle]:
+    bits = tile.element_bits
+    if not target.tensor_copies or bits % 8 or not is_power_of_two(bits):
+        return
+    for span in (128, 64, 32):
+        if tile.row_elements * bits <= span * 8 and bits <= _CHUNK_BITS:
+            found = TmaSwizzle(span).linear().scaled(4 - bits.bit_length())
+            if 1 << found.bits <= tile.elements:
+                yield found
+
+
+_CHUNK_BITS = 128
+"""What TMA moves as a whole."""

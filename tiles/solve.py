@@ -32,7 +32,7 @@ from .answers import TileCount, TileSolution
 from .counts import Question
 from .errors import TileArgumentError, shortened, whole_number
 from .lanes import Lanes
-from .layout_text import layout_of
+from .layout_text import layout_of, other_reading
 from .memory_order import MemoryOrder
 from .patterns import pattern_names
 from .rules import rules_of
@@ -133,9 +133,19 @@ def count(
     _check_whole(question, found)
     try:
         costs = LayoutCosts(chip, question.tile, question.flat)
-        return TileCount.of(question, found, costs.of(question.counted(found)))
+        counted = TileCount.of(question, found, costs.of(question.counted(found)))
     except InvalidParameterError as error:
         raise TileArgumentError("tile", f"its accesses cannot be counted: {error}") from error
+    other = other_reading(layout, named.tile)
+    if other is None or other[1] == found:
+        return counted
+    again = count(chip, tile, write=write, read=read, layout=other[1], threads=threads)
+    remark = (
+        "its swizzle is read in elements, as CuTe counts a composed layout; where a kernel takes "
+        "it as a pair of a layout and a swizzle, it moves bytes, and there are "
+        f"{again.conflict_cycles:,} conflict cycles: count that as '{other[0]}'"
+    )
+    return replace(counted, remarks=(remark,))
 
 
 def _check_whole(question: Question, layout: Layout) -> None:
@@ -258,6 +268,7 @@ class _Solving:
             swizzled=None if swizzle is None else self.counted(swizzle),
             best=self.counted(best),
             decision=decision,
+            costs=self.costs,
         )
 
     def decision(self) -> LayoutDecision:

@@ -31,7 +31,7 @@ def answer_text(
     if shown.written_swizzle is not None:
         console.print()
         console.print(Text(f"The swizzle: {shown.written_swizzle.layout}", style="bold"))
-        _print_lines(console, ((n.name, n.text) for n in shown.notations))
+        _print_lines(console, ((n.name, n.shown) for n in shown.notations))
     if any(shown.choice()):
         console.print()
     _print_code(console, shown.written, shown.code_title)
