@@ -35,6 +35,14 @@ _BITS = re.compile(r"(.*\S)\s*:\s*(\d{1,9})\s*", re.DOTALL)
 _FORMULA = re.compile(r"[(\d]|.*\b(lane|wave|thread|reg|for)\b", re.DOTALL)
 
 
+_LANES = re.compile(r"[#!]\w|(?:\w+\.)*\w+Layout\s*\(|Tiled|MMA|\([\d_(),\s]+\)\s*:\s*\(")
+
+
+def may_name_lanes(text: str) -> bool:
+    """Returns whether a text may be a layout of registers, which `lane_layouts.py` reads."""
+    return _LANES.match(text) is not None
+
+
 @dataclass(frozen=True, eq=False)
 class TileAccesses:
     """The accesses that one argument stands for, and the argument's text."""
@@ -94,6 +102,8 @@ class AccessReader:
             )
         text = " ".join(given.split())
         try:
+            if may_name_lanes(text):
+                return TileAccesses(kind, shortened(text), self._of_lane_layout(kind, text))
             if _FORMULA.match(text):
                 return TileAccesses(kind, text, self._of_formula(kind, text))
             return TileAccesses(
@@ -130,6 +140,23 @@ class AccessReader:
     @staticmethod
     def _wrong(kind: AccessKind, text: str, reason: str) -> TileArgumentError:
         return TileArgumentError(kind.value, f"'{shortened(text)}': {reason}")
+
+    def _of_lane_layout(self, kind: AccessKind, text: str) -> tuple[LdsAccess, ...]:
+        """Returns the accesses of a layout of registers."""
+        # Most questions do not need it.
+        from .lane_layouts import lane_layout
+
+        layout, lanes = lane_layout(text, self.named.tile), self.lanes
+        found = layout.elements.shape[1]
+        if layout.wave_size not in (0, lanes.wave_size):
+            raise AccessError(
+                f"its warps have {layout.wave_size} lanes, and waves of {self.target.arch} have "
+                f"{lanes.wave_size}"
+            )
+        if found != lanes.threads:
+            raise AccessError(f"it is of {found} threads, and there are {lanes.threads}")
+        elements = layout.elements.reshape(-1, lanes.waves, lanes.wave_size)
+        return self._vectors(kind, elements, np.ones(elements.shape, dtype=bool), None)
 
     # -- formulas and functions --------------------------------------------------------------
 

@@ -177,6 +177,24 @@ def _dimensions(text: str, tile: LdsTile) -> tuple[tuple[Mode, ...], ...]:
     return tuple(found)
 
 
+def modes_of_parts(text: str) -> tuple[tuple[Mode, ...], tuple[Mode, ...]]:
+    """Returns the modes of the two parts of a layout, as of threads and values.
+
+    Raises:
+        LayoutTextError: it is no layout of two parts.
+    """
+    shape, _, stride = text.partition(":")
+    sizes, strides = _tree(shape), _tree(stride)
+    if not (isinstance(sizes, list) and isinstance(strides, list) and len(sizes) == 2):
+        raise LayoutTextError("it has not two parts, of threads and of values")
+    if len(strides) != 2:
+        raise LayoutTextError("its shape and its stride are not nested alike")
+    first, second = (tuple(_modes(a, b)) for a, b in zip(sizes, strides, strict=True))
+    if any(mode.size < 1 for mode in (*first, *second)):
+        raise LayoutTextError("a size in it is 0")
+    return first, second
+
+
 def _tree(text: str) -> _Tree:
     """Returns nested numbers, `((8,4),16)` as lists."""
     position = 0

@@ -27,10 +27,10 @@ from ..bank_model.solver import solve as solve_layout
 from ..bank_model.strided_layout import Mode, StridedLayout
 from ..bank_model.swizzle_legality import HintRules
 from ..bank_model.targets import AccessKind, Target
-from .accesses import AccessArgument, AccessReader
+from .accesses import AccessArgument, AccessReader, may_name_lanes
 from .answers import TileCount, TileSolution
 from .counts import Question
-from .errors import TileArgumentError, shortened, whole_number
+from .errors import AccessError, TileArgumentError, shortened, whole_number
 from .lanes import Lanes
 from .layout_text import layout_of, other_reading
 from .memory_order import MemoryOrder
@@ -73,7 +73,8 @@ def solve(
             `(lane%16, lane//16*4 + reg)`, a function of `lane`, `wave`, `thread` or `reg` that
             takes and returns NumPy arrays, an `LdsAccess`, or a list of them.
         read: what they read, likewise.
-        threads: the threads of the workgroup, by default one wave (64 on AMD, 32 on NVIDIA).
+        threads: the threads of the workgroup, by default those of a layout of registers among the
+            accesses, or else one wave (64 on AMD, 32 on NVIDIA).
         max_lds_bytes: the most bytes that the tile may take, padding included; by default what a
             workgroup can have.
 
@@ -211,6 +212,8 @@ def _question(
     threads: int | None,
     order: MemoryOrder | None = None,
 ) -> Question:
+    if threads is None:
+        threads = _named_threads((write, read), chip)
     lanes = Lanes.of(threads, chip)
     reader = AccessReader(chip, named, lanes, order)
     accesses = (*reader.read(AccessKind.WRITE, write), *reader.read(AccessKind.READ, read))
@@ -232,6 +235,24 @@ _WORTH_PARTING = 7, 8
 
 The functions that store and load the parts compute a place for each of them, which is not counted.
 """
+
+
+def _named_threads(given: Sequence[Accesses | None], chip: Target) -> int | None:
+    """Returns the threads that layouts of registers have; None where none is given."""
+    each = [one for many in given for one in (many if isinstance(many, list | tuple) else [many])]
+    texts = [" ".join(one.split()) for one in each if isinstance(one, str)]
+    texts = [text for text in texts if may_name_lanes(text)]
+    if not texts:
+        return None
+    # Most questions do not need it.
+    from .lane_layouts import threads_of
+
+    try:
+        found = {threads_of(text, chip.wave_size) for text in texts}
+    except AccessError:
+        # Whoever reads the accesses says which of them is wrong.
+        return None
+    return max(found)
 
 
 class _Solving:
