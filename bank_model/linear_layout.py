@@ -103,9 +103,7 @@ class LinearLayout:
         # A bit of a place that stands for nothing is 0 in all places.
         used = [place for place, element in enumerate(rows) if element]
         inverse = _inverse([rows[place] for place in used], sum(bits))
-        return tuple(
-            None if column is None else _spread(column, used) for column in inverse
-        )
+        return tuple(None if column is None else _spread(column, used) for column in inverse)
 
     @property
     def columns(self) -> tuple[int, ...]:

@@ -162,7 +162,9 @@ class TritonSwizzle:
         if not rows:
             return linear
         require_power_of_two("rows", rows)
-        return LinearSwizzle.of((s, t) for s, t in linear.columns if 1 << s < rows * self.row_elements)
+        return LinearSwizzle.of(
+            (s, t) for s, t in linear.columns if 1 << s < rows * self.row_elements
+        )
 
     @staticmethod
     def of(swizzle: LinearSwizzle, row_elements: int) -> TritonSwizzle | NotExpressible:

@@ -656,6 +656,33 @@ def _copies(measured: bool, alike: str) -> tuple[LdsInstruction, ...]:
     )
 
 
+def _matrix_transfers(capability: int, described: bool) -> tuple[LdsInstruction, ...]:
+    """Returns what moves matrices of 8 rows of 16 bytes, a matrix at a time.
+
+    `ldmatrix` needs 7.5, `stmatrix` 9.0, and `wgmma`, which reads by descriptors, `sm_90a`.
+    """
+    measured = capability in _NVIDIA_MEASURED
+    source = _NVIDIA_COUNTED if measured else _alike(capability)
+    rows = [
+        ("ldmatrix", AccessKind.READ, "8 lanes give the rows of one matrix; ", capability >= 75),
+        ("stmatrix", AccessKind.WRITE, "8 lanes give the rows of one matrix; ", capability >= 90),
+        ("wgmma", AccessKind.READ, "a descriptor gives 8 rows of 16 bytes; ", described),
+    ]
+    return tuple(
+        LdsInstruction(
+            name,
+            kind,
+            16,
+            32,
+            coset_phases(32, _in_order(8)),
+            what + source,
+            Status.MEASURED if measured else Status.ASSUMED,
+        )
+        for name, kind, what, is_there in rows
+        if is_there
+    )
+
+
 def _nvidia(
     capability: int,
     lds_kib: int,
@@ -671,22 +698,14 @@ def _nvidia(
     copies and minima of two integers at once 9.0; `wgmma` needs `sm_90a`.
     """
     measured, alike = capability in _NVIDIA_MEASURED, _alike(capability)
-    ldmatrix = LdsInstruction(
-        "ldmatrix",
-        AccessKind.READ,
-        16,
-        32,
-        coset_phases(32, _in_order(8)),
-        "8 lanes give the rows of one matrix; " + (_NVIDIA_COUNTED if measured else alike),
-        Status.MEASURED if measured else Status.ASSUMED,
-    )
+    described = (capability, variant) == (90, "a")
     return Target(
         NVIDIA,
         f"{NVIDIA.prefix}{capability}{variant}",
         32,
         lds_kib * 1024,
         _nvidia_instructions(capability),
-        ((ldmatrix,) if capability >= 75 else ())
+        _matrix_transfers(capability, described)
         + (_copies(measured, alike) if capability >= 80 else ())
         + _nvidia_atomics(capability),
         transaction_bytes=32,
@@ -695,7 +714,7 @@ def _nvidia(
         mma_sync=capability >= 70,
         async_copies=capability >= 80,
         tensor_copies=capability >= 90,
-        descriptor_tiles=(capability, variant) == (90, "a"),
+        descriptor_tiles=described,
         bf16_rounding=capability >= 80,
         packed_minima=capability >= 90,
         native_exp2=True,

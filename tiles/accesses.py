@@ -12,6 +12,7 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,40 @@ from .errors import AccessError, TileArgumentError, shortened
 from .index_formula import LANE_NAMES, REGISTER, IndexFormula
 from .lanes import Lanes
 from .memory_order import MemoryOrder
-from .patterns import named_accesses
+from .patterns import PatternRequest, named_accesses
 from .tile_text import NamedTile
 from .vectors import IntArray, joined, widest
 
 IndexFunction = Callable[..., Any]
-AccessArgument = str | IndexFunction | LdsAccess
-"""A pattern or formula, a function of `lane` and the like, or an access of the bank model."""
+AccessArgument = str | IndexFunction | LdsAccess | npt.NDArray[np.integer]
+"""A pattern or formula, a function of `lane` and the like, an access of the bank model, or a table
+of the bytes at which lanes access, [issues, lanes], of an element each; negative where none does."""
 
 _BITS = re.compile(r"(.*\S)\s*:\s*(\d{1,9})\s*", re.DOTALL)
 _FORMULA = re.compile(r"[(\d]|.*\b(lane|wave|thread|reg|for)\b", re.DOTALL)
+
+
+_TABLE = re.compile(r"addresses\s*=\s*(.+?\.npy)(?:\s*:\s*(\d{1,9}))?", re.DOTALL)
+_INSTRUCTIONS = re.compile(r"stmatrix|ds_read_b64_tr|cp\.async|wgmma|random")
+"""How names of `instruction_patterns.py` begin."""
+_LARGEST_TABLE = 1 << 28
+"""The bytes of a file that is read."""
+
+
+def address_table(path: str) -> npt.NDArray[Any]:
+    """Returns the table of a file of NumPy's.
+
+    Raises:
+        AccessError: it cannot be read.
+    """
+    try:
+        if Path(path).stat().st_size > _LARGEST_TABLE:
+            raise AccessError(f"the file has more than {_LARGEST_TABLE:,} bytes")
+        return np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise AccessError(error.strerror or "it cannot be read") from None
+    except (ValueError, EOFError):
+        raise AccessError("the file is no table of NumPy's; write it by numpy.save") from None
 
 
 _LANES = re.compile(r"[#!]\w|(?:\w+\.)*\w+Layout\s*\(|Tiled|MMA|\([\d_(),\s]+\)\s*:\s*\(")
@@ -88,6 +113,8 @@ class AccessReader:
     def _one(self, kind: AccessKind, given: Any) -> TileAccesses:
         if isinstance(given, LdsAccess):
             return self._given_access(kind, given)
+        if isinstance(given, np.ndarray):
+            return self._of_addresses(kind, given, "addresses", None)
         if callable(given):
             text = getattr(given, "__name__", "") or type(given).__name__
             try:
@@ -102,15 +129,14 @@ class AccessReader:
             )
         text = " ".join(given.split())
         try:
+            if table := _TABLE.fullmatch(text):
+                bits = int(table[2]) if table[2] else None
+                return self._of_addresses(kind, address_table(table[1]), text, bits)
             if may_name_lanes(text):
                 return TileAccesses(kind, shortened(text), self._of_lane_layout(kind, text))
             if _FORMULA.match(text):
                 return TileAccesses(kind, text, self._of_formula(kind, text))
-            return TileAccesses(
-                kind,
-                text,
-                named_accesses(text, kind, self.target, self.named, self.lanes, self.order),
-            )
+            return TileAccesses(kind, text, self._of_pattern(kind, text))
         except AccessError as error:
             raise self._wrong(kind, text, str(error)) from None
 
@@ -140,6 +166,45 @@ class AccessReader:
     @staticmethod
     def _wrong(kind: AccessKind, text: str, reason: str) -> TileArgumentError:
         return TileArgumentError(kind.value, f"'{shortened(text)}': {reason}")
+
+    def _of_pattern(self, kind: AccessKind, text: str) -> tuple[LdsAccess, ...]:
+        request = PatternRequest.of(text, kind, self.target, self.named, self.lanes, self.order)
+        if _INSTRUCTIONS.match(request.name):
+            # Most questions do not need it.
+            from .instruction_patterns import instruction_accesses
+
+            found = instruction_accesses(request)
+            if found is not None:
+                return found
+        return named_accesses(request)
+
+    def _of_addresses(
+        self, kind: AccessKind, table: npt.NDArray[Any], text: str, bits: int | None
+    ) -> TileAccesses:
+        """Returns one access a row of a table of bytes, [issues, lanes], negative for no lane.
+
+        Args:
+            bits: what each lane moves; by default an element.
+        """
+        try:
+            if table.dtype.kind not in "iu" or table.ndim not in (1, 2) or not table.size:
+                raise AccessError("it is no table of whole numbers, [issues, lanes]")
+            addresses = table.astype(np.int64).reshape(-1, table.shape[-1])
+            element = self.named.tile.element_bits
+            count = 1 if bits is None else self.named.vector_elements(bits)
+            active = addresses >= 0
+            if not active.any():
+                raise AccessError("no lane takes part")
+            elements, rest = np.divmod(np.where(active, addresses, 0) * 8, element)
+            if rest.any():
+                raise AccessError(
+                    f"its byte {int(addresses[rest != 0][0])} is inside an element of {element} "
+                    "bits"
+                )
+        except AccessError as error:
+            raise self._wrong(kind, text, str(error)) from None
+        access = LdsAccess(kind, elements, count, active=active, location=text)
+        return self._given_access(kind, access)
 
     def _of_lane_layout(self, kind: AccessKind, text: str) -> tuple[LdsAccess, ...]:
         """Returns the accesses of a layout of registers."""

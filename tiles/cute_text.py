@@ -39,9 +39,7 @@ _TENSOR = re.compile(
     re.DOTALL,
 )
 """What the CuTe DSL prints of a tensor in shared memory; its pointer swizzles bytes."""
-_FLY = re.compile(
-    r"(?:!fly\.(?:composed_layout|layout)|ComposedLayout|Layout)\s*<(.*)>", re.DOTALL
-)
+_FLY = re.compile(r"(?:!fly\.(?:composed_layout|layout)|ComposedLayout|Layout)\s*<(.*)>", re.DOTALL)
 """What FlyDSL prints around a layout of CuTe's."""
 _TYPE_BITS = re.compile(r"[a-zA-Z]+(\d+)")
 _DEEPEST = 8

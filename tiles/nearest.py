@@ -84,7 +84,7 @@ def _kinds(accesses: Sequence[LdsAccess]) -> list[_Kind]:
             mask = b"" if active is None else active.tobytes()
             key = (
                 access.kind, access.count, access.instruction, int(first) % access.count,
-                relative.tobytes(), mask,
+                relative.tobytes(), mask, None if access.copied is None else id(access),
             )  # fmt: skip
             if key in found:
                 kind = found[key]

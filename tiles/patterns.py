@@ -21,6 +21,7 @@ ldmatrix[.x1, .x2]     a warp reads 4 (1, 2) matrices of 8 rows of 16 bytes: 16 
                        (8 of 16, 8 of 32). Which of them goes to which register, and `.trans`,
                        changes no address. The 16 bytes lie side by side in memory: in a
                        column-major tile, "rows" are its columns
+others                 `stmatrix`, `cp.async`, `random:SEED` and others: `instruction_patterns.py`
 =====================  =========================================================================
 """
 
@@ -67,6 +68,19 @@ class PatternRequest:
     lanes: Lanes
     order: MemoryOrder | None = None
 
+    @staticmethod
+    def of(
+        text: str,
+        kind: AccessKind,
+        target: Target,
+        named: NamedTile,
+        lanes: Lanes,
+        order: MemoryOrder | None = None,
+    ) -> PatternRequest:
+        """Returns what a pattern's text, such as `rows:128`, asks for."""
+        name, *words = (word.strip() for word in text.split(":"))
+        return PatternRequest(name.lower(), tuple(words), kind, target, named, lanes, order)
+
     def in_memory(
         self, accesses: tuple[LdsAccess, ...], registers: int = 1
     ) -> tuple[LdsAccess, ...]:
@@ -97,35 +111,26 @@ class PatternRequest:
 
 def pattern_names(target: Target) -> tuple[str, ...]:
     """Returns how the patterns are written that a chip has, matrix instructions among them."""
-    names = ["rows", "columns", "blocked:RxC"]
+    names = ["rows", "columns", "blocked:RxC", "random:SEED"]
     if target.has(_LDMATRIX):
         names += [_LDMATRIX, *(f"{_LDMATRIX}.x{number}" for number in (1, 2, 4))]
+    for instruction, text in _INSTRUCTIONS.items():
+        if target.has(instruction):
+            names.append(text)
     return (*names, *(f"{name}:{{A,B,C}}" for name in matrix_instructions(target)))
 
 
-def named_accesses(
-    text: str,
-    kind: AccessKind,
-    target: Target,
-    named: NamedTile,
-    lanes: Lanes,
-    order: MemoryOrder | None = None,
-) -> tuple[LdsAccess, ...]:
+def named_accesses(request: PatternRequest) -> tuple[LdsAccess, ...]:
     """Returns the accesses of a pattern, such as `rows:128`, in memory numbers.
-
-    Args:
-        order: how the tile lies in memory; None where it lies there as its rows do.
 
     Raises:
         AccessError: there is no such pattern, or the tile is not made for it.
     """
-    name, *words = (word.strip() for word in text.split(":"))
-    name = name.lower()
-    request = PatternRequest(name, tuple(words), kind, target, named, lanes, order)
+    name, target = request.name, request.target
     if name.removesuffix(_TRANSPOSED) in _PATTERNS:
         return _vectors(request)
     if name.partition(".")[0] == _LDMATRIX:
-        return _along_memory(request, _ldmatrix)
+        return along_memory(request, _ldmatrix)
     instruction = matrix_instructions(target).get(name.removeprefix("v_"))
     if instruction is not None:
         return _operand(request, instruction)
@@ -133,6 +138,7 @@ def named_accesses(
         raise AccessError(_other_instructions(target))
     raise AccessError(
         f"there is no pattern '{shortened(name)}'; there are {', '.join(_PATTERNS)}, {_LDMATRIX}, "
+        "stmatrix, cp.async, wgmma, random:SEED, addresses=FILE.npy, layouts of Triton and CuTe, "
         "matrix operands, such as 'mfma_f32_16x16x16_f16:A', and formulas, such as "
         "'(lane%16, lane//16*4 + reg)'"
     )
@@ -148,7 +154,7 @@ def _vectors(request: PatternRequest) -> tuple[LdsAccess, ...]:
     return order.accesses(_PATTERNS[name](replace(request, named=request.named.transposed)))
 
 
-def _along_memory(
+def along_memory(
     request: PatternRequest, pattern: Callable[[PatternRequest], tuple[LdsAccess, ...]]
 ) -> tuple[LdsAccess, ...]:
     """Returns the accesses of one instruction, whose vectors lie side by side in memory.
@@ -234,7 +240,7 @@ _PATTERNS: Mapping[str, Callable[[PatternRequest], tuple[LdsAccess, ...]]] = Map
 # Matrices.
 
 
-def _origins(named: NamedTile, rows: int, columns: int, what: str) -> IntArray:
+def block_origins(named: NamedTile, rows: int, columns: int, what: str) -> IntArray:
     """Returns where the blocks of a tile begin, along the rows first."""
     pitch = named.tile.row_elements
     if named.rows % rows or pitch % columns:
@@ -263,7 +269,7 @@ def _operand(request: PatternRequest, instruction: MatrixInstruction) -> tuple[L
         ) from None
     operand = operand.transposed if transposed else operand
     inside = operand.rows * tile.row_elements + operand.columns
-    origins = _origins(request.named, *operand.shape, f"{instruction.name}'s {letters}")
+    origins = block_origins(request.named, *operand.shape, f"{instruction.name}'s {letters}")
     # Blocks begin at multiples of their rows' vectors; the first one tells for all.
     steps = inside[:, None]
     every = np.ones(steps.shape, dtype=bool)
@@ -277,35 +283,55 @@ def _operand(request: PatternRequest, instruction: MatrixInstruction) -> tuple[L
 
 
 _LDMATRIX = "ldmatrix"
+WGMMA = "wgmma"
+_INSTRUCTIONS = {
+    "stmatrix": "stmatrix",
+    "cp.async.ca.4": "cp.async[:BITS]",
+    "wgmma": "wgmma:{A,B}",
+    "ds_read_b64_tr_b16": "ds_read_b64_tr_b16",
+    "ds_read_b64_tr_b8": "ds_read_b64_tr_b8",
+}
+"""How patterns of `instruction_patterns.py` are written, by an instruction that they need."""
 _LDMATRIX_NAME = re.compile(r"ldmatrix(?:\.x([124]))?(?:\.trans)?")
 _MATRIX_ROWS, _MATRIX_ROW_BITS = 8, 128
 
 
 def _ldmatrix(request: PatternRequest) -> tuple[LdsAccess, ...]:
     match = _LDMATRIX_NAME.fullmatch(request.name)
-    target, tile = request.target, request.named.tile
+    target = request.target
     if match is None or request.words:
         raise AccessError("write 'ldmatrix', 'ldmatrix.x1', 'ldmatrix.x2' or 'ldmatrix.x4'")
     if not target.has(_LDMATRIX):
         raise AccessError(f"{target.arch} has no ldmatrix; that is NVIDIA's")
     if request.kind is AccessKind.WRITE:
         raise AccessError("ldmatrix reads; write by 'rows:128' or a formula")
+    return matrix_blocks(request, _LDMATRIX, int(match[1] or 4))
+
+
+def matrix_blocks(
+    request: PatternRequest, instruction: str, matrices: int
+) -> tuple[LdsAccess, ...]:
+    """Returns the accesses of matrices of 8 rows of 16 bytes, `matrices` of them at a time.
+
+    Raises:
+        AccessError: the tile is not made of them.
+    """
+    tile = request.named.tile
     if _MATRIX_ROW_BITS % tile.element_bits:
         raise AccessError(f"16 bytes are no whole elements of {tile.element_bits} bits")
     count = _MATRIX_ROW_BITS // tile.element_bits
-    matrices = int(match[1] or 4)
     down, across = {1: (1, 1), 2: (1, 2), 4: (2, 2)}[matrices]
     lane = np.arange(request.lanes.wave_size, dtype=np.int64)
     matrix = lane // _MATRIX_ROWS % matrices
     row = lane % _MATRIX_ROWS + _MATRIX_ROWS * (matrix % down)
     inside = row * tile.row_elements + matrix // down * count
-    origins = _origins(request.named, _MATRIX_ROWS * down, count * across, request.name)
+    origins = block_origins(request.named, _MATRIX_ROWS * down, count * across, request.name)
     return request.lanes.deal_blocks(
         request.kind,
         origins,
         inside[None],
         count,
         active=lane < _MATRIX_ROWS * matrices,
-        instruction=_LDMATRIX,
+        instruction=instruction,
         alignment=count,
     )

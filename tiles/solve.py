@@ -34,7 +34,7 @@ from .errors import AccessError, TileArgumentError, shortened, whole_number
 from .lanes import Lanes
 from .layout_text import layout_of, other_reading
 from .memory_order import MemoryOrder
-from .patterns import pattern_names
+from .patterns import WGMMA, pattern_names
 from .rules import rules_of
 from .tile_text import NamedTile
 from .vector_moves import WholeVectors, keeps_vectors
@@ -88,6 +88,7 @@ def solve(
     """
     chip = _chip(target)
     question = _question(chip, NamedTile.of(tile, chip), write, read, threads)
+    _check_searchable(question)
     limit = _limit(max_lds_bytes, question.target)
     named, flat = question.named, question.flat
     if PlainLayout().size_bytes(named.tile) > limit:
@@ -99,6 +100,14 @@ def solve(
         return _Solving(question, LayoutCosts(question.target, named.tile, flat), limit).solution()
     except InvalidParameterError as error:
         raise TileArgumentError("tile", f"its accesses cannot be counted: {error}") from error
+
+
+def _check_searchable(question: Question) -> None:
+    """Raises TileArgumentError where an access takes few layouts, none of which is searched."""
+    if any(access.instruction == WGMMA for access in question.flat):
+        raise TileArgumentError(
+            "read", "descriptors of wgmma know few swizzles; count each with layout='128B' and such"
+        )
 
 
 def count(
@@ -149,10 +158,21 @@ def count(
     return replace(counted, remarks=(remark,))
 
 
+def _check_described(named: NamedTile, layout: Layout) -> None:
+    """Raises TileArgumentError where no descriptor gives the layout to `wgmma`."""
+    from .instruction_patterns import why_not_described
+
+    reason = why_not_described(named, layout)
+    if reason:
+        raise TileArgumentError("layout", f"{shortened(str(layout))}: {reason}")
+
+
 def _check_whole(question: Question, layout: Layout) -> None:
     """Raises TileArgumentError where a layout splits or misaligns what its instruction cannot."""
     tile, lies = question.tile, question.counted(layout)
     for access in question.flat:
+        if access.instruction == WGMMA:
+            _check_described(question.named, layout)
         split = access.instruction and lies.group_elements(tile) % access.count
         if split or misaligned_element(tile, lies, access) is not None:
             raise TileArgumentError(

@@ -118,9 +118,7 @@ def _swizzled(encoding: Encoding, tile: LdsTile) -> LinearLayout:
         raise encoding.refuse("hasLeadingOffset is not read; write the nvmma_shared of today")
     encoding.check(("vec", "perPhase", "maxPhase", "order", "hasLeadingOffset"))
     order, shape = _order(encoding, tile), tile.shape
-    vec, per_phase, max_phase = (
-        encoding.number(name) for name in ("vec", "perPhase", "maxPhase")
-    )
+    vec, per_phase, max_phase = (encoding.number(name) for name in ("vec", "perPhase", "maxPhase"))
     for name, value in (("vec", vec), ("perPhase", per_phase), ("maxPhase", max_phase)):
         if not is_power_of_two(value):
             raise encoding.refuse(f"{name} = {value} is no power of two")
@@ -142,9 +140,7 @@ def _swizzled(encoding: Encoding, tile: LdsTile) -> LinearLayout:
 
 def _nvmma(encoding: Encoding, tile: LdsTile) -> LinearLayout:
     """Boxes as TMA copies them: rows of as many bytes as the swizzle has, one behind the other."""
-    encoding.check(
-        ("swizzlingByteWidth", "transposed", "elementBitWidth", "fp4Padded", "rank")
-    )
+    encoding.check(("swizzlingByteWidth", "transposed", "elementBitWidth", "fp4Padded", "rank"))
     span, bits = encoding.number("swizzlingByteWidth"), tile.element_bits
     given = encoding.number("elementBitWidth", bits)
     rank = len(tile.shape)
