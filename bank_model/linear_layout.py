@@ -72,6 +72,22 @@ class LinearLayout:
                 "bases", self.bases, "bases that name every element of the tile once"
             )
 
+    @staticmethod
+    def of_columns(columns: Sequence[int], gaps: tuple[Gap, ...] = ()) -> LinearLayout:
+        """Returns the layout of a tile of one dimension whose elements' bits have these places.
+
+        The places are as many different XORs of the columns as there are elements.
+        """
+        used = [bit for bit in range(_MOST_BITS) if any(column >> bit & 1 for column in columns)]
+        packed = [
+            sum(1 << place for place, bit in enumerate(used) if column >> bit & 1)
+            for column in columns
+        ]
+        inverse = iter(_inverse(packed, len(columns)))
+        top = max(used, default=0) + 1
+        bases = tuple((next(inverse) or 0,) if bit in used else (0,) for bit in range(top))
+        return LinearLayout(bases, gaps)
+
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Returns the sizes of the dimensions, those that the largest coordinates need."""

@@ -31,7 +31,7 @@ from .vectors import IntArray, joined, widest
 IndexFunction = Callable[..., Any]
 AccessArgument = str | IndexFunction | LdsAccess | npt.NDArray[np.integer]
 """A pattern or formula, a function of `lane` and the like, an access of the bank model, or a table
-of the bytes at which lanes access, [issues, lanes], of an element each; negative where none does."""
+of the bytes at which lanes access an element, [issues, lanes]; negative where a lane does not."""
 
 _BITS = re.compile(r"(.*\S)\s*:\s*(\d{1,9})\s*", re.DOTALL)
 _FORMULA = re.compile(r"[(\d]|.*\b(lane|wave|thread|reg|for)\b", re.DOTALL)

@@ -130,9 +130,13 @@ class TileSolution(Answer):
         """Returns the best layout, if it is a swizzle, or else the best swizzle, if one helps."""
         return self.best if isinstance(self.best.layout, SwizzledLayout) else self.swizzled
 
-    @cached_property
+    @property
     def notations(self) -> tuple[Notation, ...]:
         """Returns the swizzle in the words of each framework; nothing where there is none."""
+        return self._notations
+
+    @cached_property
+    def _notations(self) -> tuple[Notation, ...]:
         chosen = self.written_swizzle
         if chosen is None or not isinstance(chosen.layout, SwizzledLayout):
             return ()

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from ..bank_model.accesses import LdsTile
 from ..bank_model.errors import is_power_of_two
 from ..bank_model.linear_layout import LinearLayout
-from ..bank_model.linear_swizzle import LinearSwizzle, NotExpressible
+from ..bank_model.linear_swizzle import LinearSwizzle
 from ..bank_model.notations import CkTileSwizzle, TmaSwizzle, TritonSwizzle, WaveSwizzle
 from ..bank_model.strided_layout import StridedLayout
 from .cute_text import bits_below_an_element

@@ -132,7 +132,7 @@ def _cute(text: str, tile: LdsTile) -> LaneLayout:
     covered = int(index.max()) + 1
     if len(tile.shape) > 2:
         raise LayoutTextError("thread-value layouts are read for tiles of two dimensions")
-    rows, columns = tile.shape if len(tile.shape) == 2 else (tile.shape[0], 1)
+    rows, columns = tile.shape if len(tile.shape) == 2 else (tile.elements, 1)
     m, n = _tiler(tiler) if tiler else (rows, columns)
     if tiler is None and covered != tile.elements:
         raise LayoutTextError(

@@ -19,8 +19,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..bank_model.accesses import LdsAccess, LdsTile
-from ..bank_model.layouts import Layout, PlainLayout
+from ..bank_model.layouts import Layout, PlainLayout, SwizzledLayout
+from ..bank_model.linear_layout import LinearLayout
+from ..bank_model.linear_swizzle import LinearSwizzle
 from ..bank_model.strided_layout import Mode, StridedLayout
+from ..bank_model.swizzles import xor_chain
 from .layout_text import in_rows
 from .vectors import IntArray, Vectors, joined, widest
 
@@ -42,6 +45,8 @@ class MemoryOrder:
     @staticmethod
     def of(layout: Layout, tile: LdsTile) -> MemoryOrder | None:
         """Returns the order of a layout; None where it is that of the rows."""
+        if isinstance(layout, LinearLayout):
+            return MemoryOrder._of_bases(layout, tile)
         if not isinstance(layout, StridedLayout):
             return None
         modes = [mode for modes in layout.dimensions for mode in modes]
@@ -61,6 +66,28 @@ class MemoryOrder:
         memory = LdsTile(tuple(mode.size for mode in sizes), tile.element_bits)
         lies = StridedLayout(tuple((mode,) for mode in sizes), layout.step, layout.base)
         return MemoryOrder(memory, in_rows(lies, memory), numbers)
+
+    @staticmethod
+    def _of_bases(layout: LinearLayout, tile: LdsTile) -> MemoryOrder | None:
+        """Returns the order in which the highest bits of places come, which an XOR moves."""
+        columns = layout.columns
+        tops = [column.bit_length() - 1 for column in columns]
+        order = sorted(range(len(columns)), key=tops.__getitem__)
+        if len(set(tops)) < len(tops) or order == list(range(len(order))):
+            return None
+        elements = np.arange(tile.elements)
+        numbers = np.zeros_like(elements)
+        for place, bit in enumerate(order):
+            numbers |= (elements >> bit & 1) << place
+        memory = LdsTile((tile.elements,), tile.element_bits)
+        moved = LinearLayout.of_columns([columns[bit] for bit in order], layout.gaps)
+        found = moved.simplified(memory)
+        if isinstance(found, LinearSwizzle):
+            swizzles = xor_chain(found)
+            return MemoryOrder(
+                memory, SwizzledLayout(swizzles) if swizzles else PlainLayout(), numbers
+            )
+        return MemoryOrder(memory, found, numbers)
 
     @staticmethod
     def of_rows(tile: LdsTile) -> MemoryOrder:

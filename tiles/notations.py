@@ -99,8 +99,13 @@ def _nearest(
     written: Notation, layout: Layout, writer: _Writer, costs: LayoutCosts, tile: LdsTile
 ) -> Notation:
     """Returns what comes nearest in the words of a framework that cannot say `layout`."""
-    swizzles = {SwizzledLayout(xor_chain(swizzle)): swizzle for swizzle in writer.others(costs)}
-    found = nearest(layout, [each for each in swizzles if each.is_bijection(tile)], costs)
+    swizzles: dict[Layout, LinearSwizzle] = {
+        SwizzledLayout(xor_chain(swizzle)): swizzle for swizzle in writer.others(costs)
+    }
+    legal = [
+        each for each in swizzles if isinstance(each, SwizzledLayout) and each.is_bijection(tile)
+    ]
+    found = nearest(layout, legal, costs)
     words = None if found is None else writer.write(swizzles[found.layout])
     if found is None or not isinstance(words, str):
         return written
@@ -202,9 +207,10 @@ def _best_step(costs: LayoutCosts) -> Iterator[LinearSwizzle]:
 
 def _triton(swizzle: LinearSwizzle, tile: LdsTile) -> Words:
     found = _uneven(tile.row_elements) or TritonSwizzle.of(swizzle, tile.row_elements)
-    if isinstance(found, TritonSwizzle):
-        if len(tile.shape) == 2 or found.in_matrices(_matrix_rows(tile)) == swizzle:
-            return f"vec = {found.vec}, perPhase = {found.per_phase}, maxPhase = {found.max_phase}"
+    if isinstance(found, TritonSwizzle) and (
+        len(tile.shape) < 3 or found.in_matrices(_matrix_rows(tile)) == swizzle
+    ):
+        return f"vec = {found.vec}, perPhase = {found.per_phase}, maxPhase = {found.max_phase}"
     bases = linear_layout(swizzle, tile)
     if isinstance(bases, NotExpressible):
         return found if isinstance(found, NotExpressible) else bases

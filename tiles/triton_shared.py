@@ -90,10 +90,10 @@ def _any_size(encoding: Encoding, tile: LdsTile) -> StridedLayout:
     encoding.check(("vec", "perPhase", "maxPhase", "order"))
     order = _order(encoding, tile)
     row = tile.shape[order[0]]
-    numbers = [encoding.number(name) for name in ("vec", "perPhase", "maxPhase")]
+    vec, per_phase, max_phase = (encoding.number(name) for name in ("vec", "perPhase", "maxPhase"))
     step = None
-    if numbers[2] > 1 and len(order) > 1:
-        found = TritonSwizzle(*numbers, row).linear().field_step()
+    if max_phase > 1 and len(order) > 1:
+        found = TritonSwizzle(vec, per_phase, max_phase, row).linear().field_step()
         step = None if isinstance(found, NotExpressible) else found
     strides = {dimension: row**place for place, dimension in enumerate(order)}
     dimensions = tuple((Mode(size, strides[d]),) for d, size in enumerate(tile.shape))

@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from .errors import LayoutTextError, shortened
 
-Value: TypeAlias = "int | bool | str | None | list[Value] | dict[str, Value] | Encoding"
+Value: TypeAlias = "int | bool | str | list[Value] | dict[str, Value] | Encoding | None"
 
 _TOKEN = re.compile(
     r"\s*(?:(-?\d{1,9})(?![\w.])|((?:#|!)?[A-Za-z_][\w.]*)|(\d+(?:x\d+)*x[a-zA-Z]\w*)"

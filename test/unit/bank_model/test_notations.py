@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Swizzle notations: published tables, conversions in both directions, factoring."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -36,8 +38,8 @@ def test_cute_3_0_3_table():
 
 
 def test_wave_tile():
-    """32 x 64 f16, unit 8, max phase 8: element (1, 0) goes to column 8 of row 1."""
-    assert WaveSwizzle(8, 8, 64).linear().apply(np.array(64)) == 64 + 8
+    """32 x 64 f16, 8 elements a thread: element (1, 0) goes to column 8 of row 1."""
+    assert WaveSwizzle(8, 64).linear().apply(np.array(64)) == 64 + 8
 
 
 def test_one_layout_in_all_notations():
@@ -46,7 +48,7 @@ def test_one_layout_in_all_notations():
         XorShuffle(64, 8),
         CuteSwizzle(3, 3, 3),
         TritonSwizzle(8, 1, 8, 64),
-        WaveSwizzle(8, 8, 64),
+        WaveSwizzle(8, 64),
         CkTileSwizzle(64, 8),
     ]
     linear = {notation.linear() for notation in same}
@@ -56,7 +58,6 @@ def test_one_layout_in_all_notations():
     assert swizzle.scaled(1) == TmaSwizzle(128).linear()
     assert CuteSwizzle.of(swizzle) == CuteSwizzle(3, 3, 3)
     assert TritonSwizzle.of(swizzle, 64) == TritonSwizzle(8, 1, 8, 64)
-    assert WaveSwizzle.of(swizzle, 64) == WaveSwizzle(8, 8, 64)
     assert CkTileSwizzle.of(swizzle, 64) == CkTileSwizzle(64, 8)
     assert TmaSwizzle.of(swizzle, 2) == TmaSwizzle(128)
     assert xor_chain(swizzle) == (XorShuffle(64, 8),)
@@ -67,6 +68,28 @@ def test_one_layout_in_all_notations():
 )
 def test_tma_modes(span, bits):
     assert TmaSwizzle(span).linear() == LinearSwizzle.of(bits)
+
+
+@pytest.mark.parametrize(
+    ("atom", "flips", "rows"),
+    [
+        (32, False, ("01234567", "23016745", "45670123", "67452301")),
+        (64, False, ("01234567", "45670123")),
+    ],
+)
+def test_tma_atoms(atom: int, flips: bool, rows: Sequence[str]) -> None:
+    """The tables of the PTX ISA: the 16 bytes that lie at each place of a line of 128 bytes."""
+    linear = TmaSwizzle(128, atom, flips).linear()
+    for line in range(16):
+        places = linear.apply(np.arange(8) * 16 + line * 128) // 16 % 8
+        found = "".join(str(int(np.flatnonzero(places == place)[0])) for place in range(8))
+        assert found == rows[line % len(rows)]
+
+
+def test_a_tma_atom_may_flip_8_bytes_in_every_other_line() -> None:
+    flipped, plain = (TmaSwizzle(128, 32, flips).linear() for flips in (True, False))
+    byte = np.arange(2048)
+    assert (flipped.apply(byte) == plain.apply(byte) ^ byte // 128 % 2 * 8).all()
 
 
 def test_ck_tile_layers_and_row_multiplier():
@@ -93,7 +116,6 @@ def test_triton_definition():
         expected = row * 32 + ((column // 4) ^ (row // 2) % 4) * 4 + column % 4
         assert t.linear().apply(np.array(o)) == expected
     assert TritonSwizzle.of(t.linear(), 32) == t
-    assert isinstance(WaveSwizzle.of(t.linear(), 32), NotExpressible)
 
 
 def test_not_expressible_answers_say_why():
@@ -108,7 +130,6 @@ def test_not_expressible_answers_say_why():
         dense.field_step(),
         CuteSwizzle.of(dense),
         TritonSwizzle.of(dense, 8),
-        WaveSwizzle.of(dense, 8),
     ):
         assert isinstance(answer, NotExpressible)
         assert "several bits" in answer.reason
@@ -204,7 +225,9 @@ def test_pictures():
         (lambda: TmaSwizzle(16), "span_bytes is 16; allowed: 32, 64, 128"),
         (lambda: TritonSwizzle(3, 1, 2, 64), "vec is 3; allowed: powers of two"),
         (lambda: TritonSwizzle(8, 1, 16, 64), "max_phase is 16; allowed: powers of two up to 8"),
-        (lambda: WaveSwizzle(8, 3, 64), "max_phase is 3"),
+        (lambda: WaveSwizzle(8, 32), "max_phase is 8; allowed: powers of two up to 4"),
+        (lambda: TmaSwizzle(64, 32), "atom_bytes is 32; allowed: 16"),
+        (lambda: TmaSwizzle(128, 64, True), "flips is True"),
         (lambda: CkTileSwizzle(32, 64), "k_pack is 64"),
         (lambda: LinearSwizzle(((2, 4),)), "columns"),
         (lambda: LinearSwizzle(((3, 1), (2, 1))), "ascending"),

@@ -88,11 +88,16 @@ def test_notations_of_an_answer_give_the_same_counts(
 ) -> None:
     found = bankwise.solve(arch, tile, write=write, read=read)
     best = found.best if isinstance(found.best.layout, SwizzledLayout) else found.swizzled
+    others = {each.text for each in found.notations if each.note}
     wanted = [(str(count.layout), count) for count in found.layouts.values()]
     if best is not None:
         wanted += [(each.text, best) for each in found.notations if each.is_expressible]
     for text, count in wanted:
         again = bankwise.count(arch, tile, write=write, read=read, layout=text)
+        if text in others:
+            # Another layout of a framework that cannot say this one.
+            assert again.cycles <= count.cycles
+            continue
         for name in ("conflict_cycles", "cycles", "instructions", "lds_bytes"):
             assert getattr(again, name) == getattr(count, name), text
         for one, other in zip(again.accesses, count.accesses, strict=True):
@@ -290,7 +295,7 @@ def test_a_transposed_tile_has_its_columns_as_rows() -> None:
         (
             "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0], "
             "CTASplitNum = [2, 1]}>",
-            "several blocks share",
+            "CTASplitNum shares the tensor out",
         ),
         ("not expressible: TMA XORs byte bits", "is no layout"),
     ],
