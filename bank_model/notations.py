@@ -103,7 +103,9 @@ class TmaSwizzle:
         if self.atom_bytes not in atoms:
             raise InvalidParameterError("atom_bytes", self.atom_bytes, ", ".join(map(str, atoms)))
         if self.flips and self.atom_bytes != 32:
-            raise InvalidParameterError("flips", bool(self.flips), "False for chunks of 16 and 64 bytes")
+            raise InvalidParameterError(
+                "flips", bool(self.flips), "False for chunks of 16 and 64 bytes"
+            )
 
     def linear(self) -> LinearSwizzle:
         """Returns the swizzle of byte offsets."""

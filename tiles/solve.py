@@ -272,7 +272,8 @@ def _named_threads(given: Sequence[Accesses | None], chip: Target) -> int | None
     except AccessError:
         # Whoever reads the accesses says which of them is wrong.
         return None
-    return max(found)
+    most = max(found)
+    return None if most % chip.wave_size else most
 
 
 class _Solving:

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -131,3 +135,155 @@ def test_every_operand_covers_the_tile_once(
         for step in range(access.count)
     ]
     assert sorted(touched) == list(range(rows * down * columns * across))
+
+
+# -- single instructions, random places, tables and layouts of registers ---------------------------
+
+
+def counted(arch: str, tile: str, **given: Any) -> tuple[int, int, tuple[tuple[str, int], ...]]:
+    found = bankwise.count(arch, tile, **given)
+    return found.conflict_cycles, found.cycles, found.accesses[0].instructions
+
+
+def test_stmatrix_writes_what_ldmatrix_reads() -> None:
+    for layout in ("plain", "128B"):
+        write = counted("sm_90", "64x64xf16", write="stmatrix.trans", layout=layout)
+        read = counted("sm_90", "64x64xf16", read="ldmatrix", layout=layout)
+        assert write[:2] == read[:2]
+        assert write[2] == (("stmatrix", 16),)
+
+
+def test_lanes_that_transpose_read_four_columns_each() -> None:
+    (access, *_) = bankwise.count("gfx950", "16x16xf16", read="ds_read_b64_tr_b16").question.flat
+    lanes = np.arange(64)
+    expected = (lanes // 16 * 4 + lanes % 16 // 4) * 16 + lanes % 4 * 4
+    assert (access.elements[0] == expected).all()
+    bytes_ = counted("gfx950", "32x16xf8", read="ds_read_b64_tr_b8")
+    assert bytes_[2] == (("ds_read_b64_tr_b8", 1),)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "number"),
+    [
+        ("cp.async", "cp.async.cg.16", 16),
+        ("cp.async.ca", "cp.async.ca.16", 16),
+        ("cp.async:64", "cp.async.ca.8", 32),
+        ("cp.async.ca:32", "cp.async.ca.4", 64),
+    ],
+)
+def test_asynchronous_copies(pattern: str, name: str, number: int) -> None:
+    found = bankwise.count("sm_80", "64x64xf16", write=pattern)
+    assert found.accesses[0].instructions == ((name, number),)
+    sources = found.question.flat[1].copied
+    assert sources is not None
+    # A warp copies 4 rows of 128 bytes at a time, 16 bytes a lane.
+    if number == 16:
+        assert sources.addresses[0, :9].tolist() == [512, *range(528, 640, 16), 640]
+
+
+def test_wgmma_reads_what_a_descriptor_gives() -> None:
+    nvmma = "swizzlingByteWidth = 128, transposed = {}, elementBitWidth = 16"
+    for read, tile, layout in (
+        ("wgmma:B", "128x64xf16", "128B"),
+        ("wgmma:A", "64x32xf16", "64B"),
+        ("wgmma:BT", "64x128xf16", f"#ttg.nvmma_shared<{{{nvmma.format('false')}}}>"),
+        ("wgmma:B", "128x64xf16", f"#ttg.nvmma_shared<{{{nvmma.format('true')}}}>"),
+    ):
+        conflicts, cycles, _ = counted("sm_90a", tile, read=read, layout=layout)
+        rows, columns = map(int, tile.removesuffix("xf16").split("x"))
+        assert (conflicts, cycles) == (0, rows * columns * 2 // 128)
+    with pytest.raises(bankwise.TileArgumentError, match="no descriptor of wgmma gives this"):
+        bankwise.count("sm_90a", "128x64xf16", read="wgmma:B", layout="padded:8")
+    with pytest.raises(bankwise.TileArgumentError, match="know few swizzles"):
+        bankwise.solve("sm_90a", "128x64xf16", read="wgmma:B")
+
+
+def test_random_places_are_those_of_the_seed() -> None:
+    found = [bankwise.count("gfx942", "64x64xf32", read=f"random:{seed}") for seed in (1, 1, 2)]
+    places = [np.concatenate([a.elements for a in each.question.flat]) for each in found]
+    assert (places[0] == places[1]).all() and (places[0] != places[2]).any()
+    assert places[0][0, :4].tolist() == [1061, 235, 3980, 1096]
+    assert found[0].conflict_cycles > 0
+
+
+def test_a_table_of_addresses_answers_for_anything(tmp_path: Path) -> None:
+    table = np.stack([np.arange(64) * 128, np.where(np.arange(64) < 32, np.arange(64) * 16, -1)])
+    found = bankwise.count("gfx942", "64x64xf32", read=table)
+    assert [int(cost.conflict_cycles) for cost in found.accesses[0].costs] == [62 + 3]
+    # 32 lanes that lie 16 bytes apart: each bank has 4 words in each of the two halves.
+    assert found.cycles == 64 + 4
+    file = tmp_path / "table.npy"
+    np.save(file, table)
+    again = bankwise.count("gfx942", "64x64xf32", read=f"addresses={file}")
+    assert (again.cycles, again.conflict_cycles) == (found.cycles, found.conflict_cycles)
+    wide = bankwise.count("gfx942", "64x64xf32", read=f"addresses={file}:128")
+    assert wide.accesses[0].instructions == (("ds_read_b128", 1),)
+    assert bankwise.solve("gfx942", "64x64xf32", read=table[:1]).best.conflict_cycles == 0
+
+
+@pytest.mark.parametrize(
+    ("read", "reason"),
+    [
+        (np.zeros((2, 32), dtype=int), "it has 32 lanes, and waves of gfx942 have 64"),
+        (np.arange(64), "byte 1 is inside an element of 32 bits"),
+        (np.arange(64) * 4096, "leaves the tile's elements 0 to 4095"),
+        (np.full(64, -1), "no lane takes part"),
+        (np.zeros(64), "no table of whole numbers"),
+        ("addresses=/nowhere/table.npy", "No such file"),
+        ("random:-1", "write a seed behind it"),
+        ("stmatrix", "stmatrix writes"),
+        ("ds_read_b64_tr_b16", "gfx942 has no ds_read_b64_tr_b16"),
+        ("((4,8),(2,2)):((32,1),(16,8))", "covers 128 elements, and the tile has 4,096"),
+        ("((4,8),(2,2)):((32,1),(16,8)) tiler (24,8)", "the tile of 64 x 64 is not made"),
+        ("#ttg.swizzled_shared<{vec = 8}>", "no layout of registers that is read"),
+        (
+            "#ttg.dot_op<{opIdx = 0, parent = #ttg.amd_wmma<{version = 1}>, kWidth = 16}>",
+            "operands of amd_wmma are not read",
+        ),
+        ("Tiled MMA Thr Layout VMNK: (32,2,2,1):(1,32,64,0)", "its operand's layout is read alone"),
+    ],
+)
+def test_why_an_access_is_not_read(read: Any, reason: str) -> None:
+    with pytest.raises(bankwise.TileArgumentError, match=f"^read: .*{re.escape(reason)}"):
+        bankwise.count("gfx942", "64x64xf32", read=read)
+
+
+def test_layouts_of_registers_say_how_many_threads_there_are() -> None:
+    mfma = (
+        "#ttg.amd_mfma<{version = 3, warpsPerCTA = [2, 2], instrShape = [16, 16, 16], "
+        "isTransposed = true}>"
+    )
+    found = bankwise.count(
+        "gfx942",
+        "64x64xf16",
+        write="#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 8], "
+        "warpsPerCTA = [4, 1], order = [1, 0]}>",
+        read=f"#mma = {mfma}\n#ttg.dot_op<{{opIdx = 0, parent = #mma, kWidth = 4}}>",
+    )
+    assert found.question.lanes.threads == 256
+    blocked = bankwise.count("gfx942", "64x64xf16", write="blocked:8x8:128", threads=256)
+    operand = bankwise.count("gfx942", "64x64xf16", read="mfma_f32_16x16x16_f16:A")
+    assert found.accesses[0].costs == blocked.accesses[0].costs
+    # Two columns of warps read the same rows.
+    assert found.accesses[1].cycles == 2 * operand.cycles
+    assert found.accesses[1].conflict_cycles == 2 * operand.conflict_cycles
+    with pytest.raises(bankwise.TileArgumentError, match="of 256 threads, and there are 64"):
+        bankwise.count("gfx942", "64x64xf16", write=BLOCKED, threads=64)
+    with pytest.raises(bankwise.TileArgumentError, match="warps have 64 lanes, and waves of sm_80"):
+        bankwise.count("sm_80", "64x64xf16", write=BLOCKED)
+
+
+BLOCKED = (
+    "BlockedLayout(size_per_thread=[1, 8], threads_per_warp=[8, 8], warps_per_cta=[4, 1], "
+    "order=[1, 0], cga_layout=[])"
+)
+
+
+def test_thread_value_layouts_of_cute() -> None:
+    text = "((8,16),8):((128,1),16)"
+    tiled = f"Tiled Copy\n  Tiler MN:        (16:1,64:1)\n  TV Layout tiled: {text}\nCopy Atom"
+    for words in (f"{text} tiler (16,64)", tiled):
+        found = bankwise.count("sm_90", "64x64xf16", read=words)
+        rows = bankwise.count("sm_90", "64x64xf16", read="rows:128", threads=128)
+        assert found.question.lanes.threads == 128
+        assert found.accesses[0].costs == rows.accesses[0].costs
