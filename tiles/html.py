@@ -65,6 +65,7 @@ def _answer(shown: Contents, maps: bool, page: bool) -> Iterator[str]:
             text = escape(each.text)
             if each.is_expressible:
                 text = _copied(each.text, f"for {each.name}")
+                text += f" ({escape(each.note)})" if each.note else ""
             yield f"<li>{escape(each.name)}: {text}</li>"
         yield "</ul>"
     yield _heading(f"In C, {shown.code_title}")

@@ -32,7 +32,7 @@ def _choice(solution: TileSolution) -> dict[str, object]:
         "proof": solution.proof,
         "swizzle": swizzled and str(swizzled.layout),
         "notations": {
-            each.name: {"text": each.text, "expressible": each.is_expressible}
+            each.name: {"text": each.text, "expressible": each.is_expressible, "note": each.note}
             for each in solution.notations
         },
     }

@@ -25,7 +25,7 @@ def _answer(shown: Contents, maps: bool) -> Iterator[str]:
     yield from _list(shown.lines())
     if shown.written_swizzle is not None:
         yield from ("", f"**The swizzle: {escaped(str(shown.written_swizzle.layout))}**")
-        yield from _list(((each.name, each.text) for each in shown.notations), code=True)
+        yield from _list(((each.name, each.shown) for each in shown.notations), code=True)
     yield from ("", f"**In C, {escaped(shown.code_title)}**")
     yield from _list(code_lines(shown.written), code=True)
     yield from ("", "```c", shown.written.code.function(), "```")

@@ -87,7 +87,10 @@ patterns of --write and --read:
   blocked:8x8:64                   a wave accesses 8 rows of 8 vectors
   mfma_f32_16x16x16_f16:A          an operand of a matrix instruction, A, B or C; AT, BT, CT where
   mma.m16n8k16:BT                  the tile is the transposed matrix
-  ldmatrix, ldmatrix.x2            8 x 16-byte matrices
+  ldmatrix, ldmatrix.x2            8 x 16-byte matrices; likewise stmatrix, cp.async, wgmma:B,
+                                   ds_read_b64_tr_b16
+  '#ttg.dot_op<...>'               registers as Triton, Gluon or CuTe print them
+  random:1, addresses=FILE.npy     random places, or a table of bytes [issues, lanes]
   '(lane%16, lane//16*4 + reg)'    a formula of lane, wave, thread and reg for each index; may end
                                    in loops, as 'for reg in range(4)', with 'if lane < 32', and in
                                    ':64', the bits of an access
