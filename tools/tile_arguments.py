@@ -75,12 +75,7 @@ def completed_flags() -> list[CompletedFlag]:
     return with_values(flags_of_parser(_parser()), {"--target": known_targets()})
 
 
-def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
-        "bankwise-tile",
-        description="Counts the bank conflicts of a tile in LDS (shared memory), whoever's kernel "
-        "it is in, and\nfinds its best padding and its best swizzle, with code to paste.",
-        epilog="""\
+_EPILOG = """\
 patterns of --write and --read:
   rows:128                         neighbouring lanes access 128-bit vectors along the rows
   columns, columns:64              neighbouring lanes access neighbouring rows
@@ -99,7 +94,15 @@ examples:
   bankwise-tile --target=gfx942 --tile=64x64xf16 --write=rows:128 --read=columns
   bankwise-tile --target=sm_90 --tile=64x64xf16 --write=rows:128 --read=ldmatrix
   bankwise-tile --tile=64x64xf16 --read=columns:128 --layout='Swizzle<3, 3, 3>'
-""",
+"""
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        "bankwise-tile",
+        description="Counts the bank conflicts of a tile in LDS (shared memory), whoever's kernel "
+        "it is in, and\nfinds its best padding and its best swizzle, with code to paste.",
+        epilog=_EPILOG,
     )
     add = parser.add_argument
     add("--target", default=DEFAULT_TARGET, metavar="GPU",
