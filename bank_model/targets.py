@@ -897,9 +897,9 @@ def family_of(arch: str) -> Family:
 
 _PRODUCTS: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys(("mi355x", "mi350x", "cdna4"), "gfx950"),
-        **dict.fromkeys(("mi325x", "mi308x", "mi300x", "mi300a", "cdna3"), "gfx942"),
-        **dict.fromkeys(("mi250x", "mi250", "mi210", "cdna2"), "gfx90a"),
+        **dict.fromkeys(("mi355x", "mi350x", "mi350", "cdna4"), "gfx950"),
+        **dict.fromkeys(("mi325x", "mi308x", "mi300x", "mi300a", "mi300", "cdna3"), "gfx942"),
+        **dict.fromkeys(("mi250x", "mi250", "mi210", "mi200", "cdna2"), "gfx90a"),
         **dict.fromkeys(("gb300", "b300"), "sm_103"),
         **dict.fromkeys(("gb200", "b200", "b100"), "sm_100"),
         **dict.fromkeys(("gh200", "h200", "h100", "h800", "h20", "hopper"), "sm_90a"),

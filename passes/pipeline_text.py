@@ -229,7 +229,8 @@ def pieces_of(name: str) -> list[Piece]:
 def _pieces_of(name: str, path: tuple[str, ...] | None) -> Iterator[Piece]:
     for step in PIPELINES[name].steps:
         if is_ours(step):
-            yield OurPass(make_pass(step, ""), path)
+            ours, _, options = step.removesuffix("}").partition("{")
+            yield OurPass(make_pass(ours, options), path)
         else:
             yield NativeText(step, on_functions=path is None)
 

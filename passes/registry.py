@@ -183,7 +183,7 @@ PIPELINES: Mapping[str, NamedPipeline] = MappingProxyType(
             "swizzle LDS so that it has no bank conflicts: swizzle, flatten, fold, resolve",
             (
                 AllocateAttributions.name,
-                SwizzleLdsAllocs.name,
+                f"{SwizzleLdsAllocs.name}{{warns}}",
                 FlattenSwizzleHints.name,
                 "iree-codegen-fold-memref-alias-ops",
                 "canonicalize",

@@ -85,6 +85,9 @@ class SwizzlePlan(NamedTuple):
         )
 
 
+_REMEDY = "--iree-gpu-test-target=gfx942 names a GPU, and --block=64 the lanes of a workgroup"
+
+
 @dataclass(frozen=True)
 class SwizzlingPass(FunctionPass):
     """A pass that decides on LDS allocations and hints them: its options, and how it reports."""
@@ -96,6 +99,8 @@ class SwizzlingPass(FunctionPass):
     defer_to_padding: bool = False
     """Leave an allocation plain where padding it within stock's LDS size conflicts less. Only for
     pipelines that pad later."""
+    warns: bool = False
+    """Warn of a function of whose GPU or lanes too little is known, instead of a remark."""
 
     def __post_init__(self) -> None:
         self._expect("max_chain", self.max_chain >= 1, "a positive integer")
@@ -111,7 +116,11 @@ class SwizzlingPass(FunctionPass):
         try:
             lds, launch = lds_model(function, context.test_target)
         except Refusal as refusal:
-            context.sink.remark(function.location, f"allocations not swizzled: {refusal}")
+            said = f"allocations not swizzled: {refusal}"
+            if self.warns:
+                context.sink.warning(function.location, f"{said}; {_REMEDY}")
+            else:
+                context.sink.remark(function.location, said)
             for allocation in allocations:
                 self._log(function, allocation, SwizzlePlan.kept(refusal.reason), context)
             return
