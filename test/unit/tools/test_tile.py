@@ -49,6 +49,7 @@ def test_json_has_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["notations"]["TMA"] == {
         "text": "not expressible: sm_80 has no TMA",
         "expressible": False,
+        "note": "",
     }
     small = json.loads(printed(capsys, *TRANSPOSE, "--format=json", "--no-bank-maps"))
     assert "bank_map" not in small["layouts"]["plain"]["accesses"][0]
