@@ -293,6 +293,8 @@ class _Solving:
         """Accesses that cannot be split."""
         self.parts = True
         """Whether layouts may part other vectors."""
+        self.row_paddings: dict[bool, int] = {}
+        """`row_padding` where vectors may be parted, and where not."""
 
     def solution(self) -> TileSolution:
         """Returns the whole answer."""
@@ -396,26 +398,34 @@ class _Solving:
         tile, target = self.question.named.tile, self.question.target
         options = options._replace(max_lds_bytes=self.limit)
         if self.whole or (self.vectors and not self.parts):
-            amounts = padding_amounts(target, tile, self.limit)
-            legal = tuple(amount for amount in amounts if self.is_legal(PaddedLayout(amount)))
             if self.parts:
+                amounts = padding_amounts(target, tile, self.limit)
+                legal = tuple(amount for amount in amounts if self.is_legal(PaddedLayout(amount)))
                 rules = HintRules.of(tile, self.whole)
             else:
+                legal = (self.row_padding,)
                 rules = WholeVectors.of_vectors(tile, self.vectors)
             options = options._replace(rules=rules, paddings=legal)
         return solve_layout(target, tile, self.costs.accesses, options, self.costs)
 
     def padding(self) -> Layout | None:
         """Returns the padded rows or planes that cost least, if padding helps at all."""
-        tile, target = self.question.named.tile, self.question.target
-        *_, best = padding_choices(
-            target, tile, self.costs.accesses, self.limit, self.is_legal, self.costs
-        )
-        rows = PaddedLayout(best.padding_elements) if best.padding_elements else None
+        rows = PaddedLayout(self.row_padding) if self.row_padding else None
         if self.planes is None or not self.plain.conflict_cycles:
             return rows
         both = [self.planes.layout] if rows is None else [rows, self.planes.layout]
         return min(both, key=self.rank)
+
+    @property
+    def row_padding(self) -> int:
+        """Returns the elements behind each row that cost least, 0 where padding does not help."""
+        if self.parts not in self.row_paddings:
+            tile, target = self.question.named.tile, self.question.target
+            *_, best = padding_choices(
+                target, tile, self.costs.accesses, self.limit, self.is_legal, self.costs
+            )
+            self.row_paddings[self.parts] = best.padding_elements
+        return self.row_paddings[self.parts]
 
     def is_legal(self, layout: PaddedLayout, tile: LdsTile | None = None) -> bool:
         """Returns whether accesses that need it stay aligned, and vectors whole."""
