@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import PlainLayout, SwizzledLayout
@@ -14,8 +15,10 @@ from ..bank_model.shown_text import counted
 from ..bank_model.solver import LayoutDecision
 from .contents import Contents, layout_title
 from .counts import CountedLayout, Question
-from .notations import Notation, notations
 from .pictures import WholePictures, whole_pictures
+
+if TYPE_CHECKING:
+    from .notations import Notation
 
 
 class Answer(Contents):
@@ -140,6 +143,9 @@ class TileSolution(Answer):
         chosen = self.written_swizzle
         if chosen is None or not isinstance(chosen.layout, SwizzledLayout):
             return ()
+        # A count of one layout does not need it.
+        from .notations import notations
+
         tile, target = self.question.named.tile, self.question.target
         return notations(chosen.layout, tile, target, self.costs)
 

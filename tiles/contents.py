@@ -6,6 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..bank_model.accesses import LdsTile
 from ..bank_model.bank_map import BankMap, bank_map, worst_phase
@@ -15,7 +16,9 @@ from ..bank_model.strided_layout import StridedLayout
 from ..bank_model.targets import AccessKind
 from ..report.bank_map_text import folding_caption, phase_caption
 from .counts import AccessCount, CountedLayout, Question
-from .notations import Notation
+
+if TYPE_CHECKING:
+    from .notations import Notation
 
 
 @dataclass(frozen=True)
