@@ -120,11 +120,11 @@ def test_tilelang_swizzles_as_tma(span: int) -> None:
         64: layouts.make_half_bank_swizzled_layout,
         128: layouts.make_full_bank_swizzled_layout,
     }[span]
-    import tilelang.language as T  # pyright: ignore[reportMissingImports]
+    from tvm import tirx  # pyright: ignore[reportMissingImports]
 
     columns = span // 2
     tile = LdsTile((32, columns), 16)
-    layout = make(T.alloc_shared((32, columns), "float16"))
+    layout = make(tirx.decl_buffer((32, columns), "float16", scope="shared"))
     indices = [
         [int(index) for index in layout.map_forward_index([row, column])]
         for row in range(32)
