@@ -237,13 +237,15 @@ def _wave(swizzle: LinearSwizzle, tile: LdsTile, target: Target) -> Words:
 
 
 _WAVE_BITS = 128
+_WAVE_GENERATION = 4
+"""The generation of matrix instructions, CDNA4, whose chips alone Wave swizzles for (gfx95)."""
 
 
 def _wave_swizzles(tile: LdsTile, target: Target) -> Iterator[LinearSwizzle]:
     count, rest = divmod(_WAVE_BITS, tile.element_bits)
     row = tile.row_elements
     fits = not rest and is_power_of_two(row) and row >= count * WaveSwizzle.MAX_PHASE
-    if target.arch.startswith("gfx95") and fits and len(tile.shape) > 1:
+    if target.matrix_generation == _WAVE_GENERATION and fits and len(tile.shape) > 1:
         yield WaveSwizzle(count, row).linear()
 
 
