@@ -134,9 +134,9 @@ def test_the_report_counts_what_ncu_counts(
     (report,) = observers.reports().values()
     cycles = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
     of_instructions = f"smsp__sass_{cycles.replace('__', '_')}"
-    assert PREDICTIONS[f"{cycles}_op_gmma.sum"].of(report) * workgroups == described
-    assert PREDICTIONS[f"{of_instructions}_op_ldsm.sum"].of(report) * workgroups == read
-    assert PREDICTIONS[f"{of_instructions}_op_ldgsts.sum"].of(report) * workgroups == copied
+    counters = [f"{cycles}_op_gmma", f"{of_instructions}_op_ldsm", f"{of_instructions}_op_ldgsts"]
+    predicted = [PREDICTIONS[f"{name}.sum"].of(report) for name in counters]
+    assert [(each or 0) * workgroups for each in predicted] == [described, read, copied]
     assert PREDICTIONS["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"].of(report) == 0
     said = [each for each in report.allocations if "wgmma read it by descriptors" in each.decision]
     assert sum(each.descriptor_cycles for each in said) * workgroups == described

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from typing import Any
 
 import numpy as np
@@ -53,7 +55,7 @@ def rewritten_rows(element: str, columns: int) -> str:
 
 
 def check(
-    source: str, flags: list[str], mode: str, inputs: list[npt.NDArray[Any]]
+    source: str, flags: Sequence[str], mode: str, inputs: list[npt.NDArray[Any]]
 ) -> tuple[bool, int]:
     """Returns whether the verification passes, and the conflict cycles of the compiled code."""
     try:
