@@ -176,7 +176,7 @@ def _dimensions(text: str, tile: LdsTile) -> tuple[tuple[Mode, ...], ...]:
 
 
 def modes_of_parts(text: str) -> tuple[tuple[Mode, ...], tuple[Mode, ...]]:
-    """Returns the modes of the two parts of a layout, as of threads and values.
+    """Returns the modes of both parts of a layout, such as its threads and its values.
 
     Raises:
         LayoutTextError: it is no layout of two parts.
