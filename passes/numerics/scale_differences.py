@@ -163,8 +163,11 @@ class _Softmax(NamedTuple):
                 leaving = new
         carried = _check_begin(maximum)
         if carried is not None:
+            known = {maximum, *(each.parent.operation for each in exponents)}
+            if leaving is not None or any(user not in known for user, _ in operands_with(old)):
+                raise Refusal("something else in the loop takes its maxima")
             leaving = carried if operands_with(carried) else None
-        elif leaving is not None and len(exponents) != 2:
+        if (carried is not None or leaving is not None) and len(exponents) != 2:
             raise Refusal("its maxima are not compared with those before")
         return _Softmax(scaling, mask, tuple(exponents), leaving)
 

@@ -491,3 +491,117 @@ func.func @other_begin(%s: tensor<4x32xf32>, %other: tensor<4x32xf32>) -> tensor
   return %r#1 : tensor<4x32xf32>
 }
 
+
+// -----
+
+// Nor where the loop does something else with maxima, which would be those of scores that are not scaled.
+
+// CHECK-LABEL: func.func @new_elsewhere
+// CHECK:             arith.mulf
+// CHECK-NEXT:        arith.mulf
+func.func @new_elsewhere(%s: tensor<4x32xf32>, %other: tensor<4x32xf32>) -> tensor<4x32xf32> {
+  %log2e = arith.constant 1.44269502 : f32
+  %scale = arith.constant 0.3 : f32
+  %lowest = arith.constant -3.40282347E+38 : f32
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %e = tensor.empty() : tensor<4xf32>
+  %begin = linalg.fill ins(%lowest : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%s : tensor<4x32xf32>) -> tensor<4x32xf32>
+  %r:2 = scf.for %i = %c0 to %c8 step %c1 iter_args(%old = %begin, %sum = %z) -> (tensor<4xf32>, tensor<4x32xf32>) {
+    // expected-remark @+1 {{scores are scaled before their maximum: something else in the loop takes its maxima}}
+    %x = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]} outs(%s : tensor<4x32xf32>) {
+    ^bb0(%v: f32):
+      %y = arith.mulf %v, %log2e : f32
+      %w = arith.mulf %y, %scale : f32
+      linalg.yield %w : f32
+    } -> tensor<4x32xf32>
+    %max = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x32xf32>) outs(%old : tensor<4xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      %y = arith.maximumf %v, %o : f32
+      linalg.yield %y : f32
+    } -> tensor<4xf32>
+    %corr = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]} ins(%max : tensor<4xf32>) outs(%old : tensor<4xf32>) {
+    ^bb0(%n: f32, %o: f32):
+      %y = arith.subf %o, %n : f32
+      %w = math.exp2 %y : f32
+      linalg.yield %w : f32
+    } -> tensor<4xf32>
+    %p = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]} ins(%max : tensor<4xf32>) outs(%x : tensor<4x32xf32>) {
+    ^bb0(%n: f32, %o: f32):
+      %y = arith.subf %o, %n : f32
+      %w = math.exp2 %y : f32
+      linalg.yield %w : f32
+    } -> tensor<4x32xf32>
+    %next = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a)>, affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]} ins(%corr, %p : tensor<4xf32>, tensor<4x32xf32>) outs(%sum : tensor<4x32xf32>) {
+    ^bb0(%c: f32, %n: f32, %o: f32):
+      %y = arith.mulf %c, %o : f32
+      %w = arith.addf %y, %n : f32
+      linalg.yield %w : f32
+    } -> tensor<4x32xf32>
+    %row = tensor.extract %max[%c0] : tensor<4xf32>
+    vector.print %row : f32
+    scf.yield %max, %next : tensor<4xf32>, tensor<4x32xf32>
+  }
+  return %r#1 : tensor<4x32xf32>
+}
+
+// -----
+
+// Nor where the loop does something else with maxima, which would be those of scores that are not scaled.
+
+// CHECK-LABEL: func.func @old_elsewhere
+// CHECK:             arith.mulf
+// CHECK-NEXT:        arith.mulf
+func.func @old_elsewhere(%s: tensor<4x32xf32>, %other: tensor<4x32xf32>) -> tensor<4x32xf32> {
+  %log2e = arith.constant 1.44269502 : f32
+  %scale = arith.constant 0.3 : f32
+  %lowest = arith.constant -3.40282347E+38 : f32
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %e = tensor.empty() : tensor<4xf32>
+  %begin = linalg.fill ins(%lowest : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%s : tensor<4x32xf32>) -> tensor<4x32xf32>
+  %r:2 = scf.for %i = %c0 to %c8 step %c1 iter_args(%old = %begin, %sum = %z) -> (tensor<4xf32>, tensor<4x32xf32>) {
+    // expected-remark @+1 {{scores are scaled before their maximum: something else in the loop takes its maxima}}
+    %x = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]} outs(%s : tensor<4x32xf32>) {
+    ^bb0(%v: f32):
+      %y = arith.mulf %v, %log2e : f32
+      %w = arith.mulf %y, %scale : f32
+      linalg.yield %w : f32
+    } -> tensor<4x32xf32>
+    %max = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x32xf32>) outs(%old : tensor<4xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      %y = arith.maximumf %v, %o : f32
+      linalg.yield %y : f32
+    } -> tensor<4xf32>
+    %corr = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]} ins(%max : tensor<4xf32>) outs(%old : tensor<4xf32>) {
+    ^bb0(%n: f32, %o: f32):
+      %y = arith.subf %o, %n : f32
+      %w = math.exp2 %y : f32
+      linalg.yield %w : f32
+    } -> tensor<4xf32>
+    %p = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]} ins(%max : tensor<4xf32>) outs(%x : tensor<4x32xf32>) {
+    ^bb0(%n: f32, %o: f32):
+      %y = arith.subf %o, %n : f32
+      %w = math.exp2 %y : f32
+      linalg.yield %w : f32
+    } -> tensor<4x32xf32>
+    %next = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a)>, affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]} ins(%corr, %p : tensor<4xf32>, tensor<4x32xf32>) outs(%sum : tensor<4x32xf32>) {
+    ^bb0(%c: f32, %n: f32, %o: f32):
+      %y = arith.mulf %c, %o : f32
+      %w = arith.addf %y, %n : f32
+      linalg.yield %w : f32
+    } -> tensor<4x32xf32>
+    %row = tensor.extract %old[%c0] : tensor<4xf32>
+    vector.print %row : f32
+    scf.yield %max, %next : tensor<4xf32>, tensor<4x32xf32>
+  }
+  return %r#1 : tensor<4x32xf32>
+}
