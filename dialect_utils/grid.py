@@ -8,14 +8,13 @@ from math import prod
 
 from iree.compiler import ir
 
-from .operations import children, defining_operation, operations_in, symbol_of
+from .dynamic_sizes import DYNAMIC
+from .operations import children, constant_value, is_inside, operations_in, symbol_of
 
 _FORALL = "scf.forall"
 _WORKGROUP_ID = "hal.interface.workgroup.id"
 _EXPORT = "hal.executable.export"
-_CONSTANT = "arith.constant"
 _MAPPED = ("workgroup_mapping", "split_reduction_mapping")
-_DYNAMIC = -(2**63)
 
 
 def workgroups_of(function: ir.Operation) -> int | None:
@@ -29,7 +28,7 @@ def workgroups_of(function: ir.Operation) -> int | None:
     if loops:
         counts = [_iterations(each) for each in loops]
         known = [each for each in counts if each is not None]
-        is_nest = all(_contains(outer, inner) for outer, inner in pairwise(loops))
+        is_nest = all(is_inside(inner, outer) for outer, inner in pairwise(loops))
         return prod(known) if is_nest and len(known) == len(counts) else None
     exported = _exported_count(function)
     if exported is not None:
@@ -45,16 +44,9 @@ def _is_mapped(loop: ir.Operation) -> bool:
 def _iterations(loop: ir.Operation) -> int | None:
     names = ("staticLowerBound", "staticUpperBound", "staticStep")
     bounds = [list(ir.DenseI64ArrayAttr(loop.attributes[name])) for name in names]
-    if any(_DYNAMIC in each for each in bounds):
+    if any(DYNAMIC in each for each in bounds):
         return None
     return prod(-((low - high) // step) for low, high, step in zip(*bounds, strict=True))
-
-
-def _contains(outer: ir.Operation, inner: ir.Operation) -> bool:
-    current = inner.parent
-    while current is not None and current.operation != outer:
-        current = current.operation.parent
-    return current is not None
 
 
 def _exported_count(function: ir.Operation) -> int | None:
@@ -70,11 +62,7 @@ def _exported_count(function: ir.Operation) -> int | None:
         returned = operations_in(export, "hal.return")
         if len(returned) != 1:
             return None
-        counts: list[int] = []
-        for each in returned[0].operands:
-            source = defining_operation(each)
-            if source is None or source.name != _CONSTANT:
-                return None
-            counts.append(ir.IntegerAttr(source.attributes["value"]).value)
-        return prod(counts)
+        counts = [constant_value(each) for each in returned[0].operands]
+        known = [each for each in counts if each is not None]
+        return prod(known) if len(known) == len(counts) else None
     return None
