@@ -119,3 +119,21 @@ def intersection(first: Iterable[int], second: Iterable[int]) -> tuple[int, ...]
 def product(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
     """Returns the columns of the matrix product: first `right`, then `left`."""
     return tuple(apply(left, column) for column in right)
+
+
+def inverse(columns: Sequence[int], bits: int) -> tuple[int, ...] | None:
+    """Returns the columns of the inverse of a matrix of `bits` rows; None where it has none."""
+    if len(columns) != bits:
+        return None
+    left, right = list(columns), [1 << place for place in range(bits)]
+    for bit in range(bits):
+        pivot = next((i for i in range(bit, bits) if left[i] >> bit & 1), None)
+        if pivot is None:
+            return None
+        for values in (left, right):
+            values[bit], values[pivot] = values[pivot], values[bit]
+        for other in range(bits):
+            if other != bit and left[other] >> bit & 1:
+                left[other] ^= left[bit]
+                right[other] ^= right[bit]
+    return tuple(right)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from . import f2
 from .accesses import LdsTile
 from .errors import (
     InvalidParameterError,
@@ -67,7 +68,7 @@ class LinearLayout:
         for gap in self.gaps:
             require_power_of_two("interval", gap.interval)
             require_positive("padding", gap.padding)
-        if any(column is None for column in self._columns):
+        if self._columns is None:
             raise InvalidParameterError(
                 "bases", self.bases, "bases that name every element of the tile once"
             )
@@ -83,9 +84,11 @@ class LinearLayout:
             sum(1 << place for place, bit in enumerate(used) if column >> bit & 1)
             for column in columns
         ]
-        inverse = iter(_inverse(packed, len(columns)))
+        inverse = f2.inverse(packed, len(columns))
+        assert inverse is not None
+        elements = iter(inverse)
         top = max(used, default=0) + 1
-        bases = tuple((next(inverse) or 0,) if bit in used else (0,) for bit in range(top))
+        bases = tuple((next(elements) if bit in used else 0,) for bit in range(top))
         return LinearLayout(bases, gaps)
 
     @cached_property
@@ -107,8 +110,8 @@ class LinearLayout:
         return ()
 
     @cached_property
-    def _columns(self) -> tuple[int | None, ...]:
-        """Returns for each bit of the row-major element its place; None where there is none."""
+    def _columns(self) -> tuple[int, ...] | None:
+        """Returns for each bit of the row-major element its place; None where some has none."""
         bits = [size.bit_length() - 1 for size in self.shape]
         rows: list[int] = []
         for basis in self.bases:
@@ -118,13 +121,14 @@ class LinearLayout:
             rows.append(element)
         # A bit of a place that stands for nothing is 0 in all places.
         used = [place for place, element in enumerate(rows) if element]
-        inverse = _inverse([rows[place] for place in used], sum(bits))
-        return tuple(None if column is None else _spread(column, used) for column in inverse)
+        inverse = f2.inverse([rows[place] for place in used], sum(bits))
+        return None if inverse is None else tuple(_spread(column, used) for column in inverse)
 
     @property
     def columns(self) -> tuple[int, ...]:
         """Returns for each bit of the row-major element's number its place, without gaps."""
-        return tuple(column or 0 for column in self._columns)
+        assert self._columns is not None
+        return self._columns
 
     def offsets(self, tile: LdsTile, elements: IntArray) -> npt.NDArray[np.int64]:
         """Returns physical element offsets of logical `elements` (any shape)."""
@@ -204,24 +208,6 @@ def _spread(column: int, used: Sequence[int]) -> int:
     return sum(1 << place for bit, place in enumerate(used) if column >> bit & 1)
 
 
-def _inverse(rows: Sequence[int], bits: int) -> tuple[int | None, ...]:
-    """Returns the inverse of the matrix with these columns, as columns; None where it has none."""
-    if len(rows) != bits:
-        return (None,)
-    left, right = list(rows), [1 << place for place in range(bits)]
-    for bit in range(bits):
-        pivot = next((i for i in range(bit, bits) if left[i] >> bit & 1), None)
-        if pivot is None:
-            return (None,)
-        for values in (left, right):
-            values[bit], values[pivot] = values[pivot], values[bit]
-        for other in range(bits):
-            if other != bit and left[other] >> bit & 1:
-                left[other] ^= left[bit]
-                right[other] ^= right[bit]
-    return tuple(right)
-
-
 @lru_cache(maxsize=8)
 def _group(layout: LinearLayout, tile: LdsTile) -> int:
     places = layout.offsets(tile, np.arange(tile.elements))
@@ -237,9 +223,9 @@ def linear_layout(swizzle: LinearSwizzle, tile: LdsTile) -> LinearLayout | NotEx
     bits = tile.elements.bit_length() - 1
     if swizzle.bits > bits or not bits:
         return NotExpressible("it repeats after more elements than the tile has")
-    inverse = _inverse(swizzle.matrix(bits), bits)
-    bases = tuple(_coordinates(element or 0, tile) for element in inverse)
-    return LinearLayout(bases)
+    inverse = f2.inverse(swizzle.matrix(bits), bits)
+    assert inverse is not None
+    return LinearLayout(tuple(_coordinates(element, tile) for element in inverse))
 
 
 def _coordinates(element: int, tile: LdsTile) -> tuple[int, ...]:

@@ -60,3 +60,14 @@ def test_bad_input():
         f2.apply([1, 2], 4)
     with pytest.raises(ValueError, match="vectors is -1"):
         f2.rank([-1])
+
+
+@given(st.integers(0, 6), st.randoms(use_true_random=False))
+def test_an_inverse_undoes_the_matrix(bits, random):
+    columns = [random.randrange(1 << bits) for _ in range(bits)]
+    inverse = f2.inverse(columns, bits)
+    assert (inverse is not None) == (f2.rank(columns) == bits)
+    if inverse is not None:
+        identity = tuple(1 << bit for bit in range(bits))
+        assert f2.product(columns, inverse) == f2.product(inverse, columns) == identity
+    assert f2.inverse([*columns, 0], bits) is None
