@@ -34,16 +34,12 @@ nightly: $(WITH_TESTS)
 
 bench: $(WITH_TESTS)
 	$(BIN)/python -m bankwise.bench.identity stock
-	$(BIN)/python -m bankwise.bench.compile_sweep
 	$(BIN)/python -m bankwise.bench.code_checks waits
 	$(BIN)/python -m bankwise.bench.register_layouts --jobs -1
 	$(BIN)/python -m bankwise.bench.compile_time
-	$(BIN)/python -m bankwise.bench.solver_speed
-	$(BIN)/python -m bankwise.bench.decision_time
 	$(BIN)/python -m bankwise.bench.emulator_speed
 	$(BIN)/python -m bankwise.bench.transpose_ladder
 	$(BIN)/python -m bankwise.bench.timing_validation
-	$(BIN)/python -m bankwise.bench.hand_written
 	$(BIN)/python -m bankwise.bench.matmul_table --jobs -1 -o bench/results
 	$(BIN)/python -m bankwise.bench.programs --jobs -1 -o bench/results
 

@@ -26,9 +26,9 @@ from ..passes.decisions import DecisionLog
 from ..sweep.cases import target_flags
 from ..sweep.kernels import AnyKernel
 from ..sweep.rows_file import Rows
-from . import hand_written, matmul_table
+from . import matmul_table
 from .benchmark import Benchmark, BenchRow, bench_parser
-from .runs import assembly_in, attention_cases
+from .runs import EXAMPLES, assembly_in, attention_cases
 
 MITIGATIONS = ("stock", "auto")
 
@@ -83,10 +83,8 @@ def cases(every: int) -> list[Case]:
         *matmul_table.cases(EMULATED_CHIPS)[::3],
         *attention_cases({"sm_80": ("f16", "f32")}, every=11),
     ]
-    examples = [
-        Case(example.path, example.arch, (hand_written.EXAMPLES_DIR / example.path).read_text())
-        for example in hand_written.EXAMPLES
-    ]
+    written = (("gemm/direct_b.mlir", "gfx950"), ("transpose/wave_f32.mlir", "gfx942"))
+    examples = [Case(path, target, (EXAMPLES / path).read_text()) for path, target in written]
     return [*(Case.of(*each) for each in kernels), *examples][::every]
 
 

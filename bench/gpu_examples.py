@@ -54,9 +54,9 @@ def _example(path: str, function: str, operand: str) -> Example:
     """Returns a module in `examples/`; what is written for waves of 64 is compiled for warps."""
 
     def source() -> str:
-        from .hand_written import EXAMPLES_DIR
+        from .runs import EXAMPLES
 
-        return (EXAMPLES_DIR / path).read_text().replace(_WAVE, _WARP)
+        return (EXAMPLES / path).read_text().replace(_WAVE, _WARP)
 
     kernel = TimedKernel(Path(path).stem, function, (operand,), MODES)
     return Example(kernel, source, transposes=function == "transpose")

@@ -15,13 +15,11 @@ grids run whole, of large ones the first and the last workgroup. A row fails whe
 
 --kernels takes the kernels that a regular expression finds in the name. Finished rows are kept in
 DIR/matmul_table.json at once, and the same command goes on from there; rows of other sources of the
-passes or the emulator do not count. matmul_table.md and .csv are written at the end.
+passes or the emulator do not count. matmul_table.md is written at the end.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 import sys
@@ -37,9 +35,8 @@ from ..emulator.counters import Counted
 from ..runtime.emulated_run import EmulatedRun
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Matmul, random_operands
-from .benchmark import RESULTS, Benchmark, first_line, pattern, some_of
+from .benchmark import RESULTS, Benchmark, pattern, some_of
 from .emulated_rows import (
-    COUNTERS,
     EmulatedRow,
     chip_tables,
     digest,
@@ -254,35 +251,6 @@ def markdown_table(rows: Sequence[Row]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def csv_table(rows: Sequence[Row]) -> str:
-    """Returns a line per row without nested fields; a field is empty if it is not known."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(
-        ["chip", "kernel", "dtype", "workgroups", "emulated"]
-        + [f"{m}_{name}" for m in MODES for name in ("lds_bytes", *COUNTERS)]
-        + ["bitwise_equal", "written", "error", "tolerance", "uses_lds", "faults", "reasons"]
-        + [f"{m}_failure" for m in MODES]
-        + ["code"]
-    )
-    for row in rows:
-        first = next(iter(row.figures.values()), None)
-        cells: list[object] = [row.target, row.kernel, row.dtype]
-        cells += [first.workgroups, first.emulated] if first else ["", ""]
-        for mode in MODES:
-            figures = row.figures.get(mode)
-            cells += (
-                [figures.lds_bytes, *(figures.counters[name] for name in COUNTERS)]
-                if figures
-                else [""] * (1 + len(COUNTERS))
-            )
-        cells += [row.equal, row.written, row.error, row.tolerance, row.uses_lds]
-        cells += ["; ".join(row.faults), "; ".join(map(str, row.reasons))]
-        cells += [first_line(row.errors.get(mode, "")) for mode in MODES]
-        writer.writerow([*cells, row.code])
-    return file.getvalue()
-
-
 def _arguments(parser: ArgumentParser) -> None:
     known = some_of([*DTYPES])
     parser.add_argument("--chips", type=known, default=[*DTYPES], help="of gfx942 and gfx950")
@@ -299,7 +267,7 @@ BENCHMARK = Benchmark(
     Row,
     _chosen,
     summary,
-    texts={"md": markdown_table, "csv": csv_table},
+    texts={"md": markdown_table},
     measures="kernels",
     jobs=1,
     every="kernel",

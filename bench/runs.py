@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..sweep.cases import target_flags
 from ..sweep.kernels import AnyKernel, Attention, swept_attentions
 
 BIN = Path(sys.executable).parent
+EXAMPLES = Path(str(resources.files("bankwise") / "examples"))
 
 _LOCAL_MEMORY = re.compile(r"workgroup_local_memory = (\d+)")
 _PHASES = "phases"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch
 from ..emulator.timing.constants import Chip
 from ..emulator.timing.prediction import Prediction, predict
-from ..emulator.trace import TraceRecorder, WaveTrace, WorkgroupTrace, buffer_uses
+from ..emulator.trace import TraceRecorder, buffer_uses
 
 _FRAME = """\t.amdgcn_target "amdgcn-amd-amdhsa--{arch}"
 k:
@@ -80,36 +80,22 @@ def played(
     return predict(dispatch, recorder.finished, buffer_uses(recorder.finished, memory), chip)
 
 
-def played_from_text(code: str, arch: str = "gfx942", chip: Chip | None = None) -> Prediction:
-    """Plays a wave that executes straight code once, which is not emulated.
-
-    Registers may hold anything, and accesses to the LDS have no conflicts.
-    """
-    kernel = piece(code, arch)
-    executed = np.arange(len(kernel.instructions), dtype=np.int32)
-    traces = [WorkgroupTrace(0, (WaveTrace(executed, {}, {}),))]
-    return predict(Dispatch.of(kernel, (1, 1, 1)), traces, [], chip)
-
-
 def issued_at(prediction: Prediction, place: int, wave: int = 0) -> int:
     """Returns when a wave issued an instruction, counted from the end if `place` is negative."""
     count = len(prediction.instructions[wave])
     return int(prediction.issued[wave, place % count])
 
 
-def cycles_of_stream(
-    code: str, repeats: int = 64, play: Callable[..., Prediction] = played, **options: Any
-) -> float:
+def cycles_of_stream(code: str, repeats: int = 64, **options: Any) -> float:
     """Returns the cycles that each repetition of a piece takes in a long stream of them.
 
     Lines of code are there at once. What follows the first half of the stream is measured.
 
     Args:
-        play: plays the stream, as `played` or `played_from_text` do.
-        options: those of `play`.
+        options: those of `played`.
     """
     lines = code.strip().count("\n") + 1
-    prediction = play("\n".join([code] * repeats + ["s_nop 0"]), **options)
+    prediction = played("\n".join([code] * repeats + ["s_nop 0"]), **options)
     half = repeats // 2
     end, middle = (issued_at(prediction, -2 - lines * k) for k in (1, half + 1))
     return (end - middle) / half

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib import resources
-from pathlib import Path
 
 import numpy as np
 
@@ -23,8 +21,8 @@ from ..emulator.counters import Counted
 from ..runtime.emulated_run import run_emulated
 from ..sweep.cases import target_flags
 from ..sweep.tables import markdown_lines
+from .runs import EXAMPLES
 
-EXAMPLES = Path(str(resources.files("bankwise") / "examples" / "transpose"))
 VARIANTS = ("row_major", "column_major", "padded", "xor", "xor_vectorized")
 PUBLISHED = {
     "row_major": (294_912, 3_670_016),
@@ -39,7 +37,7 @@ _EXAMPLE_ROWS, _TILE_ROWS = 1024, 64
 
 def source(variant: str, rows: int) -> str:
     """Returns the example's text for a matrix of `rows` rows, a multiple of 64."""
-    text = (EXAMPLES / f"{variant}.mlir").read_text()
+    text = (EXAMPLES / "transpose" / f"{variant}.mlir").read_text()
     tiles = rows // _TILE_ROWS
     text = text.replace(str(_EXAMPLE_ROWS), str(rows))
     text = text.replace("%y = arith.constant 16", f"%y = arith.constant {tiles}")

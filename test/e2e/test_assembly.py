@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from bankwise.bench.reference_attention import attention
-from bankwise.bench.transpose_ladder import EXAMPLES as LADDER
+from bankwise.bench.runs import EXAMPLES
 from bankwise.bench.transpose_ladder import measure
 from bankwise.runtime.assembly_run import AssemblyRun, run_assembly
 
 from .clang_assembly import COMPILER, rebuilt_as_committed
 
-ASSEMBLY = LADDER.parent / "assembly"
+ASSEMBLY = EXAMPLES / "assembly"
+LADDER = EXAMPLES / "transpose"
 ROWS, COLUMNS = 1024, 256
 
 # What the LDS, the memory and the vector memory instructions do is the source's choice. The rest is

@@ -10,13 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from iree.compiler import ir
+from iree.compiler.api import Session
 
-from bankwise.bench.forced_splits import split_source
 from bankwise.bench.gpu.timed_sets import model_attention
 from bankwise.bench.program_families.attention import Attention
 from bankwise.bench.program_families.program import Array
+from bankwise.dialect_utils.operations import operations_in
 from bankwise.emulator.counters import Counted
+from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action
+from bankwise.passes.tiles.program_attention import ATTENTION
 from bankwise.passes.tiles.split_keys import SplitKeys
 from bankwise.report.compile_decisions import decisions
 from bankwise.runtime.dtypes import dtype_of
@@ -74,7 +78,11 @@ def test_parts_of_keys_are_merged(arch: str, attention: Attention, parts: int) -
 def test_programs_that_were_split_before_a_compile_are_right_too(rows: int) -> None:
     """The loops of one row and the order of V are not IREE's yet, and no pass follows."""
     program = model_attention(2, rows, 40, keys=96).program()
-    ran = run_program(replace(program, source=split_source(program.source, 3)), mode="stock")
+    module = ir.Module.parse(program.source, Session().context)
+    for function in operations_in(module.operation, "func.func"):
+        SplitKeys(parts=3).run(function, PassContext())
+    assert not operations_in(module.operation, ATTENTION)
+    ran = run_program(replace(program, source=str(module)), mode="stock")
     assert ran.error < program.tolerance
 
 
