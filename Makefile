@@ -35,7 +35,6 @@ nightly: $(WITH_TESTS)
 bench: $(WITH_TESTS)
 	$(BIN)/python -m bankwise.bench.identity stock
 	$(BIN)/python -m bankwise.bench.code_checks waits
-	$(BIN)/python -m bankwise.bench.register_layouts --jobs -1
 	$(BIN)/python -m bankwise.bench.compile_time
 	$(BIN)/python -m bankwise.bench.emulator_speed
 	$(BIN)/python -m bankwise.bench.transpose_ladder

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...emulator.chips import EMULATED_CHIPS
 from ...emulator.counters import Counted
-from ...sweep.tables import markdown_lines
+from ...sweep.tables import markdown_lines, summaries
 from ..attention_shapes import MOST
 from ..gpu.kernels import ATTENTION, CONVOLUTION, MATMUL, TimedKernel
 from ..gpu.modes import (
@@ -234,9 +234,9 @@ def conflicts(figures: Figures) -> int:
 
 def _emulated_attentions(records: Records) -> Iterator[list[str]]:
     """Yields the rows of emulated attentions."""
-    row = records.registers_of(f"{SMALL}_f32", "gfx942")
+    grids = [records.swept_of(SMALL, "f32", mode).grid or {} for mode in (STOCK, EXACT, FAST)]
     for what, counter in (("bank conflicts", Counted.CONFLICTS), ("LDS instructions", Counted.LDS)):
-        stock, exact, fast = (f"{row.of_grid(mode, counter):,.0f}" for mode in (STOCK, EXACT, FAST))
+        stock, exact, fast = (f"{grid[counter]:,}" for grid in grids)
         both = f"{exact} `exact`, **{fast}** `fast`"
         yield [
             f"{what} of f32 attention {_shape(SMALL)}",
@@ -254,14 +254,14 @@ def _emulated_attentions(records: Records) -> Iterator[list[str]]:
             str(sum(bool(row.stock) for row in shapes)),
             f"**{sum(row.has_matrix_instructions for row in shapes)}** `fast`",
         ]
+    found = {(each.group.dtype, each.mitigation): each for each in summaries(records.swept)}
     for dtype in ("f32", "f16"):
-        found = records.swept(dtype)
         yield [
-            f"of {found[STOCK].kernels} attention shapes in {dtype}, those with conflicts",
+            f"of {found[dtype, STOCK].kernels} attention shapes in {dtype}, those with conflicts",
             "gfx942, emulated",
             "`bankwise-sweep --kernels=attention`",
-            str(found[STOCK].conflicting),
-            f"**{found['auto'].conflicting}**",
+            str(found[dtype, STOCK].conflicting),
+            f"**{found[dtype, EXACT].conflicting}**",
         ]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...sweep.rows import Row as SweptRow
-from ...sweep.tables import Summary, read_json_table, summaries
+from ...sweep.tables import read_json_table
 from ..attention_shapes import ShapeRow
 from ..benchmark import RESULTS, BenchRow
 from ..cuda_attention import Row as SharedMemoryRow
@@ -21,7 +21,6 @@ from ..gpu.record import Record
 from ..gpu_examples import Row as ExampleRow
 from ..matmul_table import Row as ProductRow
 from ..programs import ProgramRow
-from ..register_layouts import RegisterRow
 from ..whole_models.record import ModelRecord
 
 _RowT = TypeVar("_RowT")
@@ -89,20 +88,9 @@ class Records:
         return [ExampleRow(**row) for row in document["rows"]]
 
     @cached_property
-    def attentions(self) -> list[SweptRow]:
-        """Returns the emulated attentions, with and without padding."""
-        return read_json_table((self.folder / "attention_sweep.json").read_bytes())[0]
-
-    @cached_property
-    def levels(self) -> list[SweptRow]:
-        """Returns the emulated attentions at each level, with and without other tiles."""
-        return read_json_table((self.folder / "level_sweep.json").read_bytes())[0]
-
-    @cached_property
-    def registers(self) -> list[RegisterRow]:
-        """Returns the emulated attentions at each level."""
-        lines = (self.folder / "register_layouts.jsonl").read_text().splitlines()
-        return [RegisterRow.of_document(**json.loads(line)) for line in lines]
+    def swept(self) -> list[SweptRow]:
+        """Returns the emulated attentions in each mode, with predicted times."""
+        return read_json_table((self.folder / "timing_sweep.json").read_bytes())[0]
 
     @cached_property
     def products(self) -> list[ProductRow]:
@@ -118,11 +106,6 @@ class Records:
         document = json.loads((self.folder / f"{name}.json").read_text())
         return [row.of_document(**each) for each in document["rows"]]
 
-    def swept(self, dtype: str) -> dict[str, Summary]:
-        """Returns the sums of the emulated attentions of a type, by mitigation."""
-        found = summaries(self.attentions)
-        return {each.mitigation: each for each in found if each.group.dtype == dtype}
-
     def shared_memory_of(self, kernel: str, mitigation: str) -> SharedMemoryRow:
         """Returns the counters of an attention.
 
@@ -133,14 +116,15 @@ class Records:
         found = (row for row in self.shared_memory if (row.kernel, row.mitigation) == case)
         return _first(found, f"cuda_attention.json has no row of {kernel} {mitigation}")
 
-    def registers_of(self, kernel: str, target: str) -> RegisterRow:
-        """Returns the row of an attention on a target.
+    def swept_of(self, kernel: str, dtype: str, mode: str) -> SweptRow:
+        """Returns the row of an emulated attention of a type.
 
         Raises:
             MissingRowError: the row is not there.
         """
-        found = (row for row in self.registers if (row.kernel, row.target) == (kernel, target))
-        return _first(found, f"register_layouts.jsonl has no row of {kernel} for {target}")
+        case = (kernel, dtype, mode)
+        found = (row for row in self.swept if (row.kernel, row.dtype, row.mitigation) == case)
+        return _first(found, f"timing_sweep.json has no row of {kernel} {dtype} {mode}")
 
 
 def _first(rows: Iterator[_RowT], missing: str) -> _RowT:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...emulator.chips import EMULATED_CHIPS
 from ...emulator.counters import Counted
+from ...sweep.rows import Row as SweptRow
 from ...sweep.tables import Summary, markdown_lines, summaries
 from ..attention_shapes import COMPARED
 from ..emulated_rows import EmulatedRow
@@ -14,7 +15,6 @@ from ..gpu.kernels import ATTENTION, MATMUL, TimedKernel
 from ..gpu.modes import EXACT, FAST, FAST_HOPPER, HOPPER, LAYOUT, STOCK
 from ..gpu.ratios import LIBRARY, is_scalar_in_stock
 from ..gpu.references import CUBLAS, FLASH, SERIES
-from ..register_layouts import COMPILED_ONLY, LOADS, RegisterRow
 from ..whole_models.record import TORCH_SERIES
 from .ladder import OF_SM_90, kernels
 from .overview import LARGE, SMALL, call_mean, mean, times, torch_mean
@@ -36,18 +36,10 @@ def sections(records: Records) -> dict[str, str]:
         "whole models": _models,
         "shared memory": _shared_memory,
         "convolutions": _convolutions,
-        "attentions with conflicts": _attentions_with_conflicts,
-        "levels with other tiles": _levels,
-        "padding": _padding,
+        "levels": lambda each: _levels(each.swept),
         "programs": _programs,
     }
-    counters = {
-        "LDS instructions": Counted.LDS,
-        "LDS cycles": Counted.LDS_CYCLES,
-        "VALU instructions": Counted.VALU,
-    }
     tables = {name: _table(make(records)) for name, make in made.items()}
-    tables |= {name: _table(_registers(records, name, each)) for name, each in counters.items()}
     for chip in EMULATED_CHIPS:
         tables[f"attentions of models {chip}"] = _table(_shapes(records, chip))
         tables[f"products {chip}"] = _table(_products(records, chip))
@@ -176,77 +168,33 @@ def _shared_memory(records: Records) -> Lines:
         yield [f"{grid}: instructions", *(f"{row.instructions:,}" for row in rows)]
 
 
-def _groups(rows: Sequence[RegisterRow]) -> Iterator[tuple[str, list[RegisterRow]]]:
-    """Yields the complete rows of each target and type."""
-    complete = [row for row in rows if not row.errors]
-    for target, dtype in sorted({(row.target, row.dtype) for row in complete}):
-        of_both = [row for row in complete if (row.target, row.dtype) == (target, dtype)]
-        yield f"{target} {dtype}", of_both
-
-
-def _registers(records: Records, name: str, counter: str) -> Lines:
-    """Yields sums of a counter over the attention shapes, over stock's."""
-    yield [f"{name} over stock's", "shapes", "`layout`", "`exact`", "`fast`"]
-    for group, rows in _groups(records.registers):
-        figure = counter
-        if rows[0].target == COMPILED_ONLY:
-            if counter != Counted.LDS:
-                continue
-            group, figure = f"{group}: loads in loops of the PTX", LOADS
-        stock, *levels = (
-            sum(row.of_grid(mode, figure) for row in rows) for mode in (STOCK, *_LEVELS)
-        )
-        yield [group, str(len(rows)), *(times(each / stock) for each in levels)]
-
-
-def _attentions_with_conflicts(records: Records) -> Lines:
-    """Yields of how many attention shapes each mode leaves conflicts."""
-    yield ["shapes with conflicts", "shapes", "stock", "`layout`", "`exact`", "`fast`"]
-    for group, rows in _groups(records.registers):
-        if rows[0].target != COMPILED_ONLY:
-            left = (sum(row.of_grid(m, Counted.CONFLICTS) > 0 for row in rows) for m in _MODES)
-            yield [group, str(len(rows)), *map(str, left)]
-
-
-def _levels(records: Records) -> Lines:
+def _levels(rows: Sequence[SweptRow]) -> Lines:
+    """Yields the sums of swept attentions in each mode."""
     yield [
-        "mode",
+        "chip, type and mode",
         "shapes with conflicts",
         "conflict cycles",
         "LDS instructions over stock's",
-        "VALU instructions over stock's",
+        "LDS cycles",
+        "VALU instructions",
     ]
-    for found in summaries(records.levels):
+    for found in summaries(rows):
+        over = (Counted.LDS, Counted.LDS_CYCLES, Counted.VALU)
         yield [
-            f"`{found.mitigation}`",
+            f"{found.group.target} {found.group.dtype}, `{found.mitigation}`",
             f"{found.conflicting} of {found.kernels}",
             f"{found.conflicts:,}",
-            _ratio(found, Counted.LDS),
-            _ratio(found, Counted.VALU),
+            *(_over_stock(found, counter) for counter in over),
         ]
 
 
-def _ratio(found: Summary, counter: Counted) -> str:
-    ratio = found.ratios[counter]
-    return "" if ratio is None else f"{ratio:.3f}x"
-
-
-def _padding(records: Records) -> Lines:
-    yield [
-        "gfx942, `layout`",
-        "conflict cycles: no mitigation",
-        "stock",
-        "Bankwise",
-        "shapes with conflicts: stock",
-        "Bankwise",
-    ]
-    for dtype in ("f16", "f32"):
-        found = records.swept(dtype)
-        yield [
-            f"{dtype}, {found[STOCK].kernels} shapes",
-            *(f"{found[mode].conflicts:,}" for mode in ("none", STOCK, "auto")),
-            *(str(found[mode].conflicting) for mode in (STOCK, "auto")),
-        ]
+def _over_stock(found: Summary, counter: str) -> str:
+    """Returns a sum over the grids of a mode, over that of stock's grids."""
+    ours, stock = (
+        sum((found.group.rows[kernel, mode].grid or {})[counter] for kernel in found.group.kernels)
+        for mode in (found.mitigation, STOCK)
+    )
+    return f"{ours / stock:.3f}x"
 
 
 def _count(rows: Sequence[EmulatedRow], mode: str, counter: str) -> int:

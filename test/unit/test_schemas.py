@@ -147,6 +147,6 @@ def test_tables_of_sweeps():
     rows = [row(case()), replace(differing_row(case("m")), measured=None), failed_row(case("n"))]
     check("sweep", json_table(rows, ["bankwise-sweep", "--dtypes=f16"]))
     check("sweep", json_table([row(replace(case(), timing=True), expected=7)], []))
-    record = json.loads((ROOT / "bench/results/attention_sweep.json").read_text())
+    record = json.loads((ROOT / "bench/results/timing_sweep.json").read_text())
     check("sweep", json.dumps(record | {"rows": record["rows"][:20]}))
     assert [*schema("sweep")["$defs"]["counters"]["properties"]] == swept_counters()

@@ -100,9 +100,9 @@ def test_the_results_have_the_large_grid_beside_the_small_one_and_both_types() -
                 sum(
                     (row.dtype, row.mitigation) == (dtype, mitigation)
                     and (row.grid or {})["SQ_LDS_BANK_CONFLICT"] > 0
-                    for row in RECORDS.attentions
+                    for row in RECORDS.swept
                 )
-                for mitigation in ("stock", "auto")
+                for mitigation in ("stock", EXACT)
             ),
         )
         for dtype in ("f32", "f16")
@@ -136,5 +136,5 @@ def test_a_region_that_nothing_makes_or_that_is_not_there_is_an_error(names: tup
 def test_a_row_that_a_record_lacks_is_named() -> None:
     with pytest.raises(MissingRowError, match=r"cuda_attention\.json has no row of a none"):
         RECORDS.shared_memory_of("a", "none")
-    with pytest.raises(MissingRowError, match=r"register_layouts\.jsonl has no row of a for b"):
-        RECORDS.registers_of("a", "b")
+    with pytest.raises(MissingRowError, match=r"timing_sweep\.json has no row of a f32 none"):
+        RECORDS.swept_of("a", "f32", "none")
