@@ -7,11 +7,10 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from .temporary_files import forget_temporary, make_temporary
+from .temporary_files import temporary_neighbour
 
 _STDOUT = ("-", "/dev/stdout")
 
@@ -43,8 +42,7 @@ class AtomicFile:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if not directory.is_dir():
                 raise FileNotFoundError(errno.ENOENT, f"there is no directory '{directory}'")
-            # A neighbour, so that the final rename stays within one file system.
-            self.temporary = make_temporary(lambda: _empty_file(directory, self._target.name))
+            self.temporary = temporary_neighbour(self._target)
         except OSError as error:
             raise OutputError(path, error.strerror) from None
         except RuntimeError:  # What `resolve` makes of a loop.
@@ -63,18 +61,10 @@ class AtomicFile:
         exists = self._target.exists()
         self.temporary.chmod(self._target.stat().st_mode & 0o777 if exists else 0o666 & ~mask)
         self.temporary.replace(self._target)
-        forget_temporary(self.temporary)
 
     def discard(self) -> None:
         """Removes what was written, unless it was kept."""
         self.temporary.unlink(missing_ok=True)
-        forget_temporary(self.temporary)
-
-
-def _empty_file(directory: Path, name: str) -> str:
-    handle, path = tempfile.mkstemp(dir=directory, prefix=f".{name}.")
-    os.close(handle)
-    return path
 
 
 def check_output(path: str) -> None:

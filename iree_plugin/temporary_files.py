@@ -1,61 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Temporary files and folders that do not outlive the process, however it ends.
+"""Temporary files and folders that do not outlive a tool, however it ends.
 
-A `with` removes what it made when it is left. A signal may end a process that is inside a call into
-the compiler, where no `with` can be left: what is there at that moment is known here, as `atexit`
-knows functions.
+A `with` removes what it made when it is left. A signal or a crash may end a process inside a call
+into the compiler, where no `with` can be left: all that a tool's process makes is found in one
+folder, which the process that waits for it removes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-_present: set[Path] = set()
-# Held while something is made, so that nothing exists that is not known.
-_lock = threading.RLock()
-_ATTEMPTS = 3
+_common: Path | None = None
 
 
-def make_temporary(make: Callable[[], str]) -> Path:
-    """Returns the path that `make` has made, and remembers it until `forget_temporary`."""
-    with _lock:
-        path = Path(make())
-        _present.add(path)
-    return path
+@contextlib.contextmanager
+def one_temporary_folder() -> Iterator[None]:
+    """Has all that is temporary in one folder, and removes it after processes that were forked.
 
-
-def forget_temporary(path: Path) -> None:
-    """Says that `path` has been removed, or is temporary no longer."""
-    with _lock:
-        _present.discard(path)
+    Where there is no place for such a folder, all is made where it would be made otherwise.
+    """
+    global _common
+    before = tempfile.tempdir
+    with contextlib.suppress(OSError):
+        _common = Path(tempfile.mkdtemp(prefix="bankwise-"))
+        tempfile.tempdir = str(_common)
+    try:
+        yield
+    finally:
+        if _common is not None:
+            for each in _common.iterdir():
+                if each.is_symlink():
+                    each.readlink().unlink(missing_ok=True)
+            shutil.rmtree(_common, ignore_errors=True)
+        _common, tempfile.tempdir = None, before
 
 
 @contextlib.contextmanager
 def temporary_directory(prefix: str) -> Iterator[Path]:
-    """Makes a folder in the system's folder for temporary files; removes it with all it holds."""
-    directory = make_temporary(lambda: tempfile.mkdtemp(prefix=prefix))
+    """Makes a folder in the folder for temporary files; removes it with all that it holds."""
+    directory = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-        forget_temporary(directory)
 
 
-def remove_all_temporaries() -> None:
-    """Removes everything that is there. The process must end then: no more can be made."""
-    # Not released. A thread that dies with it in its hands must not stop the end of the process.
-    _lock.acquire(timeout=1)
-    for path in list(_present):
-        # Another thread may write into a folder while it is being removed.
-        for _ in range(_ATTEMPTS):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-            if not path.exists():
-                break
+def temporary_neighbour(target: Path) -> Path:
+    """Makes an empty file beside `target`, so that a rename stays within one file system.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    path = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
+    if _common is not None:
+        # A link that leads nowhere is all that is left when the file gets its name.
+        (_common / path.name).symlink_to(path)
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    return path

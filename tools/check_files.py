@@ -18,6 +18,7 @@ from glob import glob
 from pathlib import Path
 
 from .endings import exit_code_of, fail, leave
+from .interruption import run_interruptibly
 from .usage import UsageError
 
 PROGRAM = "check_files"
@@ -67,7 +68,6 @@ def has_conflicts(path: str, flags: Sequence[str]) -> bool:
         print(f"{shown(path)}: no bank conflicts", flush=True)
         return False
     print(done.stdout, end="")
-    # A crash of the compiler prints nothing of its own.
     print(f"{shown(path)}: failed, exit code {done.returncode}", flush=True)
     return True
 
@@ -97,7 +97,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    from .signals import end_on_signals
-
-    end_on_signals(PROGRAM)
-    leave(exit_code_of(PROGRAM, main))
+    leave(run_interruptibly(PROGRAM, lambda: exit_code_of(PROGRAM, main)))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The programs: each is ready for signals and closed streams before it imports its tool.
 
-A signal that comes while Python itself starts cannot be dealt with here. So that this time stays
-short, nothing is imported at first but a few words and what Python has imported already.
+A signal that comes while Python itself starts cannot be dealt with here.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ import signal
 import sys
 from importlib import import_module
 
-from .signal_words import WORDS
+from .interruption import WORDS, Interrupted, run_interruptibly
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
 
@@ -67,35 +67,38 @@ def _run(tool: str) -> int:
     # Processes of Python that it starts, workers of a sweep among them, would otherwise import
     # modules from the current folder, where a stranger may have put a `joblib.py`.
     os.environ["PYTHONSAFEPATH"] = "1"
+    return run_interruptibly(program, lambda: _start(tool, program))
 
-    def end(number: int, _frame: object) -> NoReturn:
-        for each in WORDS:
-            signal.signal(each, signal.SIG_IGN)  # A second one would be a second line.
-        try:
-            os.write(2, f"{program}: error: {WORDS[signal.Signals(number)]}\n".encode())
-        finally:
-            os._exit(128 + number)
 
-    for number in WORDS:
-        if signal.getsignal(number) is signal.SIG_IGN:
-            # LLVM hears it all the same, and removes the files that it is writing.
-            signal.pthread_sigmask(signal.SIG_BLOCK, [number])
-        else:
-            signal.signal(number, end)
-
+def _start(tool: str, program: str) -> int:
     from .endings import open_standard_streams
 
-    # In this order: the pipe of the signals must not become a standard stream.
     open_standard_streams()
-    if tool not in _IN_ONE_PROCESS:
-        from .supervision import supervised
+    if tool in _IN_ONE_PROCESS:
+        return _work(tool, program)
+    return _work_in_fork(tool, program, lambda: _leave(_work(tool, program)))
 
-        return supervised(
-            program,
-            lambda: _leave(_work(tool, program)),
-            lambda crash: import_module(".crash_report", __package__).explain(tool, crash),
-        )
-    return _work(tool, program)
+
+def _work_in_fork(tool: str, program: str, work: Callable[[], int]) -> int:
+    """Works in a forked process; returns its exit code, and 1 and a line where it has crashed.
+
+    Raises:
+        Interrupted: a signal has ended it.
+    """
+    from .forked_work import run_forked
+
+    code = run_forked(work)
+    if code >= 0:
+        return code
+    number = signal.Signals(-code)
+    if number in WORDS:
+        raise Interrupted(number)
+    if number is signal.SIGPIPE:
+        return 128 + number
+    from .crash_report import explain
+    from .endings import fail
+
+    return fail(program, explain(tool, number))
 
 
 _IN_ONE_PROCESS = ("executable", "sweep", "tile")
@@ -108,9 +111,7 @@ _COMPILING = ("compile", "report", "run")
 
 def _work(tool: str, program: str) -> int:
     from .endings import exit_code_of
-    from .signals import end_on_signals
 
-    end_on_signals(program)
     if tool in _COMPILING:
         _warn_of_variables(program)
     if tool in _COMPILING or tool == "sweep":

@@ -10,8 +10,7 @@ from .. import __version__
 from ..iree_plugin.atomic_file import OutputError
 from ..iree_plugin.compile_settings import CompileSettings
 from .compile_arguments import flags_without_codegen, help_text, parse_arguments
-from .endings import fail, file_error, warn
-from .signals import let_pipes_end_process
+from .endings import fail, file_error, let_pipes_end_process, warn
 from .usage import UsageError
 
 PROGRAM = "bankwise-compile"

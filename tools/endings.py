@@ -7,6 +7,7 @@ import codecs
 import contextlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import NoReturn
@@ -57,6 +58,11 @@ def stop_output() -> int:
     """Keeps the exit from writing to stdout again, after a BrokenPipeError; returns the code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1
+
+
+def let_pipes_end_process() -> None:
+    """Lets a closed pipe end the process silently: for the help that the compiler prints."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
 def open_standard_streams() -> None:

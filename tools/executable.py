@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -138,18 +139,14 @@ def _new_executable(
             f"executable {name_of(executable)} is lowered already in what --compile-to={last} "
             "writes; bankwise-compile writes it as it is in that phase"
         )
-    from ..iree_plugin.forked_work import run_forked
-
-    if not hasattr(os, "fork"):
-        return _unchanged(executable, "this system cannot fork a process")
     try:
-        done = run_forked(lambda: _compile(executable, settings, outer))
+        code, output, messages = _compile_in_fork(executable, settings, outer)
     except OSError as error:
         return _unchanged(executable, str(error))
-    if done.failure:
-        return _unchanged(executable, _reason(done.messages) or done.failure)
-    _say(done.messages)
-    return done.output or executable
+    if code != 0:
+        return _unchanged(executable, _reason(messages) or _ending(code))
+    _say(messages)
+    return output or executable
 
 
 def _settings(
@@ -235,8 +232,45 @@ def _decisions(path: str) -> str | None:
     return path or None
 
 
+def _compile_in_fork(
+    executable: bytes, settings: CompileSettings, outer: OuterCompile | None
+) -> tuple[int, bytes, str]:
+    """Returns how a compile in a process of its own has ended, as `run_forked` does, the new
+    executable, and what was written to standard error.
+
+    Raises:
+        OSError: there is no place for its output, or no process can be started.
+    """
+    import tempfile
+
+    from .forked_work import run_forked
+
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as messages:
+
+        def work() -> int:
+            os.dup2(messages.fileno(), 2)
+            try:
+                output.write(_compile(executable, settings, outer))
+                output.flush()
+            except BaseException as error:
+                print(f"error: {error or type(error).__name__}", file=sys.stderr, flush=True)
+                return 1
+            return 0
+
+        code = run_forked(work)
+        for file in (output, messages):
+            file.seek(0)
+        return code, output.read(), messages.read().decode(errors="replace")
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        return f"the compiler was ended by {signal.Signals(-code).name}"
+    return f"the compiler ended with exit code {code}"
+
+
 def _compile(executable: bytes, settings: CompileSettings, outer: OuterCompile | None) -> bytes:
-    """Runs in a process of its own, which loads the compiler."""
+    """Returns the new executable; loads the compiler."""
     from ..iree_plugin.early_import import import_beside_compiler
 
     import_beside_compiler()

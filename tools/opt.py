@@ -53,9 +53,8 @@ from .completed_flags import (
     help_of_program,
     with_values,
 )
-from .endings import fail
+from .endings import fail, let_pipes_end_process
 from .pass_options import option_descriptions
-from .signals import let_pipes_end_process
 from .usage import UsageError, flag_of, size_of
 
 PROGRAM = "bankwise-opt"

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +15,7 @@ from ..bank_model.shown_text import shown_text
 from ..iree_plugin.atomic_file import OutputError
 from ..sweep.result_files import SUFFIXES
 from .endings import fail, fail_with_file
-from .signal_words import WORDS
-from .signals import Interrupted, exit_code, raised_signals
+from .interruption import Interrupted
 from .sweep_arguments import parse_arguments
 from .usage import UsageError
 
@@ -35,13 +33,6 @@ class _Stop:
 
     reason: str
     exit_code: int = 1
-
-    @staticmethod
-    def by(interrupt: KeyboardInterrupt) -> _Stop:
-        """Returns the stop by a signal."""
-        if isinstance(interrupt, Interrupted):
-            return _Stop(str(interrupt), interrupt.exit_code)
-        return _Stop(WORDS[signal.SIGINT], exit_code(signal.SIGINT))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -95,10 +86,9 @@ def _measure(sweep: WholeSweep) -> _Stop | None:
             watch.advance(shown_text(label), row.failed)
 
         try:
-            with raised_signals():
-                sweep.measure(finished)
-        except KeyboardInterrupt as interrupt:
-            return _Stop.by(interrupt)
+            sweep.measure(finished)
+        except Interrupted as interrupt:
+            return _Stop(str(interrupt), interrupt.exit_code)
         except SweepError as error:
             return _Stop(str(error))
     return None

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import threading
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from bankwise.iree_plugin import temporary_files
 from bankwise.iree_plugin.atomic_file import AtomicFile
-from bankwise.iree_plugin.temporary_files import remove_all_temporaries, temporary_directory
-
-
-@pytest.fixture(autouse=True)
-def own_lock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keeps the lock for the test alone: the end of a process takes it for good."""
-    monkeypatch.setattr(temporary_files, "_lock", threading.RLock())
+from bankwise.iree_plugin.temporary_files import (
+    one_temporary_folder,
+    temporary_directory,
+    temporary_neighbour,
+)
 
 
 def test_a_folder_goes_with_all_it_holds() -> None:
@@ -28,17 +26,31 @@ def test_a_folder_goes_with_all_it_holds() -> None:
 
 def test_what_is_there_at_the_end_is_removed(tmp_path: Path) -> None:
     (tmp_path / "old").write_text("old")
-    with temporary_directory("bankwise-test-") as directory, AtomicFile(str(tmp_path / "o")):
+    before = tempfile.tempdir
+    with one_temporary_folder():
+        directory = Path(tempfile.mkdtemp())
         (directory / "file").write_text("x")
+        neighbour = temporary_neighbour(tmp_path / "o")
         assert len(list(tmp_path.iterdir())) == 2
-        remove_all_temporaries()
-        assert not directory.exists()
-        assert [each.name for each in tmp_path.iterdir()] == ["old"]
+    assert not directory.exists() and not neighbour.exists()
+    assert [each.name for each in tmp_path.iterdir()] == ["old"]
+    assert tempfile.tempdir == before
 
 
 def test_what_is_kept_is_temporary_no_longer(tmp_path: Path) -> None:
-    with AtomicFile(str(tmp_path / "o")) as file:
+    with one_temporary_folder(), AtomicFile(str(tmp_path / "o")) as file:
         file.temporary.write_text("x")
         file.keep()
-    remove_all_temporaries()
     assert (tmp_path / "o").read_text() == "x"
+
+
+def test_without_a_place_for_the_folder_files_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(prefix: str) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(temporary_files.tempfile, "mkdtemp", full)
+    with one_temporary_folder():
+        temporary_neighbour(tmp_path / "o").unlink()
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from bankwise.sweep import engine as sweep_engine
 from bankwise.sweep import progress as sweep_progress
 from bankwise.sweep.measure import measure
+from bankwise.tools.interruption import Interrupted
 from bankwise.tools.sweep import main
 
 FILES = {
@@ -148,7 +150,7 @@ def test_an_interrupted_sweep_writes_what_is_there(
 ):
     def interrupted(case):
         if case.mitigation == "auto":
-            raise KeyboardInterrupt
+            raise Interrupted(signal.SIGINT)
         return measure(case)
 
     monkeypatch.setattr(sweep_engine, "measure", interrupted)
