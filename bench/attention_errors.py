@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Errors of random attentions at `fast` against stock's, on the emulator or on a CUDA GPU.
+"""Bits of random attentions at `exact`, and errors at `fast`, on the emulator or on a CUDA GPU.
 
 python -m bankwise.bench.attention_errors --target gfx942|gfx950|sm_80|sm_90a [--programs 60]
     [--first 0] [--seeds 10] [--jobs 2] [-o bench/results/attention_errors.json]
@@ -11,10 +11,10 @@ normal, 100 times as large, 100 times as small, or up to the largest number of t
 they then are up to 1e18, whose products f32 still has. V is normal, or up to half of the largest
 number.
 
-A row fails where an output of `fast` is no finite number and stock's and that of float64 are, and
-where the root mean square of the errors of all outputs of all seeds is above 1.1 times stock's. It
-counts errors of each seed relative to the largest output, and the outputs that are finite in all
-three. Rows whose errors at both are 0 have the ratio 1.
+A row fails where `exact` gives other bits than stock; where an output of `fast` is no finite number
+and stock's and that of float64 are; and where the root mean square of the errors of all outputs of
+all seeds is above 1.1 times stock's. It counts errors of each seed relative to the largest output,
+and the outputs that are finite in all three. Rows whose errors at both are 0 have the ratio 1.
 
 Where stock multiplies by scalar instructions it does not round the weights of V, and matrix
 instructions take no others than those of its type. So an error may also be 1.1 times that of a
@@ -57,7 +57,7 @@ Array = npt.NDArray[Any]
 Call = Callable[[Sequence[Array]], Array]
 
 TARGETS = ("gfx942", "gfx950", "sm_80", "sm_90a")
-FAST = "auto/fast/on"
+EXACT, FAST = "auto/exact", "auto/fast/on"
 LARGEST_RATIO = 1.1
 """The largest ratio of errors that `docs/compile.md` promises."""
 _LARGEST = {"f16": 65504.0, "bf16": 1e18}
@@ -119,7 +119,7 @@ class Case(NamedTuple):
         if not self.written_out:
             return self.attention.program().source
         text = written_out(self.attention)
-        return text if mode == "stock" else raised(text)
+        return raised(text) if mode == FAST else text
 
     def inputs(self, seed: int) -> list[Array]:
         """Draws Q, K and V, and a mask that shows each row a key."""
@@ -169,6 +169,7 @@ class Row(BenchRow):
 
     Attributes:
         outputs: how many outputs all seeds have.
+        differing: how many inputs give other bits at `exact` than in stock.
         new: how many of them are finite but at `fast`.
         missing: how many are finite in float64 but not in stock.
         stock, fast: the sums of squared errors of what is finite everywhere.
@@ -176,6 +177,7 @@ class Row(BenchRow):
     """
 
     outputs: int = 0
+    differing: int = 0
     new: int = 0
     missing: int = 0
     stock: float = 0.0
@@ -191,16 +193,20 @@ class Row(BenchRow):
         """Runs an attention on all inputs."""
         row = self
         with ExitStack() as stack:
-            stock, fast = (stack.enter_context(compiled(case, mode)) for mode in ("stock", FAST))
+            modes = ("stock", EXACT, FAST)
+            calls = [stack.enter_context(compiled(case, mode)) for mode in modes]
             for seed in range(case.seeds):
-                row = row._with_inputs(case, case.inputs(seed), stock, fast)
+                row = row._with_inputs(case, case.inputs(seed), *calls)
         return row
 
-    def _with_inputs(self, case: Case, inputs: list[Array], stock: Call, fast: Call) -> Row:
+    def _with_inputs(
+        self, case: Case, inputs: list[Array], stock: Call, exact: Call, fast: Call
+    ) -> Row:
         wide = [each if each.dtype == bool else each.astype(np.float64) for each in inputs]
         with np.errstate(all="ignore"):
             wanted = case.attention.reference(*wide)
-            outputs = [each(inputs).astype(np.float64) for each in (stock, fast)]
+            found, kept = stock(inputs), exact(inputs)
+            outputs = [each.astype(np.float64) for each in (found, fast(inputs))]
             outputs.append(case.attention.rounded_reference(*wide))
         finite = [np.isfinite(each) for each in (wanted, *outputs)]
         known = finite[0] & finite[1]
@@ -210,6 +216,7 @@ class Row(BenchRow):
         return replace(
             self,
             outputs=self.outputs + wanted.size,
+            differing=self.differing + (found.tobytes() != kept.tobytes()),
             new=self.new + int((known & ~finite[2]).sum()),
             missing=self.missing + int((finite[0] & ~finite[1]).sum()),
             stock=self.stock + errors[0],
@@ -236,6 +243,8 @@ class Row(BenchRow):
     def faults(self) -> list[str]:
         """Returns why the row fails; empty if it does not."""
         found = super().faults
+        if self.differing:
+            found.append(f"{self.differing} inputs give other bits at exact than in stock")
         if self.new:
             found.append(f"{self.new} of {self.outputs} outputs are finite but at fast")
         if min(self.ratio, self.ratio_to_rounded) > LARGEST_RATIO:

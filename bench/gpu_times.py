@@ -4,7 +4,7 @@
     python -m bankwise.bench.gpu_times compile DIR [--set SET]    # where the compiler is
     python -m bench.gpu_times measure DIR -o times.json           # where the GPU is
     python -m bankwise.bench.gpu_times table times.json           # where the compiler is
-    python -m bankwise.bench.gpu_times plot times.json -o times.svg
+    python -m bench.gpu_times repeat DIR [--launches 320]         # where the GPU is
 
 The set `kernels` has round attentions and matmuls in every mode; `attentions` has 47 f16 attentions
 as models have them, with odd sizes, masks, grouped queries and few rows, and some in other types;
@@ -17,6 +17,9 @@ will do, with its folder in PYTHONPATH. Where NumPy is installed, errors against
 recorded; where PyTorch is, its attentions (FlashAttention-2, CUTLASS, cuDNN) and cuBLAS are timed
 in the same run. Every result is written at once, and the same command goes on from there: a row
 is measured again when its compiled module has changed.
+`repeat` launches each kernel many times with inputs in turn, and returns 1 where an output has
+other bits than at first, or at `exact` than stock's; with few launches it is a program for
+`compute-sanitizer`. It needs NumPy.
 
 Times are those of the kernels alone, read by `ncu`, which by default holds the GPU's clocks at
 their base frequency and flushes the caches before each launch. They are medians of 5 launches.
@@ -24,14 +27,15 @@ their base frequency and flushes the caches before each launch. They are medians
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from argparse import ArgumentParser, Namespace
 
 from .gpu.measuring import MEASURE_ARGUMENTS, measure_all, wanted
 from .gpu.record import Record
-from .gpu.steps import COMPILE_ARGUMENTS, Step, output, record, take_step
+from .gpu.steps import COMPILE_ARGUMENTS, Step, modules, only, output, record, take_step
 
-# What needs the compiler or a plotting library is imported by the steps that use it.
+# What needs the compiler or NumPy is imported by the steps that use it.
 
 
 def _compile(arguments: Namespace) -> None:
@@ -67,10 +71,18 @@ def _print_table(arguments: Namespace) -> None:
     print(markdown(Record.read(arguments.record)), end="")
 
 
-def _plot(arguments: Namespace) -> None:
-    from .gpu.plot import svg
+def _repeat(arguments: Namespace) -> bool:
+    missing = [each for each in ("numpy", "iree") if importlib.util.find_spec(each) is None]
+    if missing:
+        raise RuntimeError(f"there is no Python package {' and no '.join(missing)}")
+    from .gpu.repeating import repeat_all
 
-    arguments.output.write_bytes(svg(Record.read(arguments.record)))
+    return repeat_all(arguments.directory, arguments.only, arguments.launches)
+
+
+def _add_launches(parser: ArgumentParser) -> None:
+    about = "how often each kernel is launched in each mode, after the first times"
+    parser.add_argument("--launches", type=int, default=320, metavar="N", help=about)
 
 
 STEPS = {
@@ -85,7 +97,11 @@ STEPS = {
         (*MEASURE_ARGUMENTS, output("gpu_times.json")),
     ),
     "table": Step("print ratios of times", _print_table, (record,)),
-    "plot": Step("draw ratios of times", _plot, (record, output("gpu_times.svg"))),
+    "repeat": Step(
+        "launch them over and over on the GPU of this machine, and compare their bits",
+        _repeat,
+        (modules, only("launch the kernels in whose names it is found"), _add_launches),
+    ),
 }
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@
     python -m bench.models measure DIR -o models.json         # where the GPU is
     python -m bench.models torch DIR -o models.json           # the same, where PyTorch is
     python -m bankwise.bench.models table models.json         # where the compiler is
-    python -m bankwise.bench.models plot models.json -o models.svg
 
 `export` writes the MLIR of models of transformers, diffusers and JAX, with outputs of PyTorch and
 JAX in float32. Weights are random and drawn where the model runs, so that DIR stays small.
@@ -97,13 +96,6 @@ def _print_table(arguments: Namespace) -> None:
     print(markdown(ModelRecord.read(arguments.record)), end="")
 
 
-def _plot(arguments: Namespace) -> None:
-    from .whole_models.plot import svg
-    from .whole_models.record import ModelRecord
-
-    arguments.output.write_bytes(svg(ModelRecord.read(arguments.record)))
-
-
 STEPS = {
     "export": Step(
         "export every model as MLIR",
@@ -135,7 +127,6 @@ STEPS = {
         ),
     ),
     "table": Step("print ratios of times", _print_table, (record,)),
-    "plot": Step("draw ratios of times", _plot, (record, output("models.svg"))),
 }
 
 if __name__ == "__main__":

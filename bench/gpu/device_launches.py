@@ -12,10 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from .elements import STORAGE, Elements
-from .kernels import ATTENTION, TimedKernel
+from .elements import Elements
+from .kernels import TimedKernel
 
-_ELEMENT_TYPES = {"f16": "FLOAT_16", "bf16": "BFLOAT_16", "f32": "FLOAT_32", "i1": "BOOL_8"}
+_ELEMENT_TYPES = {
+    "f16": "FLOAT_16",
+    "bf16": "BFLOAT_16",
+    "f32": "FLOAT_32",
+    "i1": "BOOL_8",
+    "i8": "SINT_8",
+}
 
 
 class DeviceLaunches:
@@ -49,8 +55,8 @@ class DeviceLaunches:
         self._entries = {mode: self._entry(kernel.module(directory, mode)) for mode in kernel.modes}
         self._arguments = [self._copied(operands) for operands in inputs]
 
-    def __call__(self, mode: str, number: int) -> Elements:
-        """Returns the output of a call; of bf16, the words.
+    def __call__(self, mode: str, number: int) -> bytes:
+        """Returns the bytes of the output of a call.
 
         Args:
             number: which of the inputs it gets.
@@ -59,10 +65,7 @@ class DeviceLaunches:
         results = self._runtime.VmVariantList(1)
         context.invoke(entry, self._arguments[number], results)
         view = results.get_as_object(0, self._runtime.HalBufferView)
-        output = self._runtime.DeviceArray(self._config.device, view).to_host()
-        kind = self._kernel.dtype if self._kernel.function == ATTENTION else "f32"
-        # What the runtime gives may be the memory of a buffer that it frees.
-        return np.array(output).view(STORAGE[kind])
+        return self._runtime.DeviceArray(self._config.device, view).to_host().tobytes()
 
     def _entry(self, module: Path) -> tuple[Any, Any]:
         """Returns a context with a module, and the function of the kernel."""

@@ -24,8 +24,6 @@ STORAGE: dict[str, type[np.generic]] = {
     "i32": np.int32,
 }
 """What NumPy holds the elements of a type in."""
-EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7}
-"""The distance from 1 to the next number of a type."""
 
 
 def values(elements: Elements) -> F64:
@@ -33,14 +31,3 @@ def values(elements: Elements) -> F64:
     if elements.dtype == np.uint16:
         elements = (elements.astype(np.uint32) << 16).view(np.float32)
     return elements.astype(np.float64)
-
-
-def rounded(numbers: npt.NDArray[np.floating[Any]], dtype: str) -> Elements:
-    """Returns numbers rounded to the nearest of `dtype`, ties to even.
-
-    A NaN stays one if it is what arithmetic makes: only the highest bit of its mantissa is set.
-    """
-    if dtype in ("f16", "f32"):
-        return numbers.astype(STORAGE[dtype])
-    words = numbers.astype(np.float32).view(np.uint32)
-    return ((words + 0x7FFF + (words >> 16 & 1)) >> 16).astype(np.uint16)

@@ -15,7 +15,6 @@ from ...sweep.tables import read_json_table
 from ..attention_shapes import ShapeRow
 from ..benchmark import RESULTS, BenchRow
 from ..cuda_attention import Row as SharedMemoryRow
-from ..gpu.errors import ErrorRecord
 from ..gpu.ratios import Ratios
 from ..gpu.record import Record
 from ..gpu_examples import Row as ExampleRow
@@ -69,11 +68,6 @@ class Records:
     def shapes(self) -> list[ShapeRow]:
         """Returns the emulated attentions as models have them."""
         return self._rows("attention_shapes", ShapeRow)
-
-    @cached_property
-    def errors(self) -> ErrorRecord:
-        """Returns the errors of attentions on a GPU."""
-        return ErrorRecord.read(self.folder / "gpu_errors.json")
 
     @cached_property
     def shared_memory(self) -> list[SharedMemoryRow]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bench/gpu_times and gpu_errors: their steps, what is compiled, and the recorded times."""
+"""bench/gpu_times: its steps, what is compiled, and the recorded times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bankwise.bench import gpu_times
-from bankwise.bench.gpu import compiling, error_kernels
+from bankwise.bench.gpu import compiling
 from bankwise.bench.gpu.compiling import compile_sources
 from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.modes import EXACT, FAST, INEXACT_MODES, MODES, mode_for
@@ -26,10 +26,9 @@ HOPPER = "sm_90a"
 RECORDED = Record.read(ROOT / "bench" / "results" / "gpu_times.json")
 
 
-TIMES, ERRORS, MODELS, PRODUCTS = "gpu_times", "gpu_errors", "attentions", "products"
+TIMES, MODELS, PRODUCTS = "gpu_times", "attentions", "products"
 BENCHES = {
     TIMES: kernels(),
-    ERRORS: error_kernels.sources(),
     MODELS: model_attentions(),
     PRODUCTS: products(),
 }
@@ -60,15 +59,8 @@ def test_each_kernel_is_compiled_in_each_mode(
         assert all(each.module(tmp_path, m).read_text() == f"{m} {source}" for m in each.modes)
 
 
-def test_times_are_of_all_modes_and_errors_of_masks_too():
+def test_times_are_of_all_modes():
     assert all(each.modes == MODES for each in BENCHES[TIMES])
-    sources = BENCHES[ERRORS]
-    assert len(sources) == 2 * 2 * 10
-    for each, source in sources.items():
-        assert each.modes == ("stock", "auto/exact", "auto/fast")
-        assert each.inexact == ("auto/fast",)
-        types = ", ".join(f"tensor<{operand}>" for operand in each.operands[3:])
-        assert f"%scale{', %mask' * bool(types)} : " in source and types in source
 
 
 def test_attentions_are_of_the_shapes_that_models_have():
@@ -90,7 +82,7 @@ def test_attentions_are_of_the_shapes_that_models_have():
     ("bench", "only", "names"),
     [
         (TIMES, "^attention_(2|8)x.*_bf16", ("2x1024x128_bf16", "8x1024x64_bf16")),
-        (ERRORS, "2x384x128_bf16", ("2x384x128_bf16", "2x384x128_bf16_masked")),
+        (MODELS, "16x577x64_f16_mask_i1", ("16x577x64_f16_mask_i1",)),
     ],
 )
 def test_a_part_of_the_kernels_can_be_compiled(
@@ -161,32 +153,31 @@ def test_the_recorded_outputs_equal_stocks_where_they_must():
     assert {row.kernel for row in different} == attentions
 
 
-def command(bench: str, *arguments: str, flags: Sequence[str] = ("-S",)) -> tuple[int, str]:
+def command(step: str, directory: Path, *, flags: Sequence[str] = ("-S",)) -> tuple[int, str]:
     """Runs a step as on a machine that has neither packages nor programs: -S leaves these out."""
-    words = [sys.executable, *flags, "-m", f"bench.{bench}", "measure", *arguments]
+    words = [sys.executable, *flags, "-m", f"bench.{TIMES}", step, str(directory)]
     run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, env={"PATH": ""})
     return run.returncode, run.stderr
 
 
 @pytest.mark.parametrize(
-    ("bench", "flags", "missing"),
+    ("step", "flags", "missing"),
     [
-        (TIMES, ["-S"], "error: Nsight Compute's `ncu` is not in PATH\n"),
-        (ERRORS, [], "error: nvidia-smi is missing"),
+        ("measure", ["-S"], "error: Nsight Compute's `ncu` is not in PATH\n"),
+        ("repeat", ["-S"], "error: there is no Python package numpy and no iree\n"),
     ],
 )
-def test_the_machine_with_the_gpu_needs_numpy_at_most(
-    bench: str, flags: list[str], missing: str, tmp_path: Path
+def test_the_machine_with_the_gpu_is_told_what_it_lacks(
+    step: str, flags: list[str], missing: str, tmp_path: Path
 ):
     CompiledKernels("sm_80", {}, ()).write_list(tmp_path)
-    code, message = command(bench, str(tmp_path), flags=flags)
-    assert code == 1 and message.startswith(missing)
-    code, message = command(bench, str(tmp_path / "nowhere"), flags=flags)
+    assert command(step, tmp_path, flags=flags) == (1, missing)
+
+
+@pytest.mark.parametrize(("step", "flags"), [("measure", ["-S"]), ("repeat", [])])
+def test_kernels_are_compiled_first(step: str, flags: list[str], tmp_path: Path):
+    code, message = command(step, tmp_path / "nowhere", flags=flags)
     assert code == 1 and "nowhere has no kernels.json: compile into it" in message
-
-
-def test_errors_need_numpy(tmp_path: Path):
-    assert command(ERRORS, str(tmp_path)) == (1, "error: NumPy is not installed\n")
 
 
 def test_the_table_of_the_recorded_run_is_printed():

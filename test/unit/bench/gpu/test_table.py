@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bench/gpu/ratios, table and plot: what is shown of a record, and which rows fail."""
+"""bench/gpu/ratios and table: what is shown of a record, and which rows fail."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from bankwise.bench.gpu.kernels import TimedKernel
 from bankwise.bench.gpu.modes import INEXACT_MODES, MODES, mode_for
-from bankwise.bench.gpu.plot import svg
 from bankwise.bench.gpu.ratios import Mean, Ratios, failing
 from bankwise.bench.gpu.record import Conditions, Errors, Failure, Record, Reference, Row
 from bankwise.bench.gpu.table import markdown
@@ -76,7 +74,6 @@ def test_code_for_another_gpu_has_columns_and_failures_of_its_own() -> None:
         *((each.mode, each.what) for each in failing(record())),
         (exact, "slower than stock: 1.250x"),
     ]
-    assert b"fast (sm_90a code)" in svg(both)
 
 
 def test_means_are_geometric_and_of_f16():
@@ -235,25 +232,6 @@ def test_a_kernel_is_compared_with_the_first_library_that_takes_it():
     assert fast["attentions", "FlashAttention-2"] == "2.828x (2)"
     assert fast["attentions", "the library"] == "1.260x (3)"
     assert fast["attentions without matrix instructions in stock", "the library"] == "0.250x (1)"
-    drawn = "".join(ElementTree.fromstring(svg(mixed())).itertext())
-    assert "8x64x4 f16 mask f16" in drawn and "time over that of CUTLASS" in drawn
-
-
-def test_the_plot_names_every_kernel_and_series():
-    picture = svg(record())
-    assert picture == svg(record())
-    text = "".join(ElementTree.fromstring(picture).itertext())
-    for shown in ("8x64x4 f16", "1x64x4 f16", "4x8x2 f16", "fast", "cuDNN", "FlashAttention-2"):
-        assert shown in text
-    # There is no time of FlashAttention-2 to compare this kernel with.
-    assert "bf16" not in text
-    assert f"Kernel times measured on {record().conditions.device}" in text
-    assert "batch x sequence x head size, type" in text
-
-
-def test_a_plot_needs_something_to_compare_with():
-    with pytest.raises(RuntimeError, match="no times of FlashAttention-2 or cuBLAS"):
-        svg(replace(record(), references=()))
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path):
