@@ -7,8 +7,10 @@ import argparse
 from typing import NoReturn
 
 from .. import __version__
-from .completed_flags import SHELLS
 from .usage import UsageError
+
+SHELLS = ("bash", "zsh")
+"""The shells that there are scripts for."""
 
 
 class ArgumentParser(argparse.ArgumentParser):

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..iree_plugin.compile_settings import (
     COMPILE_MODES,
     LEVELS,
     MITIGATIONS,
     OUTPUT_FORMATS,
-    PHASES,
     RETILE,
     CompileSettings,
     gone_value,
@@ -32,9 +30,6 @@ from ..iree_plugin.program_flags import (
     flags_of_attributes,
 )
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
-
-if TYPE_CHECKING:
-    from .completed_flags import CompletedFlag
 
 HELP = """\
 OVERVIEW: Bankwise compilation driver: iree-compile with conflict-free LDS layouts
@@ -162,29 +157,6 @@ def flags_without_codegen(settings: CompileSettings) -> list[str]:
     flags = flags_of_attributes()
     ours = (flags[attribute] for attribute in settings.given)
     return sorted(flag for flag in ours if flag.startswith("--bankwise-"))
-
-
-def completed_flags() -> list[CompletedFlag]:
-    """Returns the flags, the compiler's own among them, for a shell to complete."""
-    from .completed_flags import SHELLS, flags_of_help, help_of_program, with_values
-
-    values = {
-        **{f"--{name}": _CHOICES[of] for name, of in VALUES.items() if of in _CHOICES},
-        "--compile-from": PHASES,
-        "--compile-to": PHASES,
-        "--print-completion": SHELLS,
-    }
-    return with_values(flags_of_help(help_of_program("compile")), values)
-
-
-def flags_of_compile(honoured: Collection[str]) -> list[CompletedFlag]:
-    """Returns the flags but those of attributes that are not in `honoured`, to be completed.
-
-    For tools that compile and have another output than `bankwise-compile`.
-    """
-    tables = (VALUES, SWITCHES, PRINT_LISTS)
-    refused = {name for table in tables for name, of in table.items() if of not in honoured}
-    return [flag for flag in completed_flags() if flag.name.lstrip("-") not in refused]
 
 
 def _value(flag: str, attribute: str, text: str) -> str | int:

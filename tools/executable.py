@@ -14,7 +14,6 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..bank_model.shown_text import shown_text
@@ -34,9 +33,6 @@ from ..iree_plugin.outer_compile import OuterCompile, passed_on, show_messages
 from .compile_arguments import parse_arguments
 from .endings import fail
 from .usage import UsageError, check_choice, switch_of
-
-if TYPE_CHECKING:
-    from .completed_flags import CompletedFlag
 
 PROGRAM = "bankwise-executable"
 
@@ -98,13 +94,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.stdout.buffer.write(result)
     sys.stdout.buffer.flush()
     return 0
-
-
-def completed_flags() -> list[CompletedFlag]:
-    """Returns the flags, for a shell to complete."""
-    from .completed_flags import SHELLS, flags_of_help, with_values
-
-    return with_values(flags_of_help(_help()), {"--print-completion": SHELLS})
 
 
 def _help() -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from enum import Enum
 from typing import get_type_hints
 
 from .. import __version__
-from ..bank_model.targets import UnknownTargetError, known_targets
+from ..bank_model.targets import UnknownTargetError
 from ..dialect_utils.diagnostics import Diagnostic, Severity, SourceLocation
 from ..iree_plugin import embedding
 from ..iree_plugin.atomic_file import OutputError
@@ -44,14 +43,6 @@ from ..passes.registry import (
     contributed_passes,
     make_pass,
     registered_passes,
-)
-from .completed_flags import (
-    LIBRARY_OPTIONS,
-    SHELLS,
-    CompletedFlag,
-    flags_of_help,
-    help_of_program,
-    with_values,
 )
 from .endings import fail, let_pipes_end_process
 from .pass_options import option_descriptions
@@ -332,19 +323,6 @@ def _native_shorthand(word: str, name: str, options: str | None) -> str:
         return nest_for_module(f"{name}{{{options}}}" if options else name)
     except NativePassError as error:
         raise UsageError(f"{word}: {error}") from None
-
-
-def completed_flags() -> list[CompletedFlag]:
-    """Returns the flags, the compiler's own and those of all passes among them, to be completed."""
-    own, _, library = help_of_program("opt").partition(LIBRARY_OPTIONS)
-    command = [embedding.compiler_tool("iree-opt"), "--list-passes"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    native = [flag for flag in flags_of_help(listed) if flag.name.startswith("--")]
-    passes = [*registered_passes(), *PIPELINES, *(flag.name.removeprefix("--") for flag in native)]
-    flags = [*flags_of_help(own), *native, *flags_of_help(library)]
-    lists = {f"--{name}": passes for name in _PRINT_LISTS}
-    targets = {"--iree-gpu-test-target": known_targets(), "--print-completion": SHELLS}
-    return with_values(flags, targets, lists)
 
 
 def pass_list() -> str:

@@ -16,8 +16,7 @@ from ..iree_plugin.compile_settings import (
     has_codegen,
 )
 from ..report.formats import FORMATS
-from .compile_arguments import flags_of_compile, parse_arguments, unhonoured_flags
-from .completed_flags import SHELLS, CompletedFlag, flags_of_help, with_values
+from .compile_arguments import parse_arguments, unhonoured_flags
 from .usage import UsageError, check_choice, flag_of, size_of, switch_of, value_of
 
 HELP = """\
@@ -70,19 +69,6 @@ def help_text() -> str:
 
 def _listed(values: Iterable[str], usual: str) -> str:
     return ", ".join(f"{value} (default)" if value == usual else value for value in values)
-
-
-def completed_flags() -> list[CompletedFlag]:
-    """Returns the flags, those that a compile takes among them, for a shell to complete."""
-    values = {
-        "--format": FORMATS,
-        "--target": known_targets(),
-        "--bankwise-mitigation": MITIGATIONS,
-        "--bankwise-level": LEVELS,
-        "--bankwise-retile": RETILE,
-        "--print-completion": SHELLS,
-    }
-    return [*with_values(flags_of_help(help_text()), values), *flags_of_compile(_HONOURED)]
 
 
 @dataclass(frozen=True)

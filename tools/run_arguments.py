@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import (
     LEVELS,
     MITIGATIONS,
@@ -27,9 +26,8 @@ from .assembly_arguments import (
     check_limits,
     is_assembly,
 )
-from .compile_arguments import flags_of_compile, unhonoured_flags
-from .completed_flags import CompletedFlag, Takes, flags_of_parser, with_values
-from .runtime_flags import RUNTIME_FLAGS, check_drivers, take_runtime_flags
+from .compile_arguments import unhonoured_flags
+from .runtime_flags import check_drivers, take_runtime_flags
 from .usage import UsageError, check_choice, flag_of, truth, value_of
 
 # Flags of bankwise-compile that a run can honour; the others change or name its output.
@@ -48,7 +46,7 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings | AssemblySettings:
     Raises:
         UsageError: a flag that cannot be used; the message names it.
     """
-    parser = _parser()
+    parser = make_parser()
     drivers, words = take_runtime_flags(list(expand_flag_files(argv)))
     known, rest = parser.parse_known_args(words)
     plain = [word for word in rest if not word.startswith("-")]
@@ -228,7 +226,8 @@ def _add_tolerances(parser: ArgumentParser) -> None:
     add("--expected_rtol", type=float, default=1e-5, metavar="X", help="relative tolerance")
 
 
-def _parser() -> ArgumentParser:
+def make_parser() -> ArgumentParser:
+    """Returns the parser of the command line."""
     parser = ArgumentParser(
         "bankwise-run",
         description="Runs a function of a module on a GPU, or on an exact emulation of one.",
@@ -270,18 +269,6 @@ examples:
     _add_tolerances(parser)
     add_assembly_flags(parser)
     return parser
-
-
-def completed_flags() -> list[CompletedFlag]:
-    """Returns the flags, those that a compile takes among them, for a shell to complete."""
-    values = {"--device": DEVICES, "--target": EMULATED_CHIPS}
-    own = with_values(flags_of_parser(_parser()), values)
-    drivers = [CompletedFlag(f"--{name}", "", Takes.TEXT) for name in _driver_flags()]
-    return [*own, *drivers, *flags_of_compile(_HONOURED)]
-
-
-def _driver_flags() -> list[str]:
-    return [name for name, flag in RUNTIME_FLAGS.items() if flag.drivers]
 
 
 def _add_device_flags(parser: ArgumentParser) -> None:

@@ -13,7 +13,6 @@ from ..iree_plugin.compile_settings import modes
 from ..sweep.cases import DTYPES
 from ..sweep.settings import KERNEL_SETS, SweepSettings
 from .argument_parser import ArgumentParser
-from .completed_flags import CompletedFlag, flags_of_parser, with_values
 from .usage import UsageError, check_choice
 
 
@@ -23,7 +22,7 @@ def parse_arguments(argv: Sequence[str]) -> SweepSettings:
     Raises:
         UsageError: a flag that cannot be used; the message names it.
     """
-    parser = _parser()
+    parser = make_parser()
     known, rest = parser.parse_known_args(list(argv))
     for word in rest:
         raise UsageError(f"unknown argument '{word}'; see --help")
@@ -69,11 +68,6 @@ def _listed(flag: str, text: str) -> tuple[str, ...]:
     return words
 
 
-def completed_flags() -> list[CompletedFlag]:
-    """Returns the flags, for a shell to complete."""
-    return with_values(flags_of_parser(_parser()), {"--kernels": KERNEL_SETS}, _lists())
-
-
 def _check(settings: SweepSettings) -> None:
     if settings.kernels not in KERNEL_SETS and not settings.kernels.endswith(".json"):
         raise UsageError(
@@ -92,7 +86,8 @@ def _check(settings: SweepSettings) -> None:
         raise UsageError("--scheduler: needs --backend=dask")
 
 
-def _parser() -> ArgumentParser:
+def make_parser() -> ArgumentParser:
+    """Returns the parser of the command line."""
     parser = ArgumentParser(
         "bankwise-sweep",
         description="Compiles kernels under several mitigations, emulates some workgroups of each, "

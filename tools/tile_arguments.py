@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from ..bank_model.targets import DEFAULT_TARGET, known_targets
 from ..tiles.formats import FORMATS, PICTURES
 from .argument_parser import ArgumentParser
-from .completed_flags import CompletedFlag, flags_of_parser, with_values
 from .usage import UsageError
 
 
@@ -43,7 +42,7 @@ def parse_arguments(argv: Sequence[str]) -> TileSettings:
     Raises:
         UsageError: a flag that cannot be used; the message names it.
     """
-    known, rest = _parser().parse_known_args(list(argv))
+    known, rest = make_parser().parse_known_args(list(argv))
     for word in rest:
         raise UsageError(f"unknown argument '{word}'; see --help")
     if known.rules and known.format != "text":
@@ -70,11 +69,6 @@ def parse_arguments(argv: Sequence[str]) -> TileSettings:
     )
 
 
-def completed_flags() -> list[CompletedFlag]:
-    """Returns the flags, for a shell to complete."""
-    return with_values(flags_of_parser(_parser()), {"--target": known_targets()})
-
-
 _EPILOG = """\
 patterns of --write and --read:
   rows:128                         neighbouring lanes access 128-bit vectors along the rows
@@ -97,7 +91,8 @@ examples:
 """
 
 
-def _parser() -> ArgumentParser:
+def make_parser() -> ArgumentParser:
+    """Returns the parser of the command line."""
     parser = ArgumentParser(
         "bankwise-tile",
         description="Counts the bank conflicts of a tile in LDS (shared memory), whoever's kernel "

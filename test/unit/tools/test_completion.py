@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from .interactive_shell import InteractiveShell
+from bankwise.tools.completion import add_listed_flags
 
 TOOLS = ("compile", "executable", "opt", "report", "run", "sweep", "tile")
 needs_zsh = pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
@@ -50,80 +51,103 @@ def replies(tool: str, words: Sequence[str]) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_flags_and_passes_are_offered() -> None:
-    assert replies("tile", ["--tar"]) == ["--target="]
-    assert replies("opt", ["--bankwise-reso"]) == ["--bankwise-resolve-swizzle-hints"]
-    assert replies("compile", ["--bankwise-l"]) == ["--bankwise-level="]
-    assert {"--bankwise-remarks", "--bankwise-retile"} <= {*replies("run", ["--bankwise-re"])}
+HELP = """\
+OVERVIEW: A tool
+
+  -o <filename>                  Output file, '-' (default) for stdout, 100 % of it
+  --level=<value>                What may change:
+    =layout                      the layouts of tiles
+    =fast                        more
+  --verify, --dump-to=<directory>, --name=<string>
+  --diagnostics[=only-expected]  Compare
+  --a-flag-that-is-much-too-long=<file>
+                                 Says so below
+  --cse                       -   Eliminate common sub-expressions
+    --an-option=<int>         -   of the pass
+  --strategy=<value>                        - Which one
+    =DPP                                    -   this one
+  --quiet                                   -\x20
+"""
+
+
+def test_a_help_is_read() -> None:
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--quiet", choices=("as", "it", "is"))
+    add_listed_flags(parser, HELP)
+    known = [(*each.option_strings, each.metavar, each.choices) for each in parser._actions]
+    assert known == [
+        ("--quiet", None, ("as", "it", "is")),
+        ("-o", "filename", None),
+        ("--level", "value", ["layout", "fast"]),
+        ("--verify", None, None),
+        ("--dump-to", "directory", None),
+        ("--name", "string", None),
+        ("--diagnostics", None, None),
+        ("--a-flag-that-is-much-too-long", "file", None),
+        ("--cse", None, None),
+        ("--strategy", "value", ["DPP"]),
+    ]
+    assert parser._actions[1].help == "Output file, '-' (default) for stdout, 100 %% of it"
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("tool", "word", "offered"),
     [
-        ["--bankwise-level", "=", "e"],
-        ["--bankwise-level", "e"],
-        ["a", "-o", "b", "--verify", "--bankwise-level", "=", "e"],
+        ("tile", "--tar", "--target"),
+        ("opt", "--bankwise-reso", "--bankwise-resolve-swizzle-hints"),
+        ("opt", "--canoni", "--canonicalize"),
+        ("compile", "--bankwise-l", "--bankwise-level"),
+        ("compile", "--iree-rocm-target", "--iree-rocm-target"),
+        ("executable", "--pri", "--print-completion"),
+        ("report", "--bank-m", "--bank-map"),
+        ("report", "--iree-rocm-target", "--iree-rocm-target"),
+        ("run", "--expected_r", "--expected_rtol"),
+        ("run", "--bankwise-rem", "--bankwise-remarks"),
+        ("sweep", "--red", "--redraw"),
     ],
 )
-def test_values_are_offered_behind_a_flag(words: list[str]) -> None:
-    assert replies("compile", words) == ["exact"]
+def test_flags_and_passes_are_offered(tool: str, word: str, offered: str) -> None:
+    assert offered in replies(tool, [word])
 
 
-def test_all_values_are_offered_behind_the_sign() -> None:
-    assert replies("compile", ["--bankwise-level", "="]) == ["layout", "exact", "fast"]
-    # Where `=` is not in COMP_WORDBREAKS, bash takes the flag away with the value.
-    assert replies("compile", ["--bankwise-level=e"]) == ["--bankwise-level=exact"]
-    assert replies("compile", ["--bankwise-level=fast", "--bankwise-ret"]) == ["--bankwise-retile="]
+@pytest.mark.parametrize(
+    ("tool", "words", "offered"),
+    [
+        ("compile", ["--bankwise-level", "=", "e"], ["exact"]),
+        ("compile", ["--bankwise-level", "e"], ["exact"]),
+        ("compile", ["a", "-o", "b", "--verify", "--bankwise-level", "=", "e"], ["exact"]),
+        ("compile", ["--bankwise-level", "="], ["layout", "exact", "fast"]),
+        ("compile", ["--bankwise-level", "=", "fast", "--bankwise-ret"], ["--bankwise-retile"]),
+        ("report", ["--bankwise-level", "=", "e"], ["exact"]),
+        ("run", ["--bankwise-level", "=", "e"], ["exact"]),
+        ("tile", ["--format", "=", "j"], ["json"]),
+    ],
+)
+def test_values_are_offered_behind_a_flag(tool: str, words: list[str], offered: list[str]) -> None:
+    assert replies(tool, words) == offered
 
 
-def test_lists_are_completed_value_by_value() -> None:
-    assert replies("sweep", ["--targets", "=", "gfx942,gfx95"]) == ["gfx942,gfx950"]
-    assert replies("sweep", ["--dtypes", "=", "f"]) == ["f16", "f32"]
+def test_files_and_folders_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "some.mlir").touch()
+    (tmp_path / "some").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert sorted(replies("opt", ["-o", "so"])) == ["some", "some.mlir"]
+    assert sorted(replies("opt", ["--cse", "so"])) == ["some", "some.mlir"]
+    assert replies("compile", ["--bankwise-dump-ir", "=", "so"]) == ["some"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("tool", TOOLS)
-def test_every_program_has_a_script(tool: str, shell: str, tmp_path: Path) -> None:
+def test_every_program_has_a_script(tool: str, shell: str) -> None:
     text = script(tool, shell)
     assert f"bankwise-{tool}" in text
     done = subprocess.run([shell, "-n"], input=text, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize(
-    ("tool", "lines"),
-    [
-        ("tile", {
-            "--tar": "--target=",
-            "--target=gfx94": "--target=gfx942 ",
-            "--target=gfx942 --format=j": "--target=gfx942 --format=json ",
-            "--no": "--no-bank-maps ",
-        }),
-        ("opt", {
-            "--bankwise-reso": "--bankwise-resolve-swizzle-hints ",
-            "--canoni": "--canonicalize ",
-            "--cse so": "--cse some\\ file.mlir ",
-            "-o so": "-o some\\ file.mlir ",
-            "--bankwise-decisions=so": "--bankwise-decisions=some\\ file.mlir ",
-        }),
-        ("sweep", {
-            "--kernels=att": "--kernels=attention ",
-            "--kernels=so": "--kernels=some\\ file.mlir ",
-            "--output=fo": "--output=folder/",
-        }),
-    ],
-    ids=["tile", "opt", "sweep"],
-)  # fmt: skip
-def test_the_tab_key_completes_a_line(
-    shell: str, tool: str, lines: dict[str, str], tmp_path: Path
-) -> None:
-    (tmp_path / "some file.mlir").touch()
-    (tmp_path / "folder").mkdir()
-    program = f"bankwise-{tool}"
-    with InteractiveShell(shell, program, script(tool, shell), tmp_path) as session:
-        found = {typed: session.completed(f"{program} {typed}") for typed in lines}
-    assert found == {typed: f"{program} {line}" for typed, line in lines.items()}
+def test_zsh_is_told_that_a_value_may_stand_behind_the_sign() -> None:
+    assert '"--format=[' in script("tile", "zsh")
+    assert '"--no-bank-maps[' in script("tile", "zsh")
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ import pytest
 
 from bankwise.runtime.module_run import RunError, RunSettings, check_module
 from bankwise.runtime.runtime_device import RuntimeDeviceError, set_driver_flags
-from bankwise.tools.completed_flags import flags_of_parser
-from bankwise.tools.run_arguments import _parser, check_device, parse_arguments
+from bankwise.tools.run_arguments import check_device, make_parser, parse_arguments
 from bankwise.tools.runtime_flags import RUNTIME_FLAGS
 from bankwise.tools.usage import UsageError
 
@@ -32,7 +31,7 @@ def test_every_flag_of_iree_run_module_is_known_with_its_default():
     found = dict(re.findall(r"^--(\w+)=(.*)$", text, re.MULTILINE))
     found |= dict(re.findall(r"^# --(\w+)(?:=(?:\.\.\.|\[path\]))?()$", text, re.MULTILINE))
     assert len(found) == 85
-    own = {flag.name.lstrip("-") for flag in flags_of_parser(_parser())}
+    own = {name.lstrip("-") for name in make_parser()._option_string_actions}
     assert not set(found) - own - set(RUNTIME_FLAGS)
     assert not set(RUNTIME_FLAGS) & own
     for name, flag in RUNTIME_FLAGS.items():
