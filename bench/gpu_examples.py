@@ -18,16 +18,14 @@ from __future__ import annotations
 
 import math
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .gpu.counted_launches import ComparedRow, counted_launch, input_paths, record_rows
+from .gpu.counted_launches import ComparedRow, counted_runs, record_rows
 from .gpu.kernels import CompiledKernels, TimedKernel, digest, predictions
 from .gpu.profiler import METRICS
-from .gpu.runtime_programs import run_module, runtime_programs
 from .gpu.steps import Step, modules, only, output, take_step
 
 MODES = ("none", "auto")
@@ -143,57 +141,40 @@ def measure_all(directory: Path, output: Path) -> bool:
     return record_rows(compiled, _rows(directory, compiled), output, about, command)
 
 
-def _rows(directory: Path, compiled: CompiledKernels) -> Iterator[Row]:
-    programs = runtime_programs()
-    predicted = predictions(directory)
-    transposed = {each.kernel.name for each in EXAMPLES if each.transposes}
-    with tempfile.TemporaryDirectory() as scratch:
-        output = Path(scratch, "output.bin")
-        for kernel in compiled.kernels:
-            wanted = ""
-            operands = input_paths(scratch, kernel)
-            for shape, operand in zip(kernel.shapes, operands, strict=True):
-                tensor = _tensor(kernel.dtype, shape)
-                operand.write_bytes(tensor.tobytes())
-                if kernel.name in transposed:
-                    wanted = digest(tensor.T.tobytes())
-            for mode in kernel.modes:
-                vmfb = kernel.module(directory, mode)
-                run_module(programs, vmfb, kernel, operands, output)
-                found = digest(output.read_bytes())
-                wanted = wanted or found
-                conflicts = _conflicts(programs, vmfb, kernel, operands)
-                known = predicted[kernel.case(mode)]
-                model = None if mode == STOCK else known.conflicts
-                yield Row(kernel.name, mode, *conflicts, model, known.decided, found == wanted)
-
-
-def _tensor(dtype: str, shape: tuple[int, ...]) -> Any:
-    """Returns a NumPy array whose rows and columns all differ."""
-    import numpy as np
-
-    kind = {"f16": np.float16, "f32": np.float32}[dtype]
-    # Whole numbers below 2048 are exact in f16; 1021 is prime, so that no row repeats another.
-    return (np.arange(math.prod(shape)) % 1021).reshape(shape).astype(kind)
-
-
 _HARDWARE = METRICS["load_conflicts"], METRICS["store_conflicts"]
 _WAVEFRONTS = "memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal"
 """The passes over shared memory of all instructions, and how many of them there must be."""
 
 
-def _conflicts(
-    programs: Path, vmfb: Path, kernel: TimedKernel, operands: Sequence[Path]
-) -> tuple[int, int, int]:
-    """Returns the conflict cycles of one run: of loads, of stores, and of both by instructions.
+def _rows(directory: Path, compiled: CompiledKernels) -> Iterator[Row]:
+    predicted, metrics = predictions(directory), (*_HARDWARE, *_WAVEFRONTS)
+    # Of an example that does not transpose, the first mode is as it is written.
+    wanted = {
+        each.kernel.name: digest(_tensor(each.kernel, 0).T.tobytes())
+        for each in EXAMPLES
+        if each.transposes
+    }
+    for run in counted_runs(directory, compiled, _contents, metrics):
+        right = wanted.setdefault(run.kernel.name, run.output)
+        loads, stores, wavefronts, ideal = (round(run.metrics[each]) for each in metrics)
+        known = predicted[run.kernel.case(run.mode)]
+        model = None if run.mode == STOCK else known.conflicts
+        counted = (loads, stores, wavefronts - ideal)
+        yield Row(run.kernel.name, run.mode, *counted, model, known.decided, run.output == right)
 
-    Raises:
-        RuntimeError: ncu is missing or fails, or its table is not as expected.
-    """
-    metrics = (*_HARDWARE, *_WAVEFRONTS)
-    found = counted_launch(programs, vmfb, kernel, operands, metrics).metrics
-    loads, stores, wavefronts, ideal = (round(found[metric]) for metric in metrics)
-    return loads, stores, wavefronts - ideal
+
+def _contents(kernel: TimedKernel, number: int) -> bytes:
+    return _tensor(kernel, number).tobytes()
+
+
+def _tensor(kernel: TimedKernel, number: int) -> Any:
+    """Returns an input as a NumPy array whose rows and columns all differ."""
+    import numpy as np
+
+    shape = kernel.shapes[number]
+    kind = {"f16": np.float16, "f32": np.float32}[kernel.dtype]
+    # Whole numbers below 2048 are exact in f16; 1021 is prime, so that no row repeats another.
+    return (np.arange(math.prod(shape)) % 1021).reshape(shape).astype(kind)
 
 
 STEPS = {

@@ -73,12 +73,8 @@ class ScaledMatmul:
         scales = "_uniform" if self.uniform else ""
         return f"scaled_matmul_{self.m}x{self.n}x{self.k}_{self.dtype}{scales}"
 
-    def source(self, configuration: str = "") -> str:
-        """Returns the kernel as MLIR, whose inputs are bytes, as IREE has no inputs of f4.
-
-        Args:
-            configuration: the `compilation_info` of the product, if not IREE's.
-        """
+    def source(self) -> str:
+        """Returns the kernel as MLIR, whose inputs are bytes, as IREE has no inputs of f4."""
         blocks, octets = self.k // BLOCK, BLOCK * DTYPES[self.dtype][1] // 8
         values = [f"tensor<{rows}x{blocks}x{BLOCK}x{self.dtype}>" for rows in (self.m, self.n)]
         scales = [f"tensor<{rows}x{blocks}xf8E8M0FNU>" for rows in (self.m, self.n)]
@@ -96,14 +92,13 @@ class ScaledMatmul:
         maps = ("m, k, b", "n, k, b", "m, k", "n, k", "m, n")
         order = ", ".join(f"affine_map<(m, n, k, b) -> ({each})>" for each in maps)
         kinds = '["parallel", "parallel", "reduction", "reduction"]'
-        info = f", compilation_info = {configuration}" if configuration else ""
         c, operand = f"tensor<{self.m}x{self.n}xf32>", f"{self.dtype}, f8E8M0FNU to f32"
         return f"""func.func @scaled_matmul({arguments}) -> {c} {{
 {casts}
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : {c}
   %init = linalg.fill ins(%zero : f32) outs(%empty : {c}) -> {c}
-  %sums = linalg.generic {{indexing_maps = [{order}], iterator_types = {kinds}{info}}}
+  %sums = linalg.generic {{indexing_maps = [{order}], iterator_types = {kinds}}}
       ins(%a, %b, %sa, %sb : {", ".join(types)}) outs(%init : {c}) {{
     ^bb0(%x: {self.dtype}, %y: {self.dtype}, %sx: f8E8M0FNU, %sy: f8E8M0FNU, %sum: f32):
       %wide_x = arith.scaling_extf %x, %sx : {operand}
@@ -201,77 +196,12 @@ def conflicts_per_access(counters: dict[str, int]) -> float:
     return conflicts / (counters[Counted.LDS_CYCLES] - conflicts)
 
 
-def _direct_matmuls() -> Iterator[Published]:
+def published() -> Iterator[Published]:
     """Yields the matmuls in bf16 whose operands are loaded into the LDS directly."""
     for each in direct_matmuls():
         counted = conflicts_per_access(counters_of(each.launched, DIRECT_LOADS))
         what = "conflicts per access"
         yield Published(DIRECT_MATMULS_SOURCE, each.name, what, each.conflicts, counted)
-
-
-_SCALED_THREAD = "iree-org/iree issue 23765, MI355X"
-_SCALED_SIZE = 16384
-_SCALED_TILE = 256
-
-
-def _scaled_configuration(swizzled: bool) -> str:
-    """Returns the configuration that IREE 3.13 has for a large product of f4.
-
-    Without the swizzle it lays the tiles out as the thread's prototype did.
-    """
-    copy, f4 = "#iree_gpu.derived_thread_config", "f4E2M1FN"
-    operand = f"#iree_gpu.swizzle_operand<copy_config = {copy}, swizzle = {_SCALED_SWIZZLE}>"
-    types = ", ".join([operand if swizzled else copy] * 2 + [copy] * 2)
-    lowering = (
-        "mma_kind = #iree_gpu.scaled_mma_layout<intrinsic = MFMA_SCALE_F32_16x16x128_B32, "
-        f"lhs_elem_type = {f4}, rhs_elem_type = {f4}, acc_elem_type = f32>, "
-        f"promote_operands = [0, 1, 2, 3], promotion_types = [{types}], "
-        "reduction = [0, 0, 1, 1], subgroup = [4, 8, 0, 0], workgroup = [256, 256, 0, 0]"
-    )
-    options = (
-        "prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = true, "
-        "use_igemm_convolution = false"
-    )
-    translation = (
-        "pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [512, 1, 1] "
-        "subgroup_size = 64, "
-        f"{{gpu_pipeline_options = #iree_gpu.pipeline_options<{options}>}}"
-    )
-    return (
-        "#iree_codegen.compilation_info<"
-        f"lowering_config = #iree_gpu.lowering_config<{{{lowering}}}>, "
-        f"translation_info = <{translation}>>"
-    )
-
-
-_SCALED_SWIZZLE = "#iree_codegen.xor_shuffle<256, 32>"
-
-
-def _scaled_matmuls() -> Iterator[Published]:
-    """Yields the scaled matmul with and without its swizzle; the thread does not say its size.
-
-    Of the sizes 8192, 16384 and 32768 that the team publishes times of, only one has this count.
-    """
-    size, grid = _SCALED_SIZE, (_SCALED_SIZE // _SCALED_TILE) ** 2
-    matmul = ScaledMatmul(size, size, size, "f4E2M1FN")
-    values, scales = size * size // 2, size * size // BLOCK
-    for swizzled, published in ((True, 0), (False, 201e6)):
-        source = matmul.source(_scaled_configuration(swizzled))
-        buffers = (values, values, scales, scales, 4 * size * size)
-        counters = counters_of((source, CHIP, None, grid, buffers))
-        yield Published(
-            _SCALED_THREAD,
-            f"scaled matmul {size} f4, {_SCALED_SWIZZLE if swizzled else 'no swizzle'}",
-            "SQ_LDS_BANK_CONFLICT",
-            published,
-            grid * counters[Counted.CONFLICTS],
-        )
-
-
-def published() -> Iterator[Published]:
-    """Yields all published figures beside ours."""
-    yield from _scaled_matmuls()
-    yield from _direct_matmuls()
 
 
 def kernels(only: str = "") -> list[ScaledMatmul]:

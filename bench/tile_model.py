@@ -4,15 +4,11 @@
     python -m bankwise.bench.tile_model compile DIR           # where the compiler is
     python -m bench.tile_model measure DIR -o tiles.json      # where the GPU is
     python -m bankwise.bench.tile_model report tiles.json     # where the compiler is
-    python -m bankwise.bench.tile_model emulate               # gfx942, on the emulator
 
 60 pairs of a kernel and a tile are compiled with the tile forced, beside stock and the tile that
 `--bankwise-retile` chooses. `measure` is that of `gpu_times`, without PyTorch's kernels. `report`
 asks today's model of what was measured: the rank correlation (Spearman's) of predicted and measured
 times for each kernel and over all, and how much the predicted best tile loses to the best one.
-
-`emulate` says what tiles of smaller kernels do on gfx942, whose time nobody has taken: LDS
-instructions and cycles, matrix instructions, conflicts, and whether outputs keep stock's bits.
 """
 
 from __future__ import annotations
@@ -22,9 +18,7 @@ from argparse import Namespace
 
 from .gpu.measuring import MEASURE_ARGUMENTS, measure_all, wanted
 from .gpu.record import Record
-from .gpu.steps import COMPILE_ARGUMENTS, Step, jobs, only, output, record, take_step
-
-EMULATED = "gfx942"
+from .gpu.steps import COMPILE_ARGUMENTS, Step, output, record, take_step
 
 # What needs the compiler is imported by the steps that use it.
 
@@ -41,12 +35,6 @@ def _report(arguments: Namespace) -> None:
     print(markdown(Record.read(arguments.record)), end="")
 
 
-def _emulate(arguments: Namespace) -> None:
-    from .forced_tiles.emulating import emulated_table
-
-    print(emulated_table(EMULATED, arguments.only, arguments.jobs))
-
-
 STEPS = {
     "compile": Step(
         "compile kernels with forced tiles",
@@ -59,11 +47,6 @@ STEPS = {
         (*MEASURE_ARGUMENTS, output("tiles.json")),
     ),
     "report": Step("compare predicted and measured times", _report, (record,)),
-    "emulate": Step(
-        f"count what tiles do on {EMULATED}",
-        _emulate,
-        (only("search it in kernels' names"), jobs(1, "kernels")),
-    ),
 }
 
 if __name__ == "__main__":

@@ -86,19 +86,6 @@ def timed_pairs() -> tuple[TiledKernel, ...]:
     )  # fmt: skip
 
 
-def emulated_pairs() -> tuple[TiledKernel, ...]:
-    """Returns pairs for AMD GPUs, small enough to be emulated."""
-    square = Matmul(1024, 1024, 1024, "f16", transposed=True)
-    return (
-        _attention(2, 1024, 128, (16, 64, 1), (32, 64, 2), (64, 16, 4), (64, 32, 4), (64, 64, 4),
-                   (128, 64, 4), (128, 64, 8)),
-        _attention(8, 1024, 64, (32, 64, 2), (64, 64, 4), (64, 128, 4), (128, 64, 4),
-                   (128, 128, 4)),
-        _matmul(square, ((64, 64, 64, 2, 2), (64, 128, 64, 2, 2), (128, 64, 64, 2, 2),
-                         (128, 128, 32, 2, 2), (128, 128, 64, 2, 2), (128, 128, 64, 4, 2))),
-    )  # fmt: skip
-
-
 def _brought(own: AttentionTile, kernel: TiledKernel) -> TiledKernel:
     """Returns an attention with IREE's own tile, and others whose Q does not lie in the LDS.
 

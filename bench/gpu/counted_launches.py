@@ -5,13 +5,20 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .kernels import CompiledKernels, TimedKernel
+from .kernels import CompiledKernels, TimedKernel, digest
 from .profiler import Launch, ncu_command, read_launches
-from .runtime_programs import gpu_and_versions, module_command, output_of
+from .runtime_programs import (
+    gpu_and_versions,
+    module_command,
+    output_of,
+    run_module,
+    runtime_programs,
+)
 
 
 @dataclass(frozen=True)
@@ -26,23 +33,59 @@ class ComparedRow:
         raise NotImplementedError
 
 
-def input_paths(scratch: str, kernel: TimedKernel) -> list[Path]:
-    """Returns a path for each input of a kernel in a directory."""
-    return [Path(scratch, f"input{number}.bin") for number in range(len(kernel.shapes))]
+@dataclass(frozen=True)
+class CountedRun:
+    """A kernel that ran in a mode.
+
+    Attributes:
+        output: the digest of the output.
+        metrics: what `ncu` counted, by the names of the metrics.
+    """
+
+    kernel: TimedKernel
+    mode: str
+    output: str
+    metrics: Mapping[str, float]
 
 
-def counted_launch(
+def counted_runs(
+    directory: Path,
+    compiled: CompiledKernels,
+    contents: Callable[[TimedKernel, int], bytes],
+    metrics: Iterable[str],
+) -> Iterator[CountedRun]:
+    """Runs each kernel in its modes, and again under `ncu`; yields what came out.
+
+    Args:
+        directory: where the modules are.
+        contents: returns the bytes of an input of a kernel with a number.
+        metrics: what `ncu` counts.
+
+    Raises:
+        RuntimeError: a program is missing or fails, or the table of ncu is not as expected.
+    """
+    programs = runtime_programs()
+    with tempfile.TemporaryDirectory() as scratch:
+        output = Path(scratch, "output.bin")
+        for kernel in compiled.kernels:
+            operands = [Path(scratch, f"input{each}.bin") for each in range(len(kernel.shapes))]
+            for number, operand in enumerate(operands):
+                operand.write_bytes(contents(kernel, number))
+            for mode in kernel.modes:
+                vmfb = kernel.module(directory, mode)
+                run_module(programs, vmfb, kernel, operands, output)
+                launch = _counted_launch(programs, vmfb, kernel, operands, metrics)
+                yield CountedRun(kernel, mode, digest(output.read_bytes()), launch.metrics)
+
+
+def _counted_launch(
     programs: Path,
     vmfb: Path,
     kernel: TimedKernel,
     operands: Sequence[Path],
     metrics: Iterable[str],
 ) -> Launch:
-    """Returns what `ncu` counts in the launch of a kernel.
-
-    Raises:
-        RuntimeError: ncu is missing or fails, or its table is not as expected.
-    """
+    """Returns what `ncu` counts in the launch of a kernel."""
     run = module_command(programs / "iree-run-module", vmfb, kernel, operands)
     launches = read_launches(output_of([*ncu_command(metrics, "none"), *run, "--output="]))
     if len(launches) != 1:

@@ -141,7 +141,7 @@ def _on_gpu(records: Records) -> Iterator[list[str]]:
         yield [
             f"bank conflicts of f16 attention {_shape(shape)}, by `ncu`",
             where,
-            f"`python bench/cuda_attention.py`, {_TIMES}",
+            f"`python -m bankwise.bench.cuda_attention`, {_TIMES}",
             stock,
             f"{layout} `layout`, **{exact:,}** `exact`",
         ]

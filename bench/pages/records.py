@@ -72,8 +72,8 @@ class Records:
     @cached_property
     def shared_memory(self) -> list[SharedMemoryRow]:
         """Returns the rows of `cuda_attention.json`."""
-        rows = json.loads((self.folder / "cuda_attention.json").read_text())
-        return [SharedMemoryRow(**row) for row in rows]
+        document = json.loads((self.folder / "cuda_attention.json").read_text())
+        return [SharedMemoryRow(**row) for row in document["rows"]]
 
     @cached_property
     def examples(self) -> list[ExampleRow]:

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from bankwise.bench import cuda_attention
-from bankwise.bench.cuda_attention import COUNTERS, MITIGATIONS, Row, counters
+from bankwise.bench.cuda_attention import COUNTERS, MITIGATIONS, Row, measure_all
+from bankwise.bench.gpu import counted_launches
+from bankwise.bench.gpu.kernels import CompiledKernels, TimedKernel
 from bankwise.bench.gpu.observed import compile_observed
 from bankwise.sweep.kernels import Attention
 
 RECORD = Path(cuda_attention.__file__).parent / "results" / "cuda_attention.json"
-ROWS = [Row(**row) for row in json.loads(RECORD.read_text())]
+ROWS = [Row(**row) for row in json.loads(RECORD.read_text())["rows"]]
 
 
 def test_all_rows_were_counted_as_predicted_with_equal_outputs():
@@ -42,23 +42,38 @@ def test_the_model_still_says_what_was_counted(mitigation: str):
     assert predicted.conflicts == row.conflicts
 
 
-def test_counters_are_read_of_one_run_under_ncu(monkeypatch: pytest.MonkeyPatch):
-    counted = {name: 1000 + number for number, name in enumerate(COUNTERS)}
+@pytest.mark.parametrize("other", [False, True])
+def test_what_the_gpu_counts_is_recorded(
+    other: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    modes = ("none", "auto/layout")
+    kernel = TimedKernel("a", "attention", ("1x8x16xf16",) * 3, modes, scale=1.0)
+    CompiledKernels("sm_80", {}, (kernel,)).write_list(tmp_path)
+    expected = {"conflicts": 3, "wavefronts": 7, "decided": 0}
+    known = {kernel.case(mode): expected for mode in modes}
+    (tmp_path / "predictions.json").write_text(json.dumps(known))
+
+    def run_module(_: Path, vmfb: Path, __: TimedKernel, inputs: Sequence[Path], out: Path) -> None:
+        assert [path.stat().st_size for path in inputs] == [2 * 8 * 16] * 3
+        out.write_bytes(b"other" if other and "auto" in vmfb.name else b"right")
 
     def output_of(command: Sequence[str]) -> str:
-        assert command[0] == "ncu" and [*command[-2:]] == ["once", "kernel.vmfb"]
-        assert f"--metrics={','.join(COUNTERS.values())}" in command
+        assert command[0] == "ncu" and f"--metrics={','.join(COUNTERS.values())}" in command
         head = '"ID","Kernel Name","Grid Size","Metric Name","Metric Unit","Metric Value"\n'
-        line = '"0","attention","(1, 1, 1)","{}","","{:,}"\n'
-        return head + "".join(line.format(COUNTERS[name], counted[name]) for name in COUNTERS)
+        line = '"0","attention","(1, 1, 1)","{}","","{}"\n'
+        return head + "".join(line.format(each, n) for n, each in enumerate(COUNTERS.values()))
 
-    monkeypatch.setattr(cuda_attention.shutil, "which", str)
-    monkeypatch.setattr(cuda_attention, "output_of", output_of)
-    assert counters(Path("kernel.vmfb")) == counted
-
-
-def test_the_command_runs_as_a_script(tmp_path: Path):
-    command = [sys.executable, str(RECORD.parents[1] / "cuda_attention.py"), "run", str(tmp_path)]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert run.returncode == 1
-    assert run.stderr.startswith("error: ") and "predictions.json" in run.stderr
+    monkeypatch.setattr(counted_launches, "run_module", run_module)
+    monkeypatch.setattr(counted_launches, "output_of", output_of)
+    monkeypatch.setattr(counted_launches, "runtime_programs", Path)
+    monkeypatch.setattr(counted_launches, "gpu_and_versions", lambda: ("a GPU", {}))
+    # Wavefronts are predicted for both modes; 4 and 5 of them are counted.
+    assert not measure_all(tmp_path, tmp_path / "rows.json")
+    known = {case: each | {"wavefronts": 9} for case, each in known.items()}
+    (tmp_path / "predictions.json").write_text(json.dumps(known))
+    assert measure_all(tmp_path, tmp_path / "rows.json") is not other
+    rows = [Row(**row) for row in json.loads((tmp_path / "rows.json").read_text())["rows"]]
+    assert [(row.equal_to_none, row.wavefronts, row.loads) for row in rows] == [
+        (True, 9, 2),
+        (not other, 9, 2),
+    ]

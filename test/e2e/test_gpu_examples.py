@@ -56,9 +56,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             counted |= dict(zip(gpu_examples._WAVEFRONTS, (100 + loads, 100), strict=True))
             return head + "".join(line.format(*each) for each in counted.items())
 
-        monkeypatch.setattr(gpu_examples, "run_module", run_module)
+        monkeypatch.setattr(counted_launches, "run_module", run_module)
         monkeypatch.setattr(counted_launches, "output_of", output_of)
-        monkeypatch.setattr(gpu_examples, "runtime_programs", Path)
+        monkeypatch.setattr(counted_launches, "runtime_programs", Path)
         monkeypatch.setattr(
             counted_launches, "gpu_and_versions", lambda: ("a GPU", {"driver": "1"})
         )

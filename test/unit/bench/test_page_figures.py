@@ -72,7 +72,7 @@ def test_bars_of_the_ladder_are_as_long_as_the_means_say() -> None:
 
 
 def conflicts_by_ncu(shape: str, mitigation: str) -> str:
-    rows: list[dict[str, Any]] = json.loads((RESULTS / "cuda_attention.json").read_text())
+    rows: list[dict[str, Any]] = json.loads((RESULTS / "cuda_attention.json").read_text())["rows"]
     (row,) = (
         row
         for row in rows

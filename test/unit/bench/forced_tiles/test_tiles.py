@@ -12,13 +12,14 @@ import pytest
 from bankwise.bank_model.tile_cost import AttentionTile, MatmulTile
 from bankwise.bench.forced_tiles import compiling, report
 from bankwise.bench.forced_tiles.compiling import MODE, compile_pairs, listed
-from bankwise.bench.forced_tiles.emulating import EmulatedTile, emulated_tiles
-from bankwise.bench.forced_tiles.emulating import markdown as emulated_markdown
 from bankwise.bench.forced_tiles.forcing import TileError, compile_tiled, predicted_microseconds
-from bankwise.bench.forced_tiles.pairs import TiledKernel, emulated_pairs, label, timed_pairs
+from bankwise.bench.forced_tiles.pairs import TiledKernel, label, timed_pairs
 from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.record import Conditions, Figures, Record, Row, wrong_rows
-from bankwise.sweep.kernels import Attention, Matmul
+from bankwise.iree_plugin.forced_tile import ForceTile
+from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
+from bankwise.sweep.cases import target_flags
+from bankwise.sweep.kernels import Attention, Matmul, random_operands
 
 SMALL = TiledKernel(
     Attention(2, 128, 64, "f16"), (AttentionTile(32, 64, 64, 2), AttentionTile(64, 64, 32, 4))
@@ -33,7 +34,7 @@ def test_there_are_60_pairs():
     names = Counter(each.kernel.name for each in timed_pairs())
     assert max(names.values()) == 1
     assert sum(len(each.by_label()) for each in timed_pairs()) == 60
-    for each in (*timed_pairs(), *emulated_pairs()):
+    for each in timed_pairs():
         assert len(each.by_label()) == len(each.tiles)
 
 
@@ -42,11 +43,19 @@ def test_labels_say_what_a_tile_is():
     assert label(MatmulTile(128, 64, 32, 4, 2)) == "128x64.k32.w4x2"
 
 
+def emulated(kernel: TiledKernel) -> list[EmulatedRun]:
+    """Runs a kernel as stock compiles it, and with each of its tiles, on the emulated gfx942."""
+    source, flags = kernel.kernel.source(), target_flags("gfx942")
+    operands = random_operands(kernel.kernel)
+    forced = [ForceTile(tile) for tile in kernel.tiles]
+    runs = [run_emulated(source, flags, "auto/exact", operands, forced=each) for each in forced]
+    assert [each.refusals for each in forced] == [[]] * len(forced)
+    return [run_emulated(source, flags, "stock", operands), *runs]
+
+
 @pytest.mark.nightly
 def test_a_forced_tile_is_that_of_the_kernel():
-    stock, *others = emulated_tiles(SMALL, "gfx942")
-    assert [each.error for each in (stock, *others)] == ["", "", ""]
-    assert [each.tile for each in others] == ["32x64.k64.w2", "64x64.k32.w4"]
+    stock, *others = emulated(SMALL)
     # Q, and a step of K and V, without padding.
     assert [each.lds_bytes for each in others] == [32 * 128 + 64 * 256, 64 * 128 + 32 * 256]
     # Each workgroup has all columns, so that no product is computed twice: 16x16x16 elements each.
@@ -54,16 +63,14 @@ def test_a_forced_tile_is_that_of_the_kernel():
     assert [each.counters["SQ_INSTS_MFMA"] for each in others] == [products] * 2
     assert [each.counters["SQ_LDS_BANK_CONFLICT"] for each in others] == [0, 0]
     # Another number of keys a step sums in another order; the other tile keeps every bit.
-    assert others[0].equal
-    assert all(each.predicted and each.predicted > 0 for each in others)
+    assert others[0].outputs[0].tobytes() == stock.outputs[0].tobytes()
 
 
 @pytest.mark.nightly
 def test_tiles_of_products_are_forced_and_keep_the_bits():
-    _, *others = emulated_tiles(PRODUCT, "gfx942")
-    assert [each.error for each in others] == ["", ""]
+    stock, *others = emulated(PRODUCT)
     assert [each.lds_bytes for each in others] == [128 * 64, 192 * 64]
-    assert all(each.equal for each in others)
+    assert all(each.outputs[0].tobytes() == stock.outputs[0].tobytes() for each in others)
 
 
 @pytest.mark.sampled
@@ -154,22 +161,3 @@ def test_the_report_compares_predictions_with_times(monkeypatch: pytest.MonkeyPa
     assert f"| {name} | {two} | 2000.0 | 1000.0 | 0.50x | 128 | 0.500x |" in lines
     with pytest.raises(RuntimeError, match="no tile"):
         report.markdown(replace(record, rows=()))
-
-
-def test_the_table_of_emulated_tiles_says_what_failed():
-    counters: dict[str, int] = dict.fromkeys(("SQ_INSTS_LDS", "LDS_CYCLES", "SQ_INSTS_MFMA"), 8)
-    counters["SQ_LDS_BANK_CONFLICT"] = 0
-    half = {name: count // 2 for name, count in counters.items()}
-    rows = [
-        EmulatedTile("k", "stock", counters, 1024),
-        EmulatedTile("k", "one", half, 2048, 3.25, True),
-        EmulatedTile("k", "two", {}, error="too large\nfor the LDS"),
-        EmulatedTile("k", "three", half, 512, float("inf"), False),
-    ]
-    lines = emulated_markdown(rows).splitlines()[3:]
-    assert lines[0] == (
-        "| k | one | stock's | 4 (0.50x) | 4 (0.50x) | 4 (0.50x) | 0 | 2,048 | 3.2 |"
-    )
-    assert lines[1] == "| k | two | too large |  |  |  |  |  |  |"
-    assert lines[2].startswith("| k | three | others |")
-    assert lines[2].endswith("| 512 | does not fit |")
