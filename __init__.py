@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .bank_model.accesses import LdsAccess, LdsTile
-    from .emulator.errors import (
+    from .emulator.emulation_errors import (
         EmulationError,
         GlobalAccessError,
         LaunchError,
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
         UnknownInstructionError,
     )
     from .emulator.instruction_text import AssemblyError
-    from .iree_plugin.compile import compile
     from .iree_plugin.pipeline_edit import PipelineEdit
+    from .iree_plugin.python_compile import compile
     from .iree_plugin.stepped_compile import CompileError
     from .report.compile_decisions import decisions
     from .runtime.argument_values import ArgumentError, LdsBytes
@@ -76,23 +76,23 @@ _HOMES = {
     "AssemblyError": ".emulator.instruction_text",
     "AssemblyRun": ".runtime.assembly_run",
     "CompileError": ".iree_plugin.stepped_compile",
-    "EmulationError": ".emulator.errors",
-    "GlobalAccessError": ".emulator.errors",
-    "LaunchError": ".emulator.errors",
+    "EmulationError": ".emulator.emulation_errors",
+    "GlobalAccessError": ".emulator.emulation_errors",
+    "LaunchError": ".emulator.emulation_errors",
     "LdsAccess": ".bank_model.accesses",
-    "LdsAddressError": ".emulator.errors",
+    "LdsAddressError": ".emulator.emulation_errors",
     "LdsBytes": ".runtime.argument_values",
-    "LdsRaceError": ".emulator.errors",
+    "LdsRaceError": ".emulator.emulation_errors",
     "LdsTile": ".bank_model.accesses",
-    "MissingWaitError": ".emulator.errors",
+    "MissingWaitError": ".emulator.emulation_errors",
     "PipelineEdit": ".iree_plugin.pipeline_edit",
-    "StepLimitError": ".emulator.errors",
+    "StepLimitError": ".emulator.emulation_errors",
     "TileArgumentError": ".tiles.errors",
     "TileCount": ".tiles.answers",
     "TileSolution": ".tiles.answers",
-    "UndefinedReadError": ".emulator.errors",
-    "UnknownInstructionError": ".emulator.errors",
-    "compile": ".iree_plugin.compile",
+    "UndefinedReadError": ".emulator.emulation_errors",
+    "UnknownInstructionError": ".emulator.emulation_errors",
+    "compile": ".iree_plugin.python_compile",
     "count": ".tiles.solve",
     "decisions": ".report.compile_decisions",
     "run_assembly": ".runtime.assembly_run",

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.atomic_file import write_output
-from ..iree_plugin.compile import compile as compile_module
+from ..iree_plugin.python_compile import compile as compile_module
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import DecisionLog
 from ..sweep.cases import target_flags

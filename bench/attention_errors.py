@@ -38,7 +38,7 @@ from iree.compiler.api import Session
 
 from ..bank_model.targets import NVIDIA, family_of
 from ..dialect_utils.operations import operations_in
-from ..iree_plugin.compile import compile
+from ..iree_plugin.python_compile import compile
 from ..passes.base import PassContext
 from ..passes.tiles.program_attention import ATTENTION
 from ..passes.tiles.raise_attention import RaiseAttention

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 from ..emulator.chips import EMULATED_CHIPS
 from ..emulator.counters import Counted
-from ..emulator.errors import LdsRaceError
+from ..emulator.emulation_errors import LdsRaceError
 from ..runtime.emulated_run import EmulatedRun
 from ..sweep.cases import target_flags
 from .benchmark import RESULTS, Benchmark, each_mode, pattern, some_of

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .chips import LANES
-from .errors import UnknownInstructionError
+from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand
 from .machine import U32, LaneMask, WaveGroup
 from .operands import scalar_destination, scalar_source, vector_registers, vector_source

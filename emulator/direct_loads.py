@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import Kernel
-from .errors import MissingWaitError
+from .emulation_errors import MissingWaitError
 from .issued_access import WORD, Indices, IssuedAccess, WaveIds
 
 

@@ -10,7 +10,7 @@ from operator import mul
 from ..bank_model.targets import Target
 from .assembly import Kernel
 from .chips import EMULATED_CHIPS, LANES
-from .errors import LaunchError
+from .emulation_errors import LaunchError
 from .kernel_metadata import MAX_WORKGROUP_SIZE, Size
 
 # The dispatch packet counts the work items of each axis in 32 bits.

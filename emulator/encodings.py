@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .cross_lane import dpp_lanes, uses_dpp
-from .errors import UnknownInstructionError
+from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand, Register
 from .machine import WaveGroup
 from .operands import (

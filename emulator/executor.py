@@ -38,8 +38,7 @@ from . import (
 )
 from .chips import CDNA4, CDNA4_ONLY
 from .direct_loads import DirectLoads
-from .encodings import base_name
-from .errors import (
+from .emulation_errors import (
     EmulationError,
     LdsRaceError,
     MissingWaitError,
@@ -47,6 +46,7 @@ from .errors import (
     UndefinedReadError,
     UnknownInstructionError,
 )
+from .encodings import base_name
 from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Literal, Name
 from .machine import Machine, WaveGroup
 from .spread import condition, spread

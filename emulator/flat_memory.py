@@ -25,7 +25,7 @@ import numpy as np
 
 from . import lds_instructions, memory_instructions
 from .apertures import OFFSET_BITS, PRIVATE_BASE, SHARED_BASE
-from .errors import UnknownInstructionError
+from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Name, Operand, Register
 from .machine import LaneMask, WaveGroup
 from .step import BuildContext, Step

@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from .emulation_errors import UnknownInstructionError
 from .encodings import base_name, encoded_source, encoded_sources
-from .errors import UnknownInstructionError
 from .instruction_text import Instruction
 from .machine import WaveGroup
 from .operands import ResultForm, vector_destination, vector_registers

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .atomics import AtomicOp, update, update_undefined
 from .byte_access import PADDING, ByteAccess, Bytes, Offsets, Words, words_of
 from .data_sections import DataImage
-from .errors import GlobalAccessError, UndefinedReadError
+from .emulation_errors import GlobalAccessError, UndefinedReadError
 from .undefined import Origins, Undefined, UndefinedBytes
 
 LaneMask = npt.NDArray[np.bool_]

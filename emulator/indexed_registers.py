@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import Kernel
+from .emulation_errors import EmulationError, UnknownInstructionError
 from .encodings import base_name
-from .errors import EmulationError, UnknownInstructionError
 from .instruction_text import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
 from .lane_ops import LANE_OPS
 from .machine import WaveGroup

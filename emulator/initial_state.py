@@ -14,7 +14,7 @@ import numpy as np
 
 from .chips import CDNA3, LANES
 from .dispatch import Dispatch
-from .errors import LaunchError
+from .emulation_errors import LaunchError
 from .global_memory import GlobalMemory
 from .instruction_text import EXEC
 from .kernel_metadata import Size

@@ -13,7 +13,7 @@ from typing import Any
 from .apertures import PRIVATE_BASE, SHARED_BASE
 from .assembly import Kernel
 from .dispatch import Dispatch
-from .errors import LaunchError
+from .emulation_errors import LaunchError
 from .global_memory import GlobalMemory
 from .kernel_metadata import KernelArgument
 

@@ -14,7 +14,7 @@ from .assembly import Kernel
 from .chips import LANES
 from .counters import Counters
 from .dispatch import Dispatch
-from .errors import LaunchError
+from .emulation_errors import LaunchError
 from .executor import Program
 from .global_memory import GlobalMemory
 from .initial_state import prepare, set_initial_state

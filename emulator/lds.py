@@ -36,7 +36,7 @@ import numpy.typing as npt
 from .atomics import AtomicOp, update, update_undefined
 from .byte_access import PADDING, ByteAccess, Offsets, Words
 from .direct_loads import DirectLoads
-from .errors import LdsAddressError, LdsRaceError
+from .emulation_errors import LdsAddressError, LdsRaceError
 from .issued_access import WORD, Indices, IssuedAccess, LaneMask, Touched, WaveIds
 from .undefined import NEVER_WRITTEN, Origins, Undefined, UndefinedBytes
 

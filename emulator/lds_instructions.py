@@ -31,7 +31,7 @@ from . import atomics
 from .byte_access import Words, words_of
 from .chips import CDNA4, LANES
 from .conflict_advice import ConflictingIssue
-from .errors import EmulationError, UnknownInstructionError
+from .emulation_errors import EmulationError, UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand, Register
 from .issued_access import IssuedAccess, LdsCycles
 from .machine import LaneMask, WaveGroup

@@ -22,12 +22,12 @@ from .assembly import Kernel
 from .chips import LANES
 from .counters import Counters
 from .dispatch import Dispatch
-from .errors import UndefinedReadError
-from .float_mode import FloatMode
+from .emulation_errors import UndefinedReadError
 from .floats import flush_denormals
 from .global_memory import GlobalMemory
 from .instruction_text import EXEC, SCALAR_REGISTERS, Register, scalar_name
 from .lds import LdsState
+from .mode_register import FloatMode
 from .trace import TraceRecorder
 from .undefined import ALL_BITS, NEVER_WRITTEN, DefinedBits, Undefined, UndefinedBits, never_written
 

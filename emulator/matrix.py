@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from ..bank_model.matrix_instructions import MatrixShape, mfma_shapes, smfmac_shapes
 from .chips import LANES
-from .errors import UnknownInstructionError
+from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
 from .machine import WaveGroup
 from .operands import literal_bits, vector_registers, vector_source

@@ -19,7 +19,7 @@ from ..bank_model.targets import Target
 from . import atomics
 from .byte_access import Offsets, Words
 from .chips import CDNA4, LANES
-from .errors import EmulationError, UnknownInstructionError
+from .emulation_errors import EmulationError, UnknownInstructionError
 from .instruction_text import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
 from .lds_instructions import Load, deliver, shifted_down, taking_part
 from .machine import LaneMask, WaveGroup

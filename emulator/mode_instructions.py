@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from .errors import UnknownInstructionError
-from .float_mode import FloatMode
+from .emulation_errors import UnknownInstructionError
 from .instruction_text import Instruction, Name, Operand
 from .machine import WaveGroup
+from .mode_register import FloatMode
 from .step import BuildContext, Step
 
 MODE_CHANGES = frozenset({"s_setreg_b32", "s_setreg_imm32_b32"})

@@ -16,8 +16,8 @@ from functools import partial
 import numpy as np
 
 from . import floats
+from .emulation_errors import UnknownInstructionError
 from .encodings import base_name, encoded_destination, encoded_sources, result_form
-from .errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
 from .lane_ops import LANE_OPS, LaneOp, extreme_or_nan
 from .machine import WaveGroup

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from . import floats
 from .chips import CDNA4
-from .errors import UnknownInstructionError
+from .emulation_errors import UnknownInstructionError
 from .float8 import round_to_small
 from .instruction_text import Instruction, Operand
 from .machine import WaveGroup

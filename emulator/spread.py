@@ -31,8 +31,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .chips import LANES
+from .emulation_errors import UndefinedReadError
 from .encodings import base_name
-from .errors import UndefinedReadError
 from .floats import flush_denormals
 from .instruction_text import EXEC, Instruction, Literal, Operand, Register
 from .machine import SCC, U32, LaneMask, WaveGroup, lanes_or_all

@@ -16,8 +16,8 @@ import numpy as np
 
 from . import floats
 from .chips import LANES
+from .emulation_errors import UnknownInstructionError
 from .encodings import base_name, encoded_destination, encoded_source, encoded_sources, result_form
-from .errors import UnknownInstructionError
 from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Operand, Register
 from .lane_ops import LANE_OPS, LaneOp, difference_and_borrow, exponent_field, sum_and_carry
 from .machine import LaneMask, WaveGroup

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from rich.table import Table
 
-from ..iree_plugin.assembly import AssemblySummary
-from ..iree_plugin.compile import compile
+from ..iree_plugin.assembly_summary import AssemblySummary
 from ..iree_plugin.mitigation import STOCK_PAD_PASS
 from ..iree_plugin.pipeline_edit import PipelineEdit
+from ..iree_plugin.python_compile import compile
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import Decision, DecisionLog
 from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs

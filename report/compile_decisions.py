@@ -9,7 +9,7 @@ from html import escape
 
 from iree.compiler.api import Session
 
-from ..iree_plugin.compile import open_source, settings_of, takes_flags
+from ..iree_plugin.python_compile import open_source, settings_of, takes_flags
 from ..iree_plugin.stepped_compile import SteppedCompile
 from ..passes.decisions import Decision, DecisionLog
 

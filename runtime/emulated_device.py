@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..emulator.assembly import Kernel
 from ..emulator.chips import EMULATED_CHIPS
 from ..emulator.dispatch import Dispatch
-from ..emulator.errors import LaunchError
+from ..emulator.emulation_errors import LaunchError
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_arguments import POINTER, VALUE, argument_block, explicit_arguments
 from ..emulator.supervision import Supervision

@@ -15,7 +15,6 @@ from iree.compiler.api import Session, Source
 
 from ..emulator.assembly import Kernel, parse_assembly
 from ..emulator.instruction_text import AssemblyError
-from ..iree_plugin.compile import compile_in_child, open_source, settings_of, takes_flags
 from ..iree_plugin.compile_driver import records_written
 from ..iree_plugin.compile_settings import AFTER_LLVM, CompileSettings
 from ..iree_plugin.compiled_accesses import (
@@ -25,6 +24,7 @@ from ..iree_plugin.compiled_accesses import (
 )
 from ..iree_plugin.forced_tile import ForceTile
 from ..iree_plugin.pipeline_edit import PipelineEdit
+from ..iree_plugin.python_compile import compile_in_child, open_source, settings_of, takes_flags
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import DecisionLog

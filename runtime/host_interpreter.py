@@ -25,7 +25,7 @@ from .host_values import (
     Resource,
     host_dtype,
 )
-from .parameters import Bytes, ParameterError, Parameters
+from .parameter_files import Bytes, ParameterError, Parameters
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from .host_values import (
     host_dtype,
     plain_value,
 )
-from .parameters import Parameters
+from .parameter_files import Parameters
 
 
 @dataclass(frozen=True)

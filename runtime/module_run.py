@@ -255,14 +255,14 @@ def _run_on_emulator(
             f"--iree-rocm-target={_rocm_target(settings, arch)} contradicts --device={device}"
         )
     from ..bank_model.targets import UnknownTargetError
-    from ..emulator.errors import EmulationError
+    from ..emulator.emulation_errors import EmulationError
     from ..emulator.instruction_text import AssemblyError
     from ..iree_plugin.pipeline_edit import PipelineEditError
     from ..iree_plugin.stepped_compile import CompileError, DriverError
     from .emulated_module import compile_as_set
     from .host_program import HostProgram
     from .host_values import HostProgramError
-    from .parameters import Parameters
+    from .parameter_files import Parameters
 
     defaults = AMD.flags(arch)
     try:
@@ -308,7 +308,7 @@ def _trace(line: str) -> None:
 def _run_on_gpu(
     settings: RunSettings, device: str, inputs: Sequence[Array | int | float]
 ) -> ModuleRun:
-    from .parameters import Parameters
+    from .parameter_files import Parameters
     from .runtime_device import run_on_device
 
     vmfb = _compiled(settings, device) if settings.is_source else Path(settings.module).read_bytes()

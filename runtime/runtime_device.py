@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .calls import InputTypeError, as_element_type, callable_names, declared_element_types
 from .dtypes import dtype_of, element_type_of
-from .parameters import Parameters
+from .parameter_files import Parameters
 
 if TYPE_CHECKING:
     from iree.runtime import HalDevice

@@ -264,7 +264,7 @@ def _compile(executable: bytes, settings: CompileSettings, outer: OuterCompile |
 
     import_beside_compiler()
     from ..iree_plugin import embedding
-    from ..iree_plugin.executable import check_version, compile_executable
+    from ..iree_plugin.executable_codegen import check_version, compile_executable
 
     if outer is not None:
         check_version(outer.program)

@@ -25,10 +25,10 @@ from ..runtime.module_run import (
     resolve_device,
     run_module,
 )
-from .assembly import run_assembly_file
 from .assembly_arguments import AssemblySettings
 from .endings import fail, fail_with_file
 from .run_arguments import check_device, parse_arguments
+from .run_assembly import run_assembly_file
 from .run_compare import print_comparison, print_equality, settings_of_other
 from .run_output import check_files, compare, show_arrays, show_records
 from .run_progress import emulation_progress
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(settings: RunSettings) -> int:
     from ..runtime.dtypes import ElementTypeError
-    from ..runtime.parameters import ParameterError
+    from ..runtime.parameter_files import ParameterError
     from ..runtime.runtime_device import RuntimeDeviceError, set_driver_flags
     from ..runtime.values import ValueTextError, parse_values
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from ...iree_plugin.compile import compile
+from ...iree_plugin.python_compile import compile
 from ...sweep.cases import target_flags
 from ..gpu.compiling import TARGET, compile_kernels
 from ..gpu.kernels import ATTENTION, TimedKernel

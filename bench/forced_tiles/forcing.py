@@ -14,11 +14,11 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ...dialect_utils.diagnostics import PassFailure, Refusal
-from ...iree_plugin.compile import compile, open_source, settings_of
 from ...iree_plugin.compile_settings import Mode
 from ...iree_plugin.forced_tile import ForceTile
 from ...iree_plugin.mitigation import mitigation_edits
 from ...iree_plugin.pipeline_edit import PipelineEdit
+from ...iree_plugin.python_compile import compile, open_source, settings_of
 from ...iree_plugin.stepped_compile import SteppedCompile
 from ...passes.base import FunctionPass, PassContext
 from ...passes.tiles.retile import Retile

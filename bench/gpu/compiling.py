@@ -10,7 +10,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from ...iree_plugin.compile import compile
+from ...iree_plugin.python_compile import compile
 from ...sweep.cases import target_flags
 from ...sweep.engine import Workers, measured
 from ...sweep.rows import installed_versions

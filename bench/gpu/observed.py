@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from ...iree_plugin.compile import compile
+from ...iree_plugin.python_compile import compile
 from ...passes.decisions import DecisionLog
 from ...report.conflict_report import FunctionReport
 from ...report.observed_compile import Observers, observing_edits

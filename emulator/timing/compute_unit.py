@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .instruction_needs import NO_WAIT, REGISTERS, Code, Column, Kind
 from .kept_code import compiled, kept
-from .operations import NO_WAIT, REGISTERS, Code, Column, Kind
 from .reasons import Reason
 
 I32 = npt.NDArray[np.int32]

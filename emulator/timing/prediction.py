@@ -15,9 +15,9 @@ from ..trace import BLOCK, LINE, BufferUse, WorkgroupTrace
 from .compute_unit import UNIT, Log, Tape, Total, Unit, run
 from .constants import CHIPS, Chip
 from .error_bounds import ErrorBounds, bounds_of
+from .instruction_needs import Code, Column, kernel_code
 from .memory_levels import MemoryShare, memory_share
 from .occupancy import Occupancy, occupancy
-from .operations import Code, Column, kernel_code
 from .reasons import IN_WAITS, Reason
 from .tape import tape_of
 from .uneven_work import Unevenness, unevenness

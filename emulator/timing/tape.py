@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..trace import MemoryEvent, WaveTrace, WorkgroupTrace
 from .compute_unit import Tape
-from .operations import Code, Kind
+from .instruction_needs import Code, Kind
 
 T = TypeVar("T")
 I64 = npt.NDArray[np.int64]

@@ -16,7 +16,7 @@ from bankwise.bench.benchmark import RESULTS
 from bankwise.bench.gpu.modes import EXACT, FAST, STOCK
 from bankwise.bench.gpu.record import Record
 from bankwise.bench.gpu.timed_sets import attentions_of_models
-from bankwise.iree_plugin.compile import compile
+from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.sweep.cases import target_flags
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bankwise.emulator.errors import EmulationError, GlobalAccessError
+from bankwise.emulator.emulation_errors import EmulationError, GlobalAccessError
 from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.runtime.assembly_run import AssemblyRun, run_assembly
 

@@ -11,8 +11,8 @@ import pytest
 
 from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.compile import compile
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.iree_plugin.python_compile import compile
 from bankwise.iree_plugin.recording import RESOLVE_SWIZZLE_HINTS
 from bankwise.passes.decisions import Action
 from bankwise.passes.overlap.load_ahead import LoadAhead

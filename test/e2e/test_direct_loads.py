@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bankwise.bank_model.tile_cost import AttentionTile
-from bankwise.emulator.errors import LdsRaceError, MissingWaitError
+from bankwise.emulator.emulation_errors import LdsRaceError, MissingWaitError
 from bankwise.emulator.waits import check_waits, is_direct_load
 from bankwise.iree_plugin.forced_tile import ForceTile
 from bankwise.passes.overlap.form_direct_loads import FormDirectLoads

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from bankwise.iree_plugin.compile import compile
+from bankwise.iree_plugin.python_compile import compile
 from bankwise.sweep.cases import target_flags
 
 SOURCE = """

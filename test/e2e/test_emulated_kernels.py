@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from iree.compiler import ir
 
-from bankwise.emulator.errors import EmulationError
+from bankwise.emulator.emulation_errors import EmulationError
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated

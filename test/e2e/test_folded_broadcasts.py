@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.compile import compile
+from bankwise.iree_plugin.python_compile import compile
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 

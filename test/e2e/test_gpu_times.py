@@ -19,7 +19,7 @@ from bankwise.bench.gpu.products import products
 from bankwise.bench.gpu.record import Record, differing_rows, wrong_rows
 from bankwise.bench.gpu.steps import take_step
 from bankwise.bench.gpu.timed_sets import kernels, model_attentions
-from bankwise.iree_plugin.compile import CompileError
+from bankwise.iree_plugin.python_compile import CompileError
 
 ROOT = Path(gpu_times.__file__).parents[1]
 HOPPER = "sm_90a"

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from bankwise.bench.program_families.attention import Attention
-from bankwise.iree_plugin.compile import compile
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.tiles.tile_by_lanes import TileByLanes
 from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions

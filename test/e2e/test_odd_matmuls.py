@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.compile import compile
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action
 from bankwise.passes.shapes.fold_transposes import FoldTransposes
 from bankwise.passes.tiles.enlarge_matmuls import EnlargeMatmuls

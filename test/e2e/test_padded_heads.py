@@ -9,7 +9,7 @@ import pytest
 
 from bankwise.bench.gpu.timed_sets import model_attention
 from bankwise.bench.program_families.attention import Attention
-from bankwise.iree_plugin.compile import compile
+from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action
 from bankwise.passes.tiles.pad_heads import PadHeads
 from bankwise.sweep.cases import target_flags

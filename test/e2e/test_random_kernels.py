@@ -26,7 +26,7 @@ from bankwise.bank_model.layouts import (
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.bank_model.targets import AccessKind, target
 from bankwise.emulator.counters import totals
-from bankwise.emulator.errors import EmulationError, UnknownInstructionError
+from bankwise.emulator.emulation_errors import EmulationError, UnknownInstructionError
 from bankwise.passes.decisions import Action, Decision, DecisionLog
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from bankwise.runtime.dispatch_record import DispatchRecord

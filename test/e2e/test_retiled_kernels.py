@@ -22,10 +22,10 @@ from bankwise.bank_model.tile_cost import AttentionTile, MatmulTile
 from bankwise.dialect_utils.diagnostics import PassFailure
 from bankwise.emulator.assembly import parse_assembly
 from bankwise.emulator.counters import Counted
-from bankwise.emulator.errors import LdsRaceError
+from bankwise.emulator.emulation_errors import LdsRaceError
 from bankwise.emulator.waits import check_waits
-from bankwise.iree_plugin.compile import open_source, settings_of
 from bankwise.iree_plugin.pipeline_edit import PipelineEdit
+from bankwise.iree_plugin.python_compile import open_source, settings_of
 from bankwise.iree_plugin.stepped_compile import CompileError, SteppedCompile
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, Decision, DecisionLog

@@ -10,7 +10,7 @@ import pytest
 from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
 from bankwise.bench.program_families.program import Array, Program, tensor
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.compile import compile
+from bankwise.iree_plugin.python_compile import compile
 from bankwise.sweep.cases import target_flags
 
 from .program_runs import run_program

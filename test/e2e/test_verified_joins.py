@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.compile import compile
+from bankwise.iree_plugin.python_compile import compile
 from bankwise.iree_plugin.stepped_compile import CompileError
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.runtime.values import dtype_of

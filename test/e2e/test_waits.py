@@ -12,7 +12,7 @@ import pytest
 from bankwise.bench.code_checks import CodeRow, wait_cases
 from bankwise.bench.emulated_runs import MarkingDevice
 from bankwise.emulator.assembly import Kernel
-from bankwise.emulator.errors import LdsRaceError, MissingWaitError
+from bankwise.emulator.emulation_errors import LdsRaceError, MissingWaitError
 from bankwise.emulator.instruction_text import Instruction, parse_instruction
 from bankwise.emulator.waits import check_waits, is_direct_load
 from bankwise.runtime.emulated_module import EmulatedModule, compile_for_emulation

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.compile import compile
+from bankwise.iree_plugin.python_compile import compile
 from bankwise.iree_plugin.stepped_compile import CompileError
 from bankwise.runtime.dtypes import dtype_of
 from bankwise.runtime.emulated_run import run_emulated

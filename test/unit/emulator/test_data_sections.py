@@ -11,7 +11,7 @@ import pytest
 
 from bankwise.emulator.assembly import Kernel, parse_assembly
 from bankwise.emulator.data_sections import DataError, DataImage, DataReader
-from bankwise.emulator.errors import EmulationError, LaunchError
+from bankwise.emulator.emulation_errors import EmulationError, LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.instruction_text import AssemblyError
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankwise.emulator.errors import LdsRaceError, MissingWaitError
+from bankwise.emulator.emulation_errors import LdsRaceError, MissingWaitError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.machine import Machine
 

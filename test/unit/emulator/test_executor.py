@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from bankwise.emulator.errors import EmulationError, StepLimitError
+from bankwise.emulator.emulation_errors import EmulationError, StepLimitError
 
 from .small_kernels import LANES, kernel, machine_of, program_of, run
 

@@ -12,7 +12,7 @@ import pytest
 
 from bankwise.emulator.apertures import PRIVATE_BASE, SHARED_BASE
 from bankwise.emulator.counters import totals
-from bankwise.emulator.errors import (
+from bankwise.emulator.emulation_errors import (
     EmulationError,
     GlobalAccessError,
     LdsAddressError,

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from bankwise.emulator.assembly import Kernel, parse_kernel
-from bankwise.emulator.errors import EmulationError
+from bankwise.emulator.emulation_errors import EmulationError
 from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.emulator.kernel_arguments import LDS_POINTER, POINTER, explicit_arguments
 from bankwise.runtime.argument_values import ArgumentError, LdsBytes

@@ -12,7 +12,7 @@ from bankwise.bank_model.targets import target
 from bankwise.emulator.apertures import PRIVATE_BASE, SHARED_BASE
 from bankwise.emulator.assembly import parse_kernel
 from bankwise.emulator.dispatch import Dispatch
-from bankwise.emulator.errors import GlobalAccessError, LaunchError
+from bankwise.emulator.emulation_errors import GlobalAccessError, LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.initial_state import LaunchState, dispatch_packet, user_scalars
 from bankwise.emulator.kernel_arguments import argument_block

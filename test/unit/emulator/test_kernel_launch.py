@@ -11,7 +11,7 @@ import pytest
 from bankwise.bank_model.targets import target
 from bankwise.emulator.assembly import parse_assembly
 from bankwise.emulator.dispatch import Dispatch
-from bankwise.emulator.errors import EmulationError, LaunchError
+from bankwise.emulator.emulation_errors import EmulationError, LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.kernel_launch import launch, launch_each
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankwise.emulator.byte_access import words_of
-from bankwise.emulator.errors import LdsRaceError
+from bankwise.emulator.emulation_errors import LdsRaceError
 from bankwise.emulator.lds import LdsState
 from bankwise.emulator.machine import Machine
 from bankwise.emulator.undefined import Undefined

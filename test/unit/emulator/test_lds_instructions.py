@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankwise.emulator.errors import EmulationError, LdsAddressError
+from bankwise.emulator.emulation_errors import EmulationError, LdsAddressError
 from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.emulator.lds_instructions import swizzle_lanes
 from bankwise.emulator.machine import Machine

@@ -16,7 +16,7 @@ from bankwise.bank_model.matrix_instructions import (
     mfma_shapes,
     smfmac_shapes,
 )
-from bankwise.emulator.errors import EmulationError
+from bankwise.emulator.emulation_errors import EmulationError
 from bankwise.emulator.small_floats import BF6, E8M0_VALUES, FP4, FP6, SmallFloat, fp8_formats
 
 from .small_kernels import LANES, run, undefined_bits

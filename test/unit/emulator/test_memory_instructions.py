@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bankwise.emulator.errors import EmulationError, GlobalAccessError
+from bankwise.emulator.emulation_errors import EmulationError, GlobalAccessError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.machine import Machine
 

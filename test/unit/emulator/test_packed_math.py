@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankwise.emulator.errors import EmulationError
+from bankwise.emulator.emulation_errors import EmulationError
 
 from .lane_programs import FLUSH_F32, floats, lanes, run_lanes
 

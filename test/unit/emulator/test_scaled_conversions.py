@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bankwise.emulator.errors import EmulationError
+from bankwise.emulator.emulation_errors import EmulationError
 
 from .lane_programs import lanes, run_lanes
 

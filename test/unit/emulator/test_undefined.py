@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankwise.emulator.errors import UndefinedReadError
+from bankwise.emulator.emulation_errors import UndefinedReadError
 from bankwise.emulator.global_memory import GlobalMemory
 
 from .small_kernels import LANES, descriptor, run, undefined_bits

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankwise.emulator.errors import EmulationError
+from bankwise.emulator.emulation_errors import EmulationError
 
 from .amd_pseudocode import Value, real
 from .lane_programs import FLUSH_F32, NO_IEEE, floats, lanes, mask, run_lanes, words_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankwise.emulator.errors import MissingWaitError
+from bankwise.emulator.emulation_errors import MissingWaitError
 from bankwise.emulator.instruction_text import AssemblyError, parse_instruction
 from bankwise.emulator.waits import MissingWait, WaitCounts, check_waits, wait_counts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from bankwise.iree_plugin.compile import compile
 from bankwise.iree_plugin.embedding import SteppedInvocation
+from bankwise.iree_plugin.python_compile import compile
 from bankwise.sweep.cases import target_flags
 
 _LOOP = "affine_map<(d0) -> (d0)>"

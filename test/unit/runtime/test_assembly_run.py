@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import bankwise
-from bankwise.emulator import errors
-from bankwise.emulator.errors import (
+from bankwise.emulator import emulation_errors
+from bankwise.emulator.emulation_errors import (
     GlobalAccessError,
     LaunchError,
     StepLimitError,
@@ -256,8 +256,8 @@ def test_the_number_of_steps_is_limited():
 
 
 def test_errors_of_the_emulator_can_be_caught_by_name():
-    for name, kind in vars(errors).items():
-        if isinstance(kind, type) and issubclass(kind, errors.EmulationError):
+    for name, kind in vars(emulation_errors).items():
+        if isinstance(kind, type) and issubclass(kind, emulation_errors.EmulationError):
             assert getattr(bankwise, name) is kind
     assert bankwise.AssemblyError is AssemblyError
     with pytest.raises(bankwise.EmulationError, match="null was passed for argument 0"):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bankwise.emulator.errors import UndefinedReadError
+from bankwise.emulator.emulation_errors import UndefinedReadError
 from bankwise.emulator.kernel_metadata import KernelArgument
 from bankwise.runtime.emulated_device import EmulatedDevice
 from bankwise.runtime.host_values import Binding, DispatchCommand

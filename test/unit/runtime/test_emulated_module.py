@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankwise.iree_plugin.compile import CompileError
+from bankwise.iree_plugin.python_compile import CompileError
 from bankwise.runtime.emulated_run import run_emulated
 
 FLAGS = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bankwise.emulator.errors import GlobalAccessError
+from bankwise.emulator.emulation_errors import GlobalAccessError
 from bankwise.runtime.argument_values import ArgumentError, with_element
 from bankwise.runtime.assembly_run import AssemblyRun, run_assembly
 from bankwise.runtime.triton_cache import (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def run_assembly_file(settings: AssemblySettings) -> int:
     """Runs the kernel, and shows what was asked for; returns the exit code."""
-    from ..emulator.errors import EmulationError
+    from ..emulator.emulation_errors import EmulationError
     from ..emulator.instruction_text import AssemblyError
     from ..runtime.argument_values import ArgumentError
     from ..runtime.assembly_run import LaunchOptions, read_kernel, run_kernel

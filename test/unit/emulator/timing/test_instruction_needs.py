@@ -9,7 +9,13 @@ import pytest
 
 from bankwise.bench.timing_pieces import piece
 from bankwise.emulator.timing.constants import CHIPS
-from bankwise.emulator.timing.operations import NO_WAIT, Column, Kind, code_bytes, kernel_code
+from bankwise.emulator.timing.instruction_needs import (
+    NO_WAIT,
+    Column,
+    Kind,
+    code_bytes,
+    kernel_code,
+)
 
 V, A, S, SCC = 0, 256, 512, 640
 VCC = S + 106

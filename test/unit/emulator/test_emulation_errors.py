@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bankwise.emulator.errors import EmulationError, UnknownInstructionError
+from bankwise.emulator.emulation_errors import EmulationError, UnknownInstructionError
 from bankwise.emulator.executor import Program
 from bankwise.emulator.instruction_text import Instruction, parse_instruction
 
