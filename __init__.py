@@ -31,9 +31,9 @@ if TYPE_CHECKING:
         UnknownInstructionError,
     )
     from .emulator.instruction_text import AssemblyError
-    from .iree_plugin.pipeline_edit import PipelineEdit
     from .iree_plugin.python_compile import compile
     from .iree_plugin.stepped_compile import CompileError
+    from .passes.pipeline_edit import PipelineEdit
     from .report.compile_decisions import decisions
     from .runtime.argument_values import ArgumentError, LdsBytes
     from .runtime.assembly_run import AssemblyRun, run_assembly
@@ -85,7 +85,7 @@ _HOMES = {
     "LdsRaceError": ".emulator.emulation_errors",
     "LdsTile": ".bank_model.accesses",
     "MissingWaitError": ".emulator.emulation_errors",
-    "PipelineEdit": ".iree_plugin.pipeline_edit",
+    "PipelineEdit": ".passes.pipeline_edit",
     "StepLimitError": ".emulator.emulation_errors",
     "TileArgumentError": ".tiles.errors",
     "TileCount": ".tiles.answers",

@@ -39,6 +39,8 @@ from .swizzles import XorShuffle
 
 IntArray = npt.NDArray[np.int64]
 
+LANES = 32
+"""The lanes of a warp."""
 GROUP_WARPS = 4
 """The warps that multiply together: a warpgroup."""
 TILE_ALIGNMENT = 1024
@@ -47,7 +49,8 @@ GROUP_BYTES = 16
 BLOCK_ROWS = 8
 STEP_BYTES = 32
 """Bytes of k that one instruction takes."""
-_BANK_LINE = 128
+CYCLE_BYTES = 128
+"""Bytes that the LDS moves in a cycle: a word of each bank."""
 _FIELD = 1 << 14
 """Descriptors have 14 bits for a distance, and for the start, in units of 16 bytes."""
 
@@ -71,7 +74,7 @@ class DescriptorMode(NamedTuple):
     def swizzle(self, element_bytes: int) -> XorShuffle:
         """Returns the swizzle of elements of so many bytes."""
         row, group, line = (
-            part // element_bytes for part in (self.row_bytes, GROUP_BYTES, _BANK_LINE)
+            part // element_bytes for part in (self.row_bytes, GROUP_BYTES, CYCLE_BYTES)
         )
         return XorShuffle(row, group, line, 1)
 
@@ -122,7 +125,7 @@ class ArrangedPart(NamedTuple):
     @property
     def line_rows(self) -> int:
         """Returns how many rows of a block fill all banks."""
-        return _BANK_LINE // self.mode.row_bytes
+        return CYCLE_BYTES // self.mode.row_bytes
 
     @property
     def swizzle(self) -> XorShuffle:

@@ -139,7 +139,7 @@ DEFAULT_TARGET = AMD.usual
 
 
 class Processor(NamedTuple):
-    """What the model of `bank_model/tile_cost.py` knows of a GPU.
+    """What the model of `tuning/costs/tile_cost.py` knows of a GPU.
 
     Attributes:
         multiprocessors: how many there are; AMD's compute units.
@@ -230,8 +230,8 @@ class Target(NamedTuple):
     `unaligned_loads` whether a lane loads 16 bytes of global memory from any address,
     `unaligned_lds` whether LLVM leaves an LDS access whole that begins inside a word,
     `mixes_exponentials` whether kernels are predicted to gain where LLVM mixes products with
-    exponentials (`passes/overlap/mix_exponentials.py`), and `wave_priorities` whether they are
-    where some waves issue first (`passes/overlap/raise_priority.py`). `processor` has the rates by
+    exponentials (`tuning/overlap/mix_exponentials.py`), and `wave_priorities` whether they are
+    where some waves issue first (`tuning/overlap/raise_priority.py`). `processor` has the rates by
     which tiles are compared, where they are known. `iree_knows` says whether IREE 3.13 knows the
     architecture, and `described` whether it is described to it otherwise
     (`iree_plugin/described_target.py`). For an architecture of which neither holds there is no

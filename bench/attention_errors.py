@@ -40,8 +40,6 @@ from ..bank_model.targets import NVIDIA, family_of
 from ..dialect_utils.operations import operations_in
 from ..iree_plugin.python_compile import compile
 from ..passes.base import PassContext
-from ..passes.tiles.program_attention import ATTENTION
-from ..passes.tiles.raise_attention import RaiseAttention
 from ..runtime.dtypes import dtype_of
 from ..runtime.emulated_device import EmulatedDevice
 from ..runtime.emulated_module import compile_for_emulation
@@ -49,6 +47,8 @@ from ..runtime.host_program import HostProgram
 from ..runtime.runtime_device import run_on_device
 from ..sweep.cases import target_flags
 from ..sweep.tables import markdown_lines
+from ..tuning.programs.program_attention import ATTENTION
+from ..tuning.programs.raise_attention import RaiseAttention
 from .benchmark import Benchmark, BenchRow, bench_parser
 from .program_families.attention import Attention
 from .program_families.written_out import written_out

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..iree_plugin.compile_settings import LEVELLED, Mode
 from ..passes.decisions import DecisionLog
+from ..passes.mode import LEVELLED, Mode
 from ..runtime.emulated_device import EmulatedDevice
 from ..runtime.emulated_run import EmulatedRun, run_emulated
 from ..runtime.host_values import DispatchCommand, HostProgramError

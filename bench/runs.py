@@ -18,7 +18,7 @@ from typing import Any
 
 from ..bank_model.targets import NVIDIA, family_of
 from ..iree_plugin.assembly_summary import AssemblySummary
-from ..iree_plugin.compile_settings import Mode
+from ..passes.mode import Mode
 from ..sweep.cases import target_flags
 from ..sweep.kernels import AnyKernel, Attention, swept_attentions
 

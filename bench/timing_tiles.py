@@ -5,7 +5,7 @@ python -m bankwise.bench.timing_tiles [-o bench/results] [--only REGEX] [--jobs 
 
 Kernels are compiled with forced tiles, and a workgroup of each runs on the emulator, whose model
 (`emulator/timing/`) predicts the time of the grid. `bankwise-retile` cannot compile every tile: it
-asks a formula (`bank_model/tile_cost.py`). timing_tiles.json and timing_tiles.md say how well the
+asks a formula (`tuning/costs/tile_cost.py`). timing_tiles.json and timing_tiles.md say how well the
 two agree. No time in them was measured on a GPU.
 """
 
@@ -24,13 +24,13 @@ import numpy as np
 
 from ..emulator.chips import CDNA3, CDNA4
 from ..iree_plugin.atomic_file import write_output
-from ..iree_plugin.forced_tile import ForceTile
 from ..runtime.dtypes import dtype_of
 from ..runtime.emulated_run import run_emulated
 from ..sweep.cases import target_flags
 from ..sweep.engine import Workers, measured
 from ..sweep.kernels import Attention
 from ..sweep.tables import markdown_lines
+from ..tuning.forced_tile import ForceTile
 from .benchmark import RESULTS, record_arguments
 from .emulated_runs import MarkingDevice
 from .forced_tiles.forcing import TileError, predicted_microseconds

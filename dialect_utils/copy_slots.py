@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Noting on a function how many slots the copies of its loop shall rotate through.
 
-What chooses a tile predicts its time with each number of slots (`bank_model/tile_cost.py`);
+What chooses a tile predicts its time with each number of slots (`tuning/costs/tile_cost.py`);
 `bankwise-overlap-copies` makes them, later, when only the loop is left to be seen.
 """
 

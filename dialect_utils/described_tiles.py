@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Notes on functions and allocations about operands that descriptors give.
 
-What chooses a tile predicts its time with `wgmma` (`bank_model/tile_cost.py`), and knows of which
+What chooses a tile predicts its time with `wgmma` (`tuning/costs/tile_cost.py`), and knows of which
 operations such times were measured. It notes so on the function; the passes that form `wgmma` leave
 others alone.
 

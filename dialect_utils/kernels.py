@@ -7,6 +7,8 @@ it, and the arguments of its body are the numbers of the workgroup and of the la
 
 from __future__ import annotations
 
+import re
+
 from iree.compiler import ir
 
 from .gpu_target import KNOWN_BLOCK_SIZE, KNOWN_BLOCK_SIZES, Launch, block_size_of
@@ -19,6 +21,9 @@ _THREAD_IDS, _BLOCK_SIZES = 3, 9
 say how many lanes there are."""
 _NUMBERS, _CLUSTER_NUMBERS = 12, 6
 """The arguments of a `gpu.launch` that are numbers; so many more where it launches clusters."""
+
+
+_BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
 
 
 def functions_in(module: ir.Operation) -> list[ir.Operation]:
@@ -99,3 +104,9 @@ def state_block_size(kernel: ir.Operation, block: tuple[int, ...]) -> None:
     name = KNOWN_BLOCK_SIZES.get(kernel.name, KNOWN_BLOCK_SIZE)
     sizes = (*block, 1, 1)[:3]
     kernel.attributes[name] = ir.DenseI32ArrayAttr.get(sizes, kernel.context)
+
+
+def backend_of(variant: ir.Operation) -> str:
+    """Returns the backend that a `hal.executable.variant` is for; empty where it names none."""
+    backend = _BACKEND.search(str(variant.attributes["target"]))
+    return backend[1] if backend else ""

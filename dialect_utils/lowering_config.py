@@ -12,7 +12,7 @@ function how it is launched:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -28,6 +28,12 @@ TRANSLATION_INFO = "translation_info"
 WORKGROUP = "workgroup"
 REDUCTION = "reduction"
 MMA_KIND = "mma_kind"
+BASIS, LANE_BASIS = "subgroup_basis", "lane_basis"
+"""How many warps, and how many lanes, there are along each loop."""
+THREAD = "thread"
+PROMOTED = "promote_operands"
+"""The entry that says which operands are staged in the LDS."""
+_PROMOTION_TYPES = "promotion_types"
 _MMA_KINDS = (iree_gpu.MMAAttr, iree_gpu.VirtualMMAAttr)
 _LOOP_SIZE_BITS = 64
 _OPTIONS = "gpu_pipeline_options"
@@ -342,3 +348,37 @@ def with_function_attributes(
     given = {name: ir.StringAttr.get(value, context) for name, value in attributes.items()}
     chosen = ir.DictAttr.get(given, context)
     return changed_info(attribute, configuration=entries | {_FUNCTION_ATTRIBUTES: chosen})
+
+
+def promoting(operands: tuple[int, ...], context: ir.Context) -> dict[str, ir.Attribute]:
+    """Returns the entries of a configuration that let IREE stage operands in the LDS."""
+    derived = ir.Attribute.parse("#iree_gpu.derived_thread_config", context)
+    return {
+        PROMOTED: numbers_attribute(operands, context),
+        _PROMOTION_TYPES: ir.ArrayAttr.get([derived] * len(operands), context),
+    }
+
+
+def basis_attribute(
+    counts: Sequence[int], order: Sequence[int], context: ir.Context
+) -> ir.Attribute:
+    """Returns how many warps or lanes there are along each loop, and the loops of a contraction."""
+    return ir.ArrayAttr.get([numbers_attribute(each, context) for each in (counts, order)], context)
+
+
+def basis_of(
+    contraction: LoweringConfig, name: str = BASIS
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the numbers that `basis_attribute` puts into an entry of a configuration.
+
+    Raises:
+        Refusal: there are none.
+    """
+    if name not in contraction.entries:
+        raise Refusal(f"its contractions have no {name}")
+    attribute = contraction.entries[name]
+    lists: Iterable[ir.Attribute] = attribute if isinstance(attribute, ir.ArrayAttr) else ()
+    numbers = [integers(each) for each in lists]
+    if len(numbers) != 2:
+        raise Refusal(f"{attribute} is no {name}")
+    return numbers[0], numbers[1]

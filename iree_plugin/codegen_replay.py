@@ -21,16 +21,17 @@ from ..bank_model.targets import known_targets
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure
 from ..dialect_utils.gpu_target import gpu_target_of
 from ..passes.base import FunctionPass
+from ..passes.layout_steps import verifying_edits
+from ..passes.pipeline_edit import TILING, PipelineEdit, PipelineStep, splice
 from ..passes.swizzles.hint_ownership import has_hints
-from .advice import Advice, advise
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
 from .diagnostic_capture import captured_diagnostics
-from .mitigation import mitigation_edits, verifying_edits
-from .pipeline_edit import TILING, PipelineEdit, PipelineStep, splice
+from .mitigation import mitigation_edits
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
 from .replay import NativeFailure, PassRunner, RecoverableFailure, ReplayError, StockFailure
+from .rooms import TUNING, has_tuning, rooms_of
 from .second_attempt import (
     FunctionCopy,
     UnresolvedHints,
@@ -43,7 +44,8 @@ from .second_attempt import (
 from .summary import AS_STOCK, KernelCost
 
 if TYPE_CHECKING:
-    from .forced_tile import ForceTile
+    from ..tuning.advice import Advice
+    from ..tuning.forced_tile import ForceTile
 
 
 class _Spliced(NamedTuple):
@@ -126,7 +128,7 @@ class CodegenReplay:
         functions = list(device_functions(module))
         edits = self._edits() if functions else []
         text = ""
-        self._warn_of_unknown_chips(functions)
+        self._warn(functions)
         if self.summarizes:
             self.kernels += [AS_STOCK] * (gpu_functions(module) - len(functions))
         for function in functions:
@@ -140,9 +142,7 @@ class CodegenReplay:
                     self._leave_to_stock(function, str(error))
                     self.kernels.append(AS_STOCK)
                     continue
-            advice = advise(function.op, function.name, self.settings.mode, self.runner.context)
-            if advice is not None:
-                self.advice.append(advice)
+            self._advise(function)
             decided = len(self.runner.context.log.decisions)
             self.runner.context.unresolved.clear()
             is_stock = self._replay_or_blame(function, recording, edits)
@@ -153,6 +153,12 @@ class CodegenReplay:
             function.mark_done()
             self.replayed.add(function.name)
 
+    def _advise(self, function: DeviceFunction) -> None:
+        """Notes what a function would gain from another level, if a room knows of something."""
+        context, mode = self.runner.context, self.settings.mode
+        given = [each.advise(function.op, function.name, mode, context) for each in rooms_of()]
+        self.advice += filter(None, given)
+
     @property
     def _flags(self) -> tuple[str, ...]:
         return codegen_flags(self.settings.process_flags)
@@ -160,7 +166,7 @@ class CodegenReplay:
     def _edits(self) -> list[PipelineEdit]:
         edits = mitigation_edits(self.settings.mode)
         if self.forced is not None:
-            from .forced_tile import in_place_of_choice
+            from ..tuning.forced_tile import in_place_of_choice
 
             edits = in_place_of_choice(edits, self.forced)
         return [
@@ -315,9 +321,16 @@ class CodegenReplay:
         finally:
             assumptions.clear()
 
-    def _warn_of_unknown_chips(self, functions: Sequence[DeviceFunction]) -> None:
-        """Warns once of each GPU without rules for its LDS."""
-        if self.settings.mitigation in ("none", "stock"):
+    def _warn(self, functions: Sequence[DeviceFunction]) -> None:
+        """Warns where a part of Bankwise is missing, and of each GPU without rules for its LDS."""
+        if self.settings.mitigation == "stock":
+            return
+        if functions and not has_tuning():
+            self.runner.context.sink.warning(
+                functions[0].op.location,
+                f"{TUNING} is not installed: what stock computes wrong stays wrong",
+            )
+        if self.settings.mitigation == "none":
             return
         warned: set[str] = set()
         for function in functions:

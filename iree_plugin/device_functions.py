@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
@@ -12,10 +11,11 @@ from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gp
 
 from ..bank_model.targets import FAMILIES
 from ..dialect_utils.indexing_maps import copied_buffers
+from ..dialect_utils.kernels import backend_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
 from ..dialect_utils.memory.lds_roots import lds_roots
 from ..dialect_utils.operations import children, operations_in
-from .pipeline_edit import CODEGEN_PIPELINES, COPYING, LOWERED
+from ..passes.pipeline_edit import CODEGEN_PIPELINES, COPYING, LOWERED
 from .recording import RecordingKey, pipeline_options
 
 GPU_BACKENDS = tuple(family.backend for family in FAMILIES)
@@ -27,7 +27,6 @@ COPY_BACKENDS = ("cuda",)
 """Those for which kernels that copy parts of buffers are changed; for others they are stock's."""
 
 _LDS_ADDRESS_SPACE = 3
-_BACKEND = re.compile(r'#hal\.executable\.target<"([^"]*)"')
 
 
 class DeviceFunction(NamedTuple):
@@ -78,12 +77,6 @@ def gpu_functions(module: ir.Operation) -> int:
         if backend_of(variant) not in CPU_BACKENDS
         for inner in _children(variant, "builtin.module")
     )
-
-
-def backend_of(variant: ir.Operation) -> str:
-    """Returns the backend that a `hal.executable.variant` is for; empty where it names none."""
-    backend = _BACKEND.search(str(variant.attributes["target"]))
-    return backend[1] if backend else ""
 
 
 def _functions(inner: ir.Operation, backend: str) -> Iterator[DeviceFunction]:

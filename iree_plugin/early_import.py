@@ -20,6 +20,8 @@ import threading
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from .rooms import rooms_of
+
 _PACKAGE = "iree.compiler"
 _DIALECTS = f"{_PACKAGE}.dialects"
 _DEFERRED = (
@@ -79,6 +81,7 @@ def load_passes() -> None:
             _defer(f"{_DIALECTS}.{name}")
     with contextlib.suppress(ImportError):
         importlib.import_module(f"{__package__}.codegen_replay")
+        rooms_of()
 
 
 class _Deferred(ModuleType):

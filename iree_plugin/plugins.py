@@ -16,9 +16,10 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from ..passes.base import FunctionPass
+from ..passes.pipeline_edit import PipelineEdit, PipelineEditError
 from ..passes.registry import PassNameError, contribute_passes
 from .native_passes import is_native_pass
-from .pipeline_edit import PipelineEdit, PipelineEditError
+from .rooms import rooms_of
 
 PLUGIN_GROUP = "bankwise.plugins"
 _METADATA = (".dist-info", ".egg-info")
@@ -54,11 +55,12 @@ def installed_plugins() -> list[PipelineEdit]:
 
 
 def contribute_plugin_passes() -> None:
-    """Lets pipelines name the passes of all installed plugins.
+    """Lets pipelines name our passes, and those of all installed plugins.
 
     Raises:
         PipelineEditError: a plugin cannot be loaded, or a pass of one has the name of another.
     """
+    rooms_of()
     steps = [step for edit in installed_plugins() for step in edit.passes]
     kinds = dict.fromkeys(type(step) for step in steps if isinstance(step, FunctionPass))
     try:

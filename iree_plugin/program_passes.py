@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The passes that change a program before IREE forms its dispatches.
+"""Where a compile changes a program before IREE forms its dispatches (`tuning/programs/`).
 
 All other passes work on one kernel at a time. Into how many kernels an attention is cut is decided
 before. Behind IREE's phase `global-optimization` every exported attention is an
@@ -13,12 +13,8 @@ Every convolution is a `linalg.generic` there, and IREE has sliced what it slice
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from .compile_settings import LEVELLED, LEVELS, PHASES, CompileSettings, Mode
-
-if TYPE_CHECKING:
-    from ..passes.base import FunctionPass
+from ..passes.mode import LEVELLED, LEVELS
+from .compile_settings import PHASES, CompileSettings
 
 BEFORE_DISPATCHES = "global-optimization"
 """The phase behind which the passes run."""
@@ -34,28 +30,4 @@ def changes_programs(settings: CompileSettings) -> bool:
         and mode.mitigation in LEVELLED
         and mode.level == LEVEL_THAT_CHANGES_PROGRAMS
         and mode.retile != "off"
-    )
-
-
-def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
-    """Returns the passes of a mode that has some."""
-    from ..passes.tiles.fold_broadcasts import FoldBroadcasts
-    from ..passes.tiles.pad_heads import PadHeads
-    from ..passes.tiles.raise_attention import RaiseAttention
-    from ..passes.tiles.share_masks import ShareMasks
-    from ..passes.tiles.slice_strided_images import SliceStridedImages
-    from ..passes.tiles.specialize_sizes import SpecializeSizes
-    from ..passes.tiles.split_keys import SplitKeys
-    from ..passes.tiles.widen_sums import WidenSums
-
-    where = {"unmeasured": mode.retile == "on"}
-    return (
-        RaiseAttention(**where),
-        WidenSums(),
-        FoldBroadcasts(),
-        ShareMasks(),
-        SliceStridedImages(),
-        PadHeads(**where),
-        SplitKeys(**where),
-        SpecializeSizes(**where),
     )

@@ -14,10 +14,11 @@ from pathlib import Path
 from iree.compiler.api import Output, Session, Source
 
 from ..passes.decisions import DecisionLog
-from .compile_settings import NOTE, CompileSettings, Mode, unread_variables
+from ..passes.mode import Mode
+from ..passes.pipeline_edit import PipelineEdit
+from .compile_settings import NOTE, CompileSettings, unread_variables
 from .described_target import understood_flags
 from .embedding import OutputFormat, SteppedInvocation, output_bytes
-from .pipeline_edit import PipelineEdit
 from .program_flags import check_python_flags
 from .stepped_compile import CompileError, SteppedCompile, source_of_file
 from .temporary_files import temporary_directory

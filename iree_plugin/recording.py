@@ -25,14 +25,13 @@ from importlib import resources
 from typing import NamedTuple
 
 from ..bank_model.json_text import read_json
+from ..passes.pipeline_edit import LOWERED, RESOLVE_SWIZZLE_HINTS, NativePass
 from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, joined_flags
 from .embedding import compiler_tool, compiler_version
-from .pipeline_edit import LOWERED, NativePass
 from .temporary_files import temporary_directory
 from .user_cache import UserCache
 
 LOWER_EXECUTABLE_TARGET = "iree-llvmgpu-lower-executable-target"
-RESOLVE_SWIZZLE_HINTS = "iree-codegen-resolve-swizzle-hints"
 
 _HEADER = re.compile(r"// -----// IR Dump After [^:]\S*: ([\w-]+)(\{.*\})? //----- //")
 _HEADER_START = "// -----// IR Dump "

@@ -13,10 +13,10 @@ from iree.compiler.api import Session, Source
 
 from ..bank_model.targets import FAMILIES, target
 from ..dialect_utils.lowering_config import TRANSLATION_INFO
+from ..passes.pipeline_edit import COPYING, LOWERED
 from .compile_settings import BEFORE_CODEGEN
 from .device_functions import COPY_BACKENDS, DeviceFunction, device_functions
 from .embedding import SteppedInvocation
-from .pipeline_edit import COPYING, LOWERED
 from .recording import Recording, RecordingKey, pipeline_options, record
 
 _SOFTMAX = """

@@ -19,11 +19,11 @@ from iree.compiler.passmanager import PassManager
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure, Severity, SourceLocation
 from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass, PassContext
+from ..passes.pipeline_edit import NativePass, PipelineStep
 from .atomic_file import write_output
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import SteppedInvocation
 from .native_callbacks import AROUND_NATIVE_PASS
-from .pipeline_edit import NativePass, PipelineStep
 
 # Passes of the recorded pipelines that have no textual name, as transform-dialect pattern sets
 # that hold the same patterns.

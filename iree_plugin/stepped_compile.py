@@ -20,18 +20,13 @@ from typing import TYPE_CHECKING
 
 from iree.compiler.api import Session, Source
 
-from .compile_settings import (
-    AFTER_LLVM,
-    BEFORE_CODEGEN,
-    LEVELLED,
-    PHASES,
-    CompileSettings,
-    has_codegen,
-)
+from ..passes.mode import LEVELLED
+from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, PHASES, CompileSettings, has_codegen
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
 from .embedding import Pipeline, SteppedInvocation, compiler_version
 from .missing_target import missing_target, unknown_cuda_target
 from .program_passes import BEFORE_DISPATCHES, LEVEL_THAT_CHANGES_PROGRAMS, changes_programs
+from .rooms import has_tuning, missing_room
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -40,10 +35,10 @@ if TYPE_CHECKING:
     from ..dialect_utils.diagnostics import Diagnostic
     from ..passes.base import PassContext
     from ..passes.decisions import DecisionLog
-    from .advice import Advice
+    from ..passes.pipeline_edit import PipelineEdit
+    from ..tuning.advice import Advice
+    from ..tuning.forced_tile import ForceTile
     from .codegen_replay import CodegenReplay
-    from .forced_tile import ForceTile
-    from .pipeline_edit import PipelineEdit
     from .replay import IrPrinting, PassRunner
     from .summary import KernelCost
 
@@ -97,6 +92,7 @@ class SteppedCompile:
 
     def __post_init__(self) -> None:
         check_phases(self.settings)
+        check_level(self.settings)
         if self.settings.dump_ir is not None:
             _make_directory(self.settings.dump_ir)
 
@@ -273,7 +269,7 @@ class SteppedCompile:
         """Returns what is said of the advice, with what asks for the level; empty without any."""
         if not self.advice:
             return ""
-        from .advice import advice_text
+        from ..tuning.advice import advice_text
 
         return advice_text(self.advice, flag)
 
@@ -389,7 +385,7 @@ class SteppedCompile:
             CompileError: a pass failed.
         """
         from ..dialect_utils.operations import children
-        from .program_passes import program_passes
+        from ..tuning.programs.program_steps import program_passes
         from .replay import ReplayError
 
         passes = program_passes(self.settings.mode)
@@ -410,13 +406,15 @@ class SteppedCompile:
 
     def _shares_lds(self, module: ir.Operation) -> bool:
         """Returns whether kernels would be launched with the LDS of others, and need not be."""
-        from .own_lds import shares_lds
+        if self.settings.mitigation not in LEVELLED or not has_tuning():
+            return False
+        from ..tuning.workarounds.own_lds import shares_lds
 
-        return self.settings.mitigation in LEVELLED and shares_lds(module)
+        return shares_lds(module)
 
     def _separate_lds(self, module: ir.Operation) -> None:
         """Gives kernels their own LDS, in a module after phase `AFTER_LLVM`."""
-        from .own_lds import separate_lds
+        from ..tuning.workarounds.own_lds import separate_lds
 
         separate_lds(module)
 
@@ -507,6 +505,12 @@ def check_phases(settings: CompileSettings) -> None:
             raise DriverError(f"{flag}: '{phase}' is not a phase (phases: {', '.join(PHASES)})")
     if PHASES.index(start) >= PHASES.index(end):
         raise DriverError(f"--compile-from={start} must precede --compile-to={end}")
+
+
+def check_level(settings: CompileSettings) -> None:
+    """Raises DriverError for a level whose passes are not installed."""
+    if reason := missing_room(settings.mode):
+        raise DriverError(reason)
 
 
 def _make_directory(path: str) -> None:

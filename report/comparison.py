@@ -10,12 +10,12 @@ from pathlib import Path
 from rich.table import Table
 
 from ..iree_plugin.assembly_summary import AssemblySummary
-from ..iree_plugin.mitigation import STOCK_PAD_PASS
-from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..iree_plugin.python_compile import compile
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import Decision, DecisionLog
 from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
+from ..passes.pipeline_edit import PipelineEdit
+from ..passes.steps import STOCK_PAD_PASS
 
 
 @dataclass(frozen=True)

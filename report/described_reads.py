@@ -25,17 +25,15 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ..bank_model.descriptor_tiles import GROUP_WARPS, STEP_BYTES
-from ..bank_model.tile_cost import CYCLE_BYTES
+from ..bank_model.descriptor_tiles import CYCLE_BYTES, GROUP_WARPS, LANES, STEP_BYTES
 from ..dialect_utils.described_tiles import arranged_number, has_stored_factors
 from ..dialect_utils.element_moves import is_move
 from ..dialect_utils.gpu_target import launch_of
-from ..dialect_utils.memory.flow import lds_allocations
+from ..dialect_utils.memory.flow import lds_allocation_of, lds_allocations
 from ..dialect_utils.memory.lds_ops import ADDRESS, DESCRIBED, LDMATRIX
 from ..dialect_utils.memory.staged_tensors import executions_of
 from ..dialect_utils.operations import defining_operation, operations_in, parents_of, symbol_of
 from ..passes.base import FunctionPass, PassContext
-from ..passes.fragments.matrix_fragments import LANES, lds_allocation_of
 from .conflict_report import AllocationReport, FunctionReport, report_function
 
 SymbolPath = tuple[str, ...]

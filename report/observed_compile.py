@@ -21,20 +21,17 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
-from ..dialect_utils.kernels import functions_in
+from ..dialect_utils.kernels import backend_of, functions_in
 from ..dialect_utils.memory.allocation_layout import is_padded
 from ..dialect_utils.memory.flow import lds_allocations
 from ..dialect_utils.operations import operations_in, symbol_of
 from ..iree_plugin.compile_settings import AFTER_LLVM, BEFORE_CODEGEN, CompileSettings
-from ..iree_plugin.device_functions import CPU_BACKENDS, GPU_BACKENDS, backend_of, lds_arrays
-from ..iree_plugin.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
+from ..iree_plugin.device_functions import CPU_BACKENDS, GPU_BACKENDS, lds_arrays
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import Action, Decision, DecisionLog
-from ..passes.fragments.form_ldmatrix import FormLdmatrix
-from ..passes.fragments.form_wgmma import FormWgmma
-from ..passes.overlap.overlap_copies import OverlapCopies
 from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
+from ..passes.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
 from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from .async_copies import ObserveCopies
 from .conflict_report import (
@@ -81,6 +78,12 @@ class ObserveLds(FunctionPass):
         self.seen.pop(symbol_path(function), None)
 
 
+_LDMATRIX, _OVERLAP, _WGMMA = (
+    f"bankwise-{name}" for name in ("form-ldmatrix", "overlap-copies", "form-wgmma")
+)
+"""Passes of the room `tuning`, which may not be there."""
+
+
 @dataclass(frozen=True)
 class Observers:
     """What looks at the LDS of every replayed function, at several places of a compile."""
@@ -116,13 +119,13 @@ def observing_edits(observers: Observers) -> list[PipelineEdit]:
             ReinsertSwizzleHints.name,
             replace(observer, again=True),
             pipelines=CODEGEN_PIPELINES,
-            beside=FormLdmatrix.name,
+            beside=_LDMATRIX,
         ),
         *(
             PipelineEdit.after(made_by, look, pipelines=CODEGEN_PIPELINES, beside=made_by)
             for made_by, look in (
-                (OverlapCopies.name, observers.copies),
-                (FormWgmma.name, observers.descriptors),
+                (_OVERLAP, observers.copies),
+                (_WGMMA, observers.descriptors),
             )
         ),
     ]
@@ -257,7 +260,7 @@ def with_decisions(report: FunctionReport, log: DecisionLog) -> FunctionReport:
     """Returns the report with the reasons that the passes gave in `log`."""
     open_decisions = [d for d in log if d.function == report.name and log.stands(d)]
     # The pass has decided on each allocation once, in the order of the text.
-    reads = [d for d in log if d.function == report.name and d.pass_name == FormLdmatrix.name]
+    reads = [d for d in log if d.function == report.name and d.pass_name == _LDMATRIX]
     allocations: list[AllocationReport] = []
     for allocation in report.allocations:
         decided = next((d for d in open_decisions if _is_about(d, allocation)), None)

@@ -22,12 +22,12 @@ from ..iree_plugin.compiled_accesses import (
     PHASE_THAT_WRITES_ASSEMBLY,
     executables_of,
 )
-from ..iree_plugin.forced_tile import ForceTile
-from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..iree_plugin.python_compile import compile_in_child, open_source, settings_of, takes_flags
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import DecisionLog
+from ..passes.pipeline_edit import PipelineEdit
+from ..tuning.forced_tile import ForceTile
 
 _LAST_PHASE_OF_HOST_PROGRAM = AFTER_LLVM
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from ..emulator.assembly import Kernel
 from ..emulator.counters import totals
-from ..iree_plugin.forced_tile import ForceTile
-from ..iree_plugin.pipeline_edit import PipelineEdit
 from ..passes.decisions import DecisionLog
+from ..passes.pipeline_edit import PipelineEdit
+from ..tuning.forced_tile import ForceTile
 from .dispatch_record import DispatchRecord
 from .emulated_device import EmulatedDevice
 from .emulated_module import compile_for_emulation

@@ -257,8 +257,8 @@ def _run_on_emulator(
     from ..bank_model.targets import UnknownTargetError
     from ..emulator.emulation_errors import EmulationError
     from ..emulator.instruction_text import AssemblyError
-    from ..iree_plugin.pipeline_edit import PipelineEditError
     from ..iree_plugin.stepped_compile import CompileError, DriverError
+    from ..passes.pipeline_edit import PipelineEditError
     from .emulated_module import compile_as_set
     from .host_program import HostProgram
     from .host_values import HostProgramError
@@ -331,8 +331,8 @@ def _compiled(settings: RunSettings, device: str) -> bytes:
     if kind == "hip" and not given & {"--iree-rocm-target", "--iree-hip-target"}:
         raise RunError(f"--device={device}: name the chip, as --iree-rocm-target=gfx942")
     from ..iree_plugin.compile_driver import compile_to_output
-    from ..iree_plugin.pipeline_edit import PipelineEditError
     from ..iree_plugin.stepped_compile import CompileError, DriverError
+    from ..passes.pipeline_edit import PipelineEditError
 
     compile_settings = _set_up_compiler(settings, _GPU_FLAGS[kind])
     with temporary_directory("bankwise-") as directory:

@@ -11,16 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..iree_plugin.compile_settings import (
-    COMPILE_MODES,
-    LEVELS,
-    MITIGATIONS,
-    OUTPUT_FORMATS,
-    RETILE,
-    CompileSettings,
-    gone_value,
-    without_effect,
-)
+from ..iree_plugin.compile_settings import COMPILE_MODES, OUTPUT_FORMATS, CompileSettings
 from ..iree_plugin.described_target import refuse_unknown_names
 from ..iree_plugin.program_flags import (
     PRINT_LISTS,
@@ -29,6 +20,7 @@ from ..iree_plugin.program_flags import (
     expand_response_files,
     flags_of_attributes,
 )
+from ..passes.mode import LEVELS, MITIGATIONS, RETILE, gone_value, without_effect
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
 
 HELP = """\

@@ -17,19 +17,10 @@ from pathlib import Path
 
 from .. import __version__
 from ..bank_model.shown_text import shown_text
-from ..iree_plugin.compile_settings import (
-    BEFORE_CODEGEN,
-    BEFORE_CONFIGURATION,
-    LEVELS,
-    MITIGATIONS,
-    RETILE,
-    CompileSettings,
-    Mode,
-    gone_value,
-    without_effect,
-)
+from ..iree_plugin.compile_settings import BEFORE_CODEGEN, BEFORE_CONFIGURATION, CompileSettings
 from ..iree_plugin.executable_text import holds_resources, may_change, name_of
 from ..iree_plugin.outer_compile import OuterCompile, passed_on, show_messages
+from ..passes.mode import LEVELS, MITIGATIONS, RETILE, Mode, gone_value, without_effect
 from .compile_arguments import parse_arguments
 from .endings import fail
 from .usage import UsageError, check_choice, switch_of

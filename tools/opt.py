@@ -23,10 +23,11 @@ from ..iree_plugin.native_passes import (
     read_pipeline,
 )
 from ..iree_plugin.opt_driver import OptError, OptSettings, optimize
-from ..iree_plugin.pipeline_edit import PipelineEditError
 from ..iree_plugin.plugins import contribute_plugin_passes
 from ..iree_plugin.replay import IrPrinting
+from ..iree_plugin.rooms import rooms_of
 from ..passes.base import FunctionPass, PassOptionError, option_text
+from ..passes.pipeline_edit import PipelineEditError
 from ..passes.pipeline_text import (
     NativeText,
     OurPass,
@@ -37,7 +38,6 @@ from ..passes.pipeline_text import (
     pieces_of,
 )
 from ..passes.registry import (
-    PASSES,
     PIPELINES,
     UnknownPassError,
     contributed_passes,
@@ -120,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         contribute_plugin_passes()
         if "list-passes" in names:
-            print(f"Passes:\n{pass_list()}", end="")
+            print(pass_list(), end="")
             return 0
         if "show-dialects" in names:
             print(f"Available Dialects: {','.join(embedding.registered_dialects())}")
@@ -328,13 +328,20 @@ def _native_shorthand(word: str, name: str, options: str | None) -> str:
 def pass_list() -> str:
     """Returns every pass of ours with its summary and its options, and every pipeline."""
     theirs = contributed_passes()
-    lines = [line for each in PASSES for line in _describe(each)]
+    lines = list[str]()
+    for room in rooms_of():
+        lines.append(f"Passes of {room.name}/, for the {_levels(room.levels)}:")
+        lines += [line for each in room.passes for line in _describe(each)]
     if theirs:
         lines.append("Passes of plugins:")
         lines += [line for each in theirs.values() for line in _describe(each)]
     lines.append("Pass pipelines:")
     lines += [f"  --{name:<36} - {each.summary}" for name, each in PIPELINES.items()]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _levels(names: Sequence[str]) -> str:
+    return f"{'level' if len(names) == 1 else 'levels'} {' and '.join(names)}"
 
 
 def _describe(kind: type[FunctionPass]) -> Iterator[str]:

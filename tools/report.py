@@ -56,8 +56,8 @@ def _run(settings: ReportSettings, arguments: Sequence[str]) -> int:
     flags = settings.compile.process_flags if settings.compile else ()
     embedding.set_process_flags(PROGRAM, list(flags))
 
-    from ..iree_plugin.pipeline_edit import PipelineEditError
     from ..iree_plugin.stepped_compile import CompileError, DriverError
+    from ..passes.pipeline_edit import PipelineEditError
     from ..report.contents import Contents, SelectionError, number_report
 
     try:

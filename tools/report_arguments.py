@@ -7,14 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..bank_model.targets import known_targets
-from ..iree_plugin.compile_settings import (
-    BEFORE_CODEGEN,
-    LEVELS,
-    MITIGATIONS,
-    RETILE,
-    CompileSettings,
-    has_codegen,
-)
+from ..iree_plugin.compile_settings import BEFORE_CODEGEN, CompileSettings, has_codegen
+from ..passes.mode import LEVELS, MITIGATIONS, RETILE
 from ..report.formats import FORMATS
 from .compile_arguments import parse_arguments, unhonoured_flags
 from .usage import UsageError, check_choice, flag_of, size_of, switch_of, value_of

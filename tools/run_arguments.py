@@ -9,13 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..iree_plugin.compile_settings import (
-    LEVELS,
-    MITIGATIONS,
-    RETILE,
-    CompileSettings,
-    gone_value,
-)
+from ..iree_plugin.compile_settings import CompileSettings
+from ..passes.mode import LEVELS, MITIGATIONS, RETILE, gone_value
 from ..runtime.module_run import DEVICES, EMULATED, PROGRAM, RunSettings
 from . import compile_arguments
 from .argument_parser import ArgumentParser

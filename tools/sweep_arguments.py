@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..bank_model.targets import DEFAULT_TARGET
 from ..emulator.chips import EMULATED_CHIPS
-from ..iree_plugin.compile_settings import modes
+from ..passes.mode import modes
 from ..sweep.cases import DTYPES
 from ..sweep.settings import KERNEL_SETS, SweepSettings
 from .argument_parser import ArgumentParser

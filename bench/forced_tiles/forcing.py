@@ -14,16 +14,16 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ...dialect_utils.diagnostics import PassFailure, Refusal
-from ...iree_plugin.compile_settings import Mode
-from ...iree_plugin.forced_tile import ForceTile
 from ...iree_plugin.mitigation import mitigation_edits
-from ...iree_plugin.pipeline_edit import PipelineEdit
 from ...iree_plugin.python_compile import compile, open_source, settings_of
 from ...iree_plugin.stepped_compile import SteppedCompile
 from ...passes.base import FunctionPass, PassContext
-from ...passes.tiles.retile import Retile
-from ...passes.tiles.tile_choice import tile_time, tiled_operation
+from ...passes.mode import Mode
+from ...passes.pipeline_edit import PipelineEdit
 from ...sweep.cases import target_flags
+from ...tuning.forced_tile import ForceTile
+from ...tuning.retile import Retile, tiled_operation
+from ...tuning.tiles.tile_choice import tile_time
 from .pairs import TiledKernel, Tiling
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...bank_model.tile_cost import AttentionTile, MatmulTile
 from ...sweep.kernels import Attention, Kernel, Matmul
+from ...tuning.costs.tile_cost import AttentionTile, MatmulTile
 
 Tiling = AttentionTile | MatmulTile
 

@@ -62,6 +62,14 @@ def is_lds_allocation(operation: ir.Operation | None) -> bool:
     )
 
 
+def lds_allocation_of(buffer: ir.Value) -> ir.Operation | None:
+    """Returns the LDS allocation of which a memref is a view, if it can be no other memory."""
+    operation = defining_operation(buffer)
+    while operation is not None and view_row(operation) is not None:
+        operation = defining_operation(operation.operands[0])
+    return operation if is_lds_allocation(operation) else None
+
+
 # The edges.
 
 

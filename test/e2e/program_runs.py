@@ -12,9 +12,9 @@ from unittest.mock import patch
 from bankwise.bench.program_families.program import Array, Program, largest_error
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin import program_passes
-from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.base import FunctionPass
 from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.runtime.emulated_device import EmulatedDevice
 from bankwise.runtime.emulated_module import EmulatedModule, compile_for_emulation
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated

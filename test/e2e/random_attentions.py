@@ -25,13 +25,13 @@ from bankwise.emulator.chips import EMULATED_CHIPS
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin import program_passes
 from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.tiles.pad_heads import PadHeads
-from bankwise.passes.tiles.split_keys import SplitKeys
-from bankwise.passes.tiles.tile_by_lanes import TileByLanes
-from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from bankwise.runtime.emulated_device import EmulatedDevice
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.attention.tile_by_lanes import TileByLanes
+from bankwise.tuning.attention.use_matrix_instructions import UseMatrixInstructions
+from bankwise.tuning.programs.pad_heads import PadHeads
+from bankwise.tuning.programs.split_keys import SplitKeys
 
 from .test_lane_tiled_attentions import EDITS
 

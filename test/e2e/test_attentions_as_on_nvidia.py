@@ -9,15 +9,15 @@ from ml_dtypes import bfloat16
 
 from bankwise.bench.program_families.attention import Attention
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.pipeline_edit import PipelineEdit
-from bankwise.passes.numerics.native_exp2 import NativeExp2
-from bankwise.passes.registers.transpose_tiles import TransposeTiles
-from bankwise.passes.shapes.peel_last_step import PeelLastStep
-from bankwise.passes.shapes.restore_shapes import RestoreShapes
-from bankwise.passes.shapes.share_copies import ShareCopies
+from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.passes.swizzles.hint_vector_allocs import HintVectorAllocs
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.arithmetic.native_exp2 import NativeExp2
+from bankwise.tuning.attention.peel_last_step import PeelLastStep
+from bankwise.tuning.copies.share_copies import ShareCopies
+from bankwise.tuning.registers.transpose_tiles import TransposeTiles
+from bankwise.tuning.shapes.restore_shapes import RestoreShapes
 
 from .program_runs import run_again
 from .test_odd_attentions import source

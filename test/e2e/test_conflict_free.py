@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankwise.iree_plugin.compile_settings import Mode
 from bankwise.iree_plugin.mitigation import mitigation_edits, verifying_edits
-from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.decisions import DecisionLog
+from bankwise.passes.mode import Mode
+from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 

@@ -11,15 +11,14 @@ import pytest
 
 from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.iree_plugin.python_compile import compile
-from bankwise.iree_plugin.recording import RESOLVE_SWIZZLE_HINTS
 from bankwise.passes.decisions import Action
-from bankwise.passes.overlap.load_ahead import LoadAhead
-from bankwise.passes.shapes.fold_transposes import FoldTransposes
-from bankwise.passes.tiles.enlarge_matmuls import EnlargeMatmuls
-from bankwise.passes.tiles.implicit_gemm import ImplicitGemm
+from bankwise.passes.pipeline_edit import RESOLVE_SWIZZLE_HINTS, PipelineEdit
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.convolutions.implicit_gemm import ImplicitGemm
+from bankwise.tuning.matmuls.enlarge_matmuls import EnlargeMatmuls
+from bankwise.tuning.overlap.load_ahead import LoadAhead
+from bankwise.tuning.workarounds.fold_transposes import FoldTransposes
 
 from .program_runs import run_beside_stock
 

@@ -8,17 +8,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from bankwise.bank_model.tile_cost import AttentionTile
 from bankwise.emulator.emulation_errors import LdsRaceError, MissingWaitError
 from bankwise.emulator.waits import check_waits, is_direct_load
-from bankwise.iree_plugin.forced_tile import ForceTile
-from bankwise.passes.overlap.form_direct_loads import FormDirectLoads
 from bankwise.runtime.dtypes import dtype_of
 from bankwise.runtime.emulated_module import compile_for_emulation
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.runtime.host_program import HostProgram
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention
+from bankwise.tuning.copies.form_direct_loads import FormDirectLoads
+from bankwise.tuning.costs.tile_cost import AttentionTile
+from bankwise.tuning.forced_tile import ForceTile
 
 from .test_waits import MarkingDevice, without_each_wait
 

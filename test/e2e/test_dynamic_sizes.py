@@ -12,10 +12,10 @@ from bankwise import compile as compile_mlir
 from bankwise.bench.program_families.attention import Attention
 from bankwise.bench.program_families.matmuls import Contraction
 from bankwise.passes.decisions import Action
-from bankwise.passes.tiles.specialize_sizes import SpecializeSizes
-from bankwise.passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
-from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.attention.use_matrix_instructions import UseMatrixInstructions
+from bankwise.tuning.matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
+from bankwise.tuning.programs.specialize_sizes import SpecializeSizes
 
 from .program_runs import run_again, run_program
 

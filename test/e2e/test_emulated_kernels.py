@@ -12,8 +12,8 @@ import pytest
 from iree.compiler import ir
 
 from bankwise.emulator.emulation_errors import EmulationError
-from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, Matmul

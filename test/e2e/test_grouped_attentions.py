@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bankwise.bank_model.tile_cost import AttentionTile
 from bankwise.bench.forced_tiles.forcing import forcing_edits
 from bankwise.bench.program_families.attention import Attention
 from bankwise.bench.program_families.program import largest_error
 from bankwise.bench.reference_attention import attention
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.forced_tile import ForceTile
 from bankwise.passes.decisions import Action
 from bankwise.report.compile_decisions import decisions
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.costs.tile_cost import AttentionTile
+from bankwise.tuning.forced_tile import ForceTile
 
 from .program_runs import run_program
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from bankwise.bench.program_families.attention import Attention
-from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.tiles.tile_by_lanes import TileByLanes
-from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
+from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.report.compile_decisions import decisions
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.attention.tile_by_lanes import TileByLanes
+from bankwise.tuning.attention.use_matrix_instructions import UseMatrixInstructions
 
 from .program_runs import run_again, run_program
 from .test_dynamic_sizes import batched

@@ -6,13 +6,13 @@ from __future__ import annotations
 import pytest
 
 from bankwise.bench.program_families.matmuls import Contraction
-from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.tiles.tile_dynamic_matmuls import TileDynamicMatmuls
-from bankwise.passes.tiles.tile_matmuls_by_lanes import TileMatmulsByLanes
+from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Matmul
+from bankwise.tuning.matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
+from bankwise.tuning.matmuls.tile_matmuls_by_lanes import TileMatmulsByLanes
 
 from .program_runs import run_again
 

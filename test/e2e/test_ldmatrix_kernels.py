@@ -10,13 +10,13 @@ import pytest
 from bankwise import PipelineEdit
 from bankwise import compile as compile_mlir
 from bankwise.passes.accesses.verify_lds_conflicts import VerifyLdsConflicts
-from bankwise.passes.fragments.form_ldmatrix import FormLdmatrix
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from bankwise.passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from bankwise.passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention
+from bankwise.tuning.ldmatrix.form_ldmatrix import FormLdmatrix
 
 FLAT = "iree-codegen-reinsert-swizzle-hints"
 RESOLVED = "iree-codegen-resolve-swizzle-hints"

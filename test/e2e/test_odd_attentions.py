@@ -9,10 +9,10 @@ import pytest
 from bankwise.bench.program_families.attention import Attention
 from bankwise.emulator.counters import Counted
 from bankwise.passes.decisions import Action
-from bankwise.passes.registers.rename_registers import RenameRegisters
-from bankwise.passes.tiles.use_matrix_instructions import UseMatrixInstructions
 from bankwise.report.compile_decisions import decisions
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.attention.use_matrix_instructions import UseMatrixInstructions
+from bankwise.tuning.registers.rename_registers import RenameRegisters
 
 from .program_runs import run_again, run_program
 

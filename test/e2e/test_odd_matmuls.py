@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action
-from bankwise.passes.shapes.fold_transposes import FoldTransposes
-from bankwise.passes.tiles.enlarge_matmuls import EnlargeMatmuls
+from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Matmul, random_operands
+from bankwise.tuning.matmuls.enlarge_matmuls import EnlargeMatmuls
+from bankwise.tuning.workarounds.fold_transposes import FoldTransposes
 
 from .program_runs import run_beside_stock
 

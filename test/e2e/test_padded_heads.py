@@ -11,8 +11,8 @@ from bankwise.bench.gpu.timed_sets import model_attention
 from bankwise.bench.program_families.attention import Attention
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action
-from bankwise.passes.tiles.pad_heads import PadHeads
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.programs.pad_heads import PadHeads
 
 from .program_runs import run_again
 

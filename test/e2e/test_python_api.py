@@ -11,11 +11,11 @@ from iree.compiler import ir
 
 import bankwise
 from bankwise.iree_plugin import mitigation
-from bankwise.iree_plugin.compile_settings import MITIGATIONS
-from bankwise.iree_plugin.mitigation import STEPS, STOCK_PAD_PASS, Place, Step
-from bankwise.iree_plugin.pipeline_edit import Position
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.mode import MITIGATIONS
+from bankwise.passes.pipeline_edit import Position
+from bankwise.passes.steps import STOCK_PAD_PASS, Place, Step
 from bankwise.runtime.module_run import RunSettings
 from bankwise.sweep.kernels import Attention
 from bankwise.tools import compile_arguments, report_arguments, run_arguments, sweep_arguments
@@ -174,7 +174,8 @@ def test_a_mistake_in_a_pass_is_an_error_with_its_place() -> None:
 def test_a_new_mode_is_two_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(Position.REPLACE, STOCK_PAD_PASS)
     step = Step(place, Mistaken, mitigations=frozenset({"fake"}))
-    monkeypatch.setattr(mitigation, "STEPS", (*STEPS, step))
+    table = (*mitigation.steps(), step)
+    monkeypatch.setattr(mitigation, "steps", lambda: table)
     monkeypatch.setitem(MITIGATIONS, "fake", "fails")
     with pytest.raises(bankwise.CompileError, match="mistaken raised KeyError"):
         bankwise.compile(ATTENTION, GFX942, "fake")

@@ -10,9 +10,9 @@ import pytest
 from bankwise import PipelineEdit
 from bankwise import compile as compile_mlir
 from bankwise.passes.decisions import Action, Decision, DecisionLog
-from bankwise.passes.fragments.reload_operands import ReloadOperands
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention
+from bankwise.tuning.fragments.reload_operands import ReloadOperands
 
 READ = re.compile(r"^\tldmatrix\.", re.MULTILINE)
 SCALE = re.compile(r"^\t(?:mul|fma)\.rn\.b?f16", re.MULTILINE)

@@ -16,11 +16,11 @@ from bankwise.bench.program_families.matmuls import Contraction
 from bankwise.bench.program_families.program import largest_error as relative_error
 from bankwise.bench.programs import cases
 from bankwise.emulator.counters import Counted
-from bankwise.passes.contractions import contraction_renaming
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Matmul, random_operands
+from bankwise.tuning.contractions import contraction_renaming
 
 Array = npt.NDArray[Any]
 
@@ -157,7 +157,7 @@ def test_one_transfer_that_is_left_out_makes_the_result_wrong(
             super().finish(decisions)
 
     monkeypatch.setattr(
-        "bankwise.passes.contractions.rename_contractions.ContractionSearch", Forgetful
+        "bankwise.tuning.contractions.rename_contractions.ContractionSearch", Forgetful
     )
     wrong = emulate(kernel.source(), "gfx942", operands, reductions).outputs[0]
     assert largest_error(kernel, operands, wrong) > 1000 * TOLERANCE["f32"]

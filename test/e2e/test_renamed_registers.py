@@ -13,15 +13,15 @@ import pytest
 import bankwise
 from bankwise.dialect_utils.builders import Builder
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.overlap.raise_priority import RaisePriority
-from bankwise.passes.registers import renamed_transfers
-from bankwise.passes.registers.renaming_choice import RegisterSearch, RenamedTransfer
+from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention
 from bankwise.sweep.measure import SamplingDevice
+from bankwise.tuning.overlap.raise_priority import RaisePriority
+from bankwise.tuning.registers import renamed_transfers
+from bankwise.tuning.registers.renaming_choice import RegisterSearch, RenamedTransfer
 
 from .exact_results import exact_result, inputs_of
 

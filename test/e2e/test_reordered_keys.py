@@ -11,8 +11,8 @@ from bankwise import PipelineEdit
 from bankwise import compile as compile_mlir
 from bankwise.bench.program_families.attention import Attention, plain_sizes
 from bankwise.emulator.counters import Counted
-from bankwise.passes.registers.reorder_keys import ReorderKeys
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.attention.reorder_keys import ReorderKeys
 
 from .program_runs import run_program
 from .test_overlap_copies import loop_of

@@ -18,23 +18,22 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 import bankwise
-from bankwise.bank_model.tile_cost import AttentionTile, MatmulTile
 from bankwise.dialect_utils.diagnostics import PassFailure
 from bankwise.emulator.assembly import parse_assembly
 from bankwise.emulator.counters import Counted
 from bankwise.emulator.emulation_errors import LdsRaceError
 from bankwise.emulator.waits import check_waits
-from bankwise.iree_plugin.pipeline_edit import PipelineEdit
 from bankwise.iree_plugin.python_compile import open_source, settings_of
 from bankwise.iree_plugin.stepped_compile import CompileError, SteppedCompile
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, Decision, DecisionLog
-from bankwise.passes.tiles.retile import Retile
-from bankwise.passes.tiles.tile_choice import tiled_operation
-from bankwise.passes.tiles.use_larger_instructions import UseLargerInstructions
+from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, Matmul
+from bankwise.tuning.attention.use_larger_instructions import UseLargerInstructions
+from bankwise.tuning.costs.tile_cost import AttentionTile, MatmulTile
+from bankwise.tuning.retile import Retile, tiled_operation
 
 from .conftest import BIN, Tool
 from .exact_results import exact_result, inputs_of
@@ -221,14 +220,14 @@ def test_steps_are_loaded_ahead_where_there_is_one_and_where_there_are_two(
 def test_a_tile_whose_barriers_iree_loses_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores of f32 go through the LDS; without the check the emulator finds a race."""
     kernel = Attention(1, 128, 64, "f32")
-    monkeypatch.setattr("bankwise.passes.tiles.attention_tiles._LDS_SCORE_BYTES", 8)
+    monkeypatch.setattr("bankwise.tuning.attention.attention_tiles._LDS_SCORE_BYTES", 8)
     monkeypatch.setattr(
-        "bankwise.passes.tiles.tiled_operation.Circumstances.time",
+        "bankwise.tuning.tiles.tiled_operation.Circumstances.time",
         lambda self, work: 1.0 / (work.stages * 100 - work.steps),
     )
     result = run(kernel, "auto/exact")
     assert result.outputs[0].tobytes() == stock(kernel).outputs[0].tobytes()
-    monkeypatch.setattr("bankwise.passes.tiles.retile.check_barriers", lambda function: None)
+    monkeypatch.setattr("bankwise.tuning.retile.check_barriers", lambda function: None)
     with pytest.raises(LdsRaceError):
         run(kernel, "auto/exact")
 
@@ -236,7 +235,7 @@ def test_a_tile_whose_barriers_iree_loses_is_taken_back(monkeypatch: pytest.Monk
 def test_a_tile_that_does_not_fit_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest tile is predicted to be the best, and to need no LDS."""
     monkeypatch.setattr(
-        "bankwise.passes.tiles.tiled_operation.Circumstances.time",
+        "bankwise.tuning.tiles.tiled_operation.Circumstances.time",
         lambda self, work: 1.0 / work.lds_bytes,
     )
     kernel = Attention(1, 256, 256, "f16")

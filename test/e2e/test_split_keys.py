@@ -20,11 +20,11 @@ from bankwise.dialect_utils.operations import operations_in
 from bankwise.emulator.counters import Counted
 from bankwise.passes.base import PassContext
 from bankwise.passes.decisions import Action
-from bankwise.passes.tiles.program_attention import ATTENTION
-from bankwise.passes.tiles.split_keys import SplitKeys
 from bankwise.report.compile_decisions import decisions
 from bankwise.runtime.dtypes import dtype_of
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.programs.program_attention import ATTENTION
+from bankwise.tuning.programs.split_keys import SplitKeys
 
 from .conftest import Tool
 from .program_runs import ProgramRun, run_again, run_program

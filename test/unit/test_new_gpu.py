@@ -19,9 +19,9 @@ from bankwise.bank_model.targets import UnknownTargetError, target
 from bankwise.dialect_utils.gpu_target import chip_of
 from bankwise.passes.base import PassContext
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
-from bankwise.passes.tiles.retile import Retile
 from bankwise.report.conflict_report import report_function
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.retile import Retile
 
 ROOT = Path(__file__).parents[2]
 NAME = "new1"

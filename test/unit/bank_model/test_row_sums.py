@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bankwise.bank_model.row_sums import RowSums
+from bankwise.tuning.costs.row_sum_cost import RowSums
 
 from ..processors import SM80
 

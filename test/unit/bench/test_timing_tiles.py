@@ -17,7 +17,7 @@ from bankwise.bench.timing_tiles import (
     page,
     read_rows,
 )
-from bankwise.passes.tiles.tiled_operation import MODELLED_GAIN
+from bankwise.tuning.tiles.tiled_operation import MODELLED_GAIN
 
 ROWS = read_rows()
 

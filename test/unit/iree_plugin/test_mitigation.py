@@ -11,21 +11,22 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.iree_plugin import mitigation, replay
-from bankwise.iree_plugin.compile_settings import LEVELS, MITIGATIONS, Mode
 from bankwise.iree_plugin.embedding import compiler_version
-from bankwise.iree_plugin.mitigation import STEPS, Place, Step, mitigation_edits
+from bankwise.iree_plugin.mitigation import mitigation_edits, steps
 from bankwise.iree_plugin.native_callbacks import AROUND_NATIVE_PASS
 from bankwise.iree_plugin.native_passes import is_native_pass
-from bankwise.iree_plugin.pipeline_edit import COPYING, LOWERED, PipelineEdit, Position, splice
 from bankwise.iree_plugin.recording import Recording, load_recordings
-from bankwise.passes.fragments.form_ldmatrix import FormLdmatrix
-from bankwise.passes.fragments.reload_operands import ReloadOperands
-from bankwise.passes.numerics.native_exp2 import NativeExp2
-from bankwise.passes.overlap.overlap_copies import OverlapCopies
+from bankwise.passes.mode import LEVELS, MITIGATIONS, Mode
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
+from bankwise.passes.pipeline_edit import COPYING, LOWERED, PipelineEdit, Position, splice
+from bankwise.passes.steps import Place, Step
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from bankwise.passes.swizzles.swizzle_plan import SwizzlingPass
-from bankwise.passes.tiles.retile import Retile
+from bankwise.tuning.arithmetic.native_exp2 import NativeExp2
+from bankwise.tuning.fragments.reload_operands import ReloadOperands
+from bankwise.tuning.ldmatrix.form_ldmatrix import FormLdmatrix
+from bankwise.tuning.overlap.overlap_copies import OverlapCopies
+from bankwise.tuning.retile import Retile
 
 
 @pytest.fixture(scope="module")
@@ -91,17 +92,16 @@ def test_pad_pads_lowered_functions_too(recordings: list[Recording]) -> None:
 
 
 def test_every_mode_and_level_says_what_it_is_for() -> None:
-    assert {each for step in STEPS for each in step.mitigations} == {*MITIGATIONS} - {"stock"}
-    assert {step.since for step in STEPS} == {*LEVELS}
+    assert {each for step in steps() for each in step.mitigations} == {*MITIGATIONS} - {"stock"}
+    assert {step.since for step in steps()} == {*LEVELS}
     with pytest.raises(KeyError, match="unknown"):
         mitigation_edits(Mode("unknown"))
 
 
 def test_a_new_level_is_an_entry_and_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(Position.BEFORE, "iree-codegen-gpu-vector-alloc")
-    monkeypatch.setattr(
-        mitigation, "STEPS", (*STEPS, Step(place, FlattenSwizzleHints, since="new"))
-    )
+    table = (*steps(), Step(place, FlattenSwizzleHints, since="new"))
+    monkeypatch.setattr(mitigation, "steps", lambda: table)
     monkeypatch.setitem(LEVELS, "new", "more than the others")
     fast, new = (mitigation_edits(Mode("auto", level)) for level in ("fast", "new"))
     (added,) = (edit for edit in new if edit not in fast)

@@ -17,7 +17,6 @@ from iree.compiler import ir
 
 from bankwise.iree_plugin import plugins
 from bankwise.iree_plugin.native_passes import read_pipeline
-from bankwise.iree_plugin.pipeline_edit import NativePass, PipelineEdit, PipelineEditError
 from bankwise.iree_plugin.plugins import (
     PLUGIN_GROUP,
     contribute_plugin_passes,
@@ -26,6 +25,7 @@ from bankwise.iree_plugin.plugins import (
 )
 from bankwise.passes import registry
 from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.passes.pipeline_edit import NativePass, PipelineEdit, PipelineEditError
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from bankwise.tools.opt import pass_list
 

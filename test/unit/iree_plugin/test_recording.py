@@ -9,7 +9,6 @@ import pytest
 from bankwise.iree_plugin import recording as recording_module
 from bankwise.iree_plugin import user_cache
 from bankwise.iree_plugin.embedding import compiler_version
-from bankwise.iree_plugin.pipeline_edit import COPYING, LOWERED
 from bankwise.iree_plugin.recording import (
     Recording,
     RecordingError,
@@ -25,6 +24,7 @@ from bankwise.iree_plugin.recording import (
 )
 from bankwise.iree_plugin.recording_samples import RecordingRequest, packaged_requests
 from bankwise.iree_plugin.user_cache import UserCache
+from bankwise.passes.pipeline_edit import COPYING, LOWERED
 
 KEY = RecordingKey("rocm", "VectorDistribute", ("prefetch_num_stages = 2",), ("--flag=1",))
 RECORDING = Recording(KEY, ("canonicalize{max-iterations=10 top-down=true}", "cse"), ("cse",))

@@ -10,9 +10,9 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.dialect_utils.operations import children, operations_in
-from bankwise.iree_plugin.pipeline_edit import NativePass
 from bankwise.iree_plugin.replay import NativeFailure, PassRunner, RecoverableFailure
 from bankwise.passes.base import PassContext
+from bankwise.passes.pipeline_edit import NativePass
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 
 SOURCE = """

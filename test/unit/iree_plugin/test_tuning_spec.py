@@ -6,10 +6,10 @@ from __future__ import annotations
 import pytest
 
 from bankwise.iree_plugin.tuning_spec import tuning_spec
-from bankwise.passes.tiles.retile import Retile, RetileMode
+from bankwise.tuning.retile import Retile, RetileMode
 
 from ..functions import parse, run
-from ..passes.tiles.configured_kernels import AttentionIr, MatmulIr
+from ..tuning.tiles.configured_kernels import AttentionIr, MatmulIr
 
 MATMUL = MatmulIr(m=4096, n=4096, k=4096)
 

@@ -10,7 +10,7 @@ import pytest
 from iree.compiler import ir
 
 from bankwise.dialect_utils.diagnostics import PassFailure
-from bankwise.passes.registry import PASSES
+from bankwise.iree_plugin.rooms import our_passes
 
 from ..functions import lds, parse, run
 
@@ -88,7 +88,7 @@ def _run_all(program: str) -> bool:
         parse(program)
     except ir.MLIRError:
         return False
-    for made in PASSES:
+    for made in our_passes():
         with contextlib.suppress(PassFailure):
             run(parse(program), made.from_options(""), target="gfx942")
     return True

@@ -8,11 +8,11 @@ from bankwise.bank_model.layout_counts import LayoutCount
 from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.swizzles import XorShuffle
 from bankwise.passes.decisions import Action, Decision, DecisionLog
-from bankwise.passes.fragments.form_ldmatrix import FormLdmatrix
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.passes.swizzles.hint_vector_allocs import HintVectorAllocs
 from bankwise.report.conflict_report import AllocationReport, FunctionReport
 from bankwise.report.observed_compile import with_decisions
+from bankwise.tuning.ldmatrix.form_ldmatrix import FormLdmatrix
 
 SWIZZLED = SwizzledLayout((XorShuffle(32, 1),))
 

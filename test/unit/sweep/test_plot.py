@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from bankwise.iree_plugin.compile_settings import modes
+from bankwise.passes.mode import modes
 from bankwise.sweep.plot import plot, plotted_page
 from bankwise.sweep.plot_page import marks_of, plot_style
 from bankwise.sweep.rows import Row

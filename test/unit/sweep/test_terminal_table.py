@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bankwise.iree_plugin.compile_settings import modes
+from bankwise.passes.mode import modes
 from bankwise.sweep.rows import Row
 from bankwise.sweep.tables import summary_table
 from bankwise.sweep.terminal_table import terminal_table

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.iree_plugin.compile_settings import Mode, modes
+from bankwise.passes.mode import Mode, modes
 from bankwise.tools.compile_arguments import flags_without_codegen, parse_arguments
 from bankwise.tools.usage import UsageError
 

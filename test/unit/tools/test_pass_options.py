@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import pytest
 
+from bankwise.iree_plugin.rooms import our_passes
 from bankwise.passes.base import FunctionPass
-from bankwise.passes.registry import PASSES
 from bankwise.tools.opt import pass_list
 from bankwise.tools.pass_options import option_descriptions
 
@@ -52,7 +52,7 @@ def test_descriptions_are_read_from_docstrings_and_behind_fields() -> None:
     }
 
 
-@pytest.mark.parametrize("kind", PASSES)
+@pytest.mark.parametrize("kind", our_passes())
 def test_every_option_is_described(kind: type[FunctionPass]) -> None:
     assert {field.name for field in fields(kind)} <= option_descriptions(kind).keys()
 

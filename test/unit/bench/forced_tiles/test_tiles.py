@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bank_model.tile_cost import AttentionTile, MatmulTile
 from bankwise.bench.forced_tiles import compiling, report
 from bankwise.bench.forced_tiles.compiling import MODE, compile_pairs, listed
 from bankwise.bench.forced_tiles.forcing import TileError, compile_tiled, predicted_microseconds
 from bankwise.bench.forced_tiles.pairs import TiledKernel, label, timed_pairs
 from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.record import Conditions, Figures, Record, Row, wrong_rows
-from bankwise.iree_plugin.forced_tile import ForceTile
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.sweep.kernels import Attention, Matmul, random_operands
+from bankwise.tuning.costs.tile_cost import AttentionTile, MatmulTile
+from bankwise.tuning.forced_tile import ForceTile
 
 SMALL = TiledKernel(
     Attention(2, 128, 64, "f16"), (AttentionTile(32, 64, 64, 2), AttentionTile(64, 64, 32, 4))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bankwise.passes.registry import PASSES
+from bankwise.iree_plugin.rooms import our_passes
 from bankwise.passes.swizzles.hint_ownership import mark_hints
 
 from ...functions import parse
@@ -27,7 +27,7 @@ STOWED = "{iree_codegen.swizzle = #iree_codegen.rotate_rows<64, 4>}"
 
 def test_only_passes_that_treat_hints_need_one() -> None:
     plain, stowed = parse(FUNCTION.format("")), parse(FUNCTION.format(STOWED))
-    passes = [kind.from_options("") for kind in PASSES]
+    passes = [kind.from_options("") for kind in our_passes()]
     waiting = {
         each.name
         for each in passes
@@ -40,7 +40,9 @@ def test_only_own_waits_for_our_mark() -> None:
     parsed = parse(FUNCTION.format(STOWED))
     stowed = parsed.function
     own = [
-        kind.from_options("only-own") for kind in PASSES if "only_own" in kind.__dataclass_fields__
+        kind.from_options("only-own")
+        for kind in our_passes()
+        if "only_own" in kind.__dataclass_fields__
     ]
     assert len(own) == 3
     assert not any(each.has_work(stowed) for each in own)

@@ -12,9 +12,9 @@ from itertools import product
 import pytest
 
 from bankwise.dialect_utils.memory.lds_ops import TABLE, View
-from bankwise.iree_plugin.pipeline_edit import LOWERED
-from bankwise.iree_plugin.recording import RESOLVE_SWIZZLE_HINTS, RecordingKey, RecordingStore
+from bankwise.iree_plugin.recording import RecordingKey, RecordingStore
 from bankwise.passes.decisions import Action
+from bankwise.passes.pipeline_edit import LOWERED, RESOLVE_SWIZZLE_HINTS
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from bankwise.passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs

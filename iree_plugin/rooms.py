@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The rooms whose passes a compile runs: the layouts of tiles, and tuning where it is there.
+
+The package `bankwise.tuning` can be left out. Then the level `layout` compiles, and the other
+levels are refused. It is no plugin of the entry points' group `bankwise.plugins`: to ask for those
+takes 20 ms of a compile (`plugins.py`), and a checkout that is not installed has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..passes.mode import LEVELLED, LEVELS, Mode
+
+if TYPE_CHECKING:
+    from iree.compiler import ir
+
+    from ..passes.base import FunctionPass, PassContext
+    from ..passes.steps import Step
+    from ..tuning.advice import Advice
+
+TUNING = __name__.replace(".iree_plugin.rooms", ".tuning")
+
+
+class Room(NamedTuple):
+    """A room with passes.
+
+    Attributes:
+        name: its folder.
+        levels: the levels that its passes are for.
+        passes: its passes, in the order of a compile.
+        steps: where they go.
+        advise: says what a configured function would gain from another level.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    passes: tuple[type[FunctionPass], ...]
+    steps: tuple[Step, ...]
+    advise: Callable[[ir.Operation, str, Mode, PassContext], Advice | None] = lambda *_: None
+
+
+def has_tuning() -> bool:
+    """Returns whether the package `bankwise.tuning` can be imported."""
+    return find_spec(TUNING) is not None
+
+
+@cache
+def rooms_of() -> tuple[Room, ...]:
+    """Returns the rooms that are there. Pipelines can name their passes from then on."""
+    from ..passes.layout_steps import STEPS
+    from ..passes.registry import PASSES, register_passes
+
+    layout, *others = LEVELS
+    rooms = [Room("passes", (layout,), PASSES, STEPS)]
+    if has_tuning():
+        from ..tuning.advice import advise
+        from ..tuning.registry import PASSES as TUNING_PASSES
+        from ..tuning.steps import STEPS as TUNING_STEPS
+
+        register_passes(TUNING_PASSES)
+        rooms.append(Room("tuning", tuple(others), TUNING_PASSES, TUNING_STEPS, advise))
+    return tuple(rooms)
+
+
+def missing_room(mode: Mode) -> str:
+    """Returns why a mode cannot be compiled by the rooms that are there; empty if it can be."""
+    if mode.mitigation not in LEVELLED or mode.level == next(iter(LEVELS)) or has_tuning():
+        return ""
+    return (
+        f"--bankwise-level={mode.level} needs the package {TUNING}, which is not installed; "
+        f"--bankwise-level={next(iter(LEVELS))} does without it"
+    )
+
+
+def our_passes() -> tuple[type[FunctionPass], ...]:
+    """Returns the passes of all rooms that are there."""
+    return tuple(kind for room in rooms_of() for kind in room.passes)

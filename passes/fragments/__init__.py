@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The fragments that lanes hold of matrix operands: how they are read, kept and ordered."""

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Copies into LDS that run while the matrix units work on earlier ones."""

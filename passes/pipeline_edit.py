@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Splicing Python passes into a recorded codegen pipeline, by anchors.
+
+An anchor is the name of a pass in the pipeline. Passes go before it, after it, or in its place:
+
+    PipelineEdit.after("iree-codegen-gpu-vector-alloc", CountTransferReads())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from iree.compiler import ir
+
+from .base import FunctionPass
+
+
+@dataclass(frozen=True)
+class NativePass:
+    """A pass of the compiler, by its textual name and options."""
+
+    name: str
+    options: str = ""
+    """The text between the braces, or empty."""
+
+    @staticmethod
+    def parse(text: str) -> NativePass:
+        """Reads `name` or `name{options}`."""
+        name, _, options = text.partition("{")
+        return NativePass(name, " ".join(options.removesuffix("}").split()))
+
+    def __str__(self) -> str:
+        return f"{self.name}{{{self.options}}}" if self.options else self.name
+
+
+PipelineStep = NativePass | FunctionPass
+
+
+class Position(Enum):
+    """Where the new passes go, seen from the anchor."""
+
+    BEFORE = "before"
+    AFTER = "after"
+    REPLACE = "replace"
+
+
+class PipelineEditError(ValueError):
+    """An edit whose anchor is missing or not unique, or a plugin that yields no edits."""
+
+
+CODEGEN_PIPELINES = frozenset({"VectorDistribute", "TileAndFuse"})
+COPYING = "Distribute"
+"""The pipeline of kernels that copy parts of buffers; IREE calls them `slow_memcpy`."""
+TILING = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
+"""The first pass of these that reads how a function is configured."""
+RESOLVE_SWIZZLE_HINTS = "iree-codegen-resolve-swizzle-hints"
+"""The pass behind which offsets are final, unless layouts are resolved late."""
+LOWERED = "Lowered"
+"""The kind of functions that come without a pipeline, lowered to memrefs and vectors already: from
+Wave, or written by hand. Of these only the first part of the LLVM lowering is replayed."""
+
+
+@dataclass(frozen=True)
+class PipelineEdit:
+    """Passes to splice into every pipeline of the given kinds.
+
+    Attributes:
+        anchor: name of the pass to splice at.
+        position: before it, after it, or in its place.
+        passes: what to insert, in order; empty with `REPLACE` removes the anchor.
+        pipelines: the pipeline kinds that the edit is for.
+        occurrence: which one, from 0, when the anchor occurs several times; None demands one.
+        required: False skips pipelines without the anchor, True makes that an error.
+        beside: skips pipelines without the pass of this name, if not empty.
+        without: skips pipelines with the pass of this name, if not empty.
+        only: tells for which functions, as they are before their pipeline, the edit is made; None
+            makes it for all.
+        optional: whether a function can do without. Where one of the passes fails, the function's
+            pipeline runs again from its beginning without any optional edit.
+    """
+
+    anchor: str
+    position: Position
+    passes: tuple[PipelineStep, ...]
+    pipelines: frozenset[str] = CODEGEN_PIPELINES
+    occurrence: int | None = None
+    required: bool = False
+    beside: str = ""
+    without: str = ""
+    only: Callable[[ir.Operation], bool] | None = None
+    optional: bool = False
+
+    @staticmethod
+    def before(anchor: str, *passes: PipelineStep, **options: object) -> PipelineEdit:
+        """Inserts `passes` before the pass named `anchor`."""
+        return PipelineEdit(anchor, Position.BEFORE, passes, **options)  # pyright: ignore[reportArgumentType]
+
+    @staticmethod
+    def after(anchor: str, *passes: PipelineStep, **options: object) -> PipelineEdit:
+        """Inserts `passes` after the pass named `anchor`."""
+        return PipelineEdit(anchor, Position.AFTER, passes, **options)  # pyright: ignore[reportArgumentType]
+
+    @staticmethod
+    def replace(anchor: str, *passes: PipelineStep, **options: object) -> PipelineEdit:
+        """Puts `passes` in the place of the pass named `anchor`."""
+        return PipelineEdit(anchor, Position.REPLACE, passes, **options)  # pyright: ignore[reportArgumentType]
+
+    def fits(self, stages: Sequence[Sequence[PipelineStep]]) -> bool:
+        """Returns whether the edit is made in a pipeline of these stages."""
+        if not self.beside and not self.without:
+            return True
+        names = {step.name for stage in stages for step in stage}
+        return (not self.beside or self.beside in names) and self.without not in names
+
+    def apply(self, steps: Sequence[PipelineStep]) -> list[PipelineStep]:
+        """Returns the pipeline with this edit made.
+
+        Raises:
+            PipelineEditError: the anchor is ambiguous, or missing though required.
+        """
+        places = [i for i, step in enumerate(steps) if step.name == self.anchor]
+        if not places and not self.required:
+            return list(steps)
+        if self.occurrence is None and len(places) != 1:
+            raise PipelineEditError(
+                f"anchor '{self.anchor}' occurs {len(places)} times in the pipeline; "
+                "name a pass that occurs once, or set `occurrence`"
+            )
+        index = self.occurrence or 0
+        if index >= len(places):
+            raise PipelineEditError(
+                f"anchor '{self.anchor}' occurs {len(places)} times, not {index + 1}"
+            )
+        at = places[index]
+        start = at + 1 if self.position is Position.AFTER else at
+        stop = at + 1 if self.position is Position.REPLACE else start
+        return [*steps[:start], *self.passes, *steps[stop:]]
+
+
+def splice(
+    stages: Sequence[Sequence[PipelineStep]], edits: Iterable[PipelineEdit], pipeline: str
+) -> list[list[PipelineStep]]:
+    """Returns the codegen and lowering stages of a pipeline with the edits made in order.
+
+    Only edits for `pipeline` count. An edit goes to the stage that holds its anchor; an anchor in
+    both needs an `occurrence`, which then counts within the codegen stage.
+
+    Raises:
+        PipelineEditError: an anchor is ambiguous, or missing though required.
+    """
+    edited = [[*stage] for stage in stages]
+    for edit in edits:
+        if pipeline not in edit.pipelines or not edit.fits(edited):
+            continue
+        holders = [s for s in edited if any(step.name == edit.anchor for step in s)]
+        if len(holders) == 2 and edit.occurrence is None:
+            raise PipelineEditError(
+                f"anchor '{edit.anchor}' occurs in codegen and in the LLVM lowering; "
+                "name a pass that occurs once, or set `occurrence`"
+            )
+        stage = holders[0] if holders else edited[0]
+        stage[:] = edit.apply(stage)
+    return edited

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pipeline edits: where the passes go, and what happens when an anchor does not fit."""
+
+import pytest
+
+from bankwise.passes.pipeline_edit import (
+    NativePass,
+    PipelineEdit,
+    PipelineEditError,
+    splice,
+)
+
+A, B, C, NEW = (NativePass(name) for name in ("a", "b", "c", "new"))
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (PipelineEdit.before("b", NEW), [A, NEW, B, C]),
+        (PipelineEdit.after("b", NEW), [A, B, NEW, C]),
+        (PipelineEdit.replace("b", NEW), [A, NEW, C]),
+        (PipelineEdit.replace("b"), [A, C]),
+        (PipelineEdit.after("absent", NEW), [A, B, C]),
+        (PipelineEdit.after("b", NEW, beside="c"), [A, B, NEW, C]),
+        (PipelineEdit.after("b", NEW, beside="absent", required=True), [A, B, C]),
+        (PipelineEdit.after("b", NEW, without="c"), [A, B, C]),
+        (PipelineEdit.after("b", NEW, without="absent"), [A, B, NEW, C]),
+    ],
+)
+def test_passes_go_where_the_edit_says(edit: PipelineEdit, expected: list[NativePass]) -> None:
+    assert (edit.apply([A, B, C]) if edit.fits([[A], [B, C]]) else [A, B, C]) == expected
+
+
+def test_an_occurrence_picks_among_equal_anchors() -> None:
+    assert PipelineEdit.after("a", NEW, occurrence=1).apply([A, B, A]) == [A, B, A, NEW]
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (PipelineEdit.after("a", NEW), "occurs 2 times"),
+        (PipelineEdit.after("a", NEW, occurrence=2), "occurs 2 times, not 3"),
+        (PipelineEdit.after("absent", NEW, required=True), "occurs 0 times"),
+    ],
+)
+def test_an_anchor_that_does_not_fit_is_an_error(edit: PipelineEdit, message: str) -> None:
+    with pytest.raises(PipelineEditError, match=message):
+        edit.apply([A, B, A])
+
+
+def test_options_are_kept_with_single_spaces() -> None:
+    parsed = NativePass.parse("canonicalize{x=1    y={a,b}}")
+    assert parsed == NativePass("canonicalize", "x=1 y={a,b}")
+    assert str(parsed) == "canonicalize{x=1 y={a,b}}"
+
+
+STAGES = ([A, B], [B, C])
+
+
+def test_an_edit_goes_to_the_stage_that_holds_its_anchor() -> None:
+    codegen, lowering = splice(STAGES, [PipelineEdit.after("c", NEW)], "TileAndFuse")
+    assert (codegen, lowering) == ([A, B], [B, C, NEW])
+
+
+def test_an_anchor_in_both_stages_is_ambiguous() -> None:
+    with pytest.raises(PipelineEditError, match="in codegen and in the LLVM lowering"):
+        splice(STAGES, [PipelineEdit.after("b", NEW)], "TileAndFuse")
+    codegen, _ = splice(STAGES, [PipelineEdit.after("b", NEW, occurrence=0)], "TileAndFuse")
+    assert codegen == [A, B, NEW]
+
+
+def test_edits_for_another_pipeline_are_not_made() -> None:
+    edit = PipelineEdit.after("a", NEW, pipelines=frozenset({"VectorDistribute"}))
+    assert splice(STAGES, [edit], "TileAndFuse")[0] == [A, B]

@@ -1,0 +1,736 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Predicted times agree with measured ones, and follow what a step does."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bankwise.bank_model.targets import target
+from bankwise.tuning.costs.tile_cost import (
+    AttentionShape,
+    AttentionTile,
+    MatmulTile,
+    ScalarTile,
+    TileWork,
+    attention_work,
+    concurrent_workgroups,
+    described_slots,
+    matmul_work,
+    predicted_microseconds,
+    rotating_slots,
+    scalar_work,
+    slot_counts,
+)
+
+from ...processors import processor_of
+
+SM80, SM90A, CDNA3 = processor_of("sm_80"), processor_of("sm_90a"), processor_of("gfx942")
+
+ATTENTIONS = [
+    # Shape, rows, keys per step, warps; microseconds on an H200 by ncu.
+    ((16, 4096, 4096, 128, 128), (64, 64, 4), 532.4),
+    ((16, 4096, 4096, 128, 128), (128, 128, 8), 530.6),
+    ((32, 1024, 1024, 128, 128), (128, 64, 8), 81.0),
+    ((64, 2048, 2048, 64, 64), (128, 64, 4), 275.7),
+    ((64, 2048, 2048, 64, 64), (64, 64, 4), 318.8),
+    ((2, 1024, 1024, 128, 128), (32, 128, 2), 20.8),
+    ((2, 1024, 1024, 128, 128), (64, 64, 4), 24.9),
+    ((128, 512, 512, 64, 64), (128, 64, 4), 45.4),
+    ((8, 1024, 1024, 64, 64), (64, 128, 4), 16.5),
+    ((1, 16384, 16384, 128, 128), (128, 128, 8), 521.0),
+]
+ODD_HEADS = [
+    # Batch, rows and keys, head; microseconds by rows, columns, keys per step and warps.
+    (
+        (16, 1024, 72),
+        {
+            (128, 72, 64, 8): 31.3,
+            (64, 72, 64, 4): 32.5,
+            (128, 72, 32, 4): 33.7,
+            (128, 72, 64, 4): 37.6,
+            (64, 72, 64, 2): 42.1,
+        },
+    ),
+    (
+        (40, 1024, 88),
+        {
+            (128, 88, 32, 4): 88.4,
+            (64, 88, 32, 4): 91.2,
+            (128, 88, 64, 8): 99.5,
+            (128, 88, 64, 4): 100.0,
+            (64, 88, 64, 4): 102.5,
+            (64, 88, 64, 2): 107.2,
+        },
+    ),
+]
+MATMULS = [
+    # Shape; rows, columns, summed elements, warps that share the rows and the columns, slots.
+    ((4096, 4096, 4096), (128, 128, 64, 2, 2, 2), 417.3),
+    ((4096, 4096, 4096), (128, 128, 32, 2, 2, 4), 409.0),
+    ((4096, 4096, 4096), (256, 128, 64, 4, 2, 2), 391.5),
+    ((4096, 4096, 4096), (256, 128, 32, 4, 2, 4), 412.2),
+    ((2048, 2048, 2048), (128, 128, 32, 2, 2, 4), 56.9),
+    ((8192, 1024, 4096), (256, 128, 64, 4, 2, 2), 202.0),
+    ((512, 4096, 4096), (128, 128, 64, 2, 2, 3), 61.8),
+    ((3072, 3072, 3008), (192, 192, 64, 2, 4, 2), 191.4),
+    # Without a second step, nothing overlaps.
+    ((4096, 4096, 64), (128, 128, 64, 2, 2, 1), 28.4),
+]
+
+
+@pytest.mark.parametrize(("shape", "tile", "measured"), ATTENTIONS)
+def test_attentions_take_as_long_as_measured(
+    shape: tuple[int, int, int, int, int], tile: tuple[int, int, int], measured: float
+) -> None:
+    cut = AttentionTile(tile[0], shape[4], *tile[1:], slots=2)
+    work = attention_work(AttentionShape(*shape), cut, SM80)
+    assert predicted_microseconds(work, SM80) == pytest.approx(measured, rel=0.16)
+
+
+@pytest.mark.parametrize(("sizes", "measured"), ODD_HEADS)
+def test_the_predicted_best_tile_of_an_odd_head_is_nearly_the_best(
+    sizes: tuple[int, int, int], measured: dict[tuple[int, int, int, int], float]
+) -> None:
+    batch, rows, head = sizes
+    shape = AttentionShape(batch, rows, rows, -(-head // 16) * 16, head, reloads=True)
+
+    def predicted(sizes: tuple[int, int, int, int]) -> float:
+        tile = AttentionTile(*sizes)
+        work = attention_work(shape, tile, SM80)
+        copied = 2 * tile.keys * (shape.head + tile.columns)
+        others, limit = work.lds_bytes - copied, 163 << 10
+        slots = rotating_slots(work.matrix_instructions, work.steps, copied, others, limit)
+        work = attention_work(shape, tile._replace(slots=slots), SM80)
+        return predicted_microseconds(work, SM80)
+
+    assert measured[min(measured, key=predicted)] < 1.05 * min(measured.values())
+
+
+@pytest.mark.parametrize(("shape", "tile", "measured"), MATMULS)
+def test_matmuls_take_as_long_as_measured(
+    shape: tuple[int, int, int], tile: tuple[int, int, int, int, int, int], measured: float
+) -> None:
+    work = matmul_work(shape, MatmulTile(*tile), SM80)
+    assert predicted_microseconds(work, SM80) == pytest.approx(measured, rel=0.16)
+
+
+DESCRIBED_ATTENTIONS = [
+    # Shape, rows, keys per step, warps, slots; code for sm_90a.
+    ((16, 4096, 4096, 128, 128), (64, 64, 4, 2), 352.3),
+    ((16, 4096, 4096, 128, 128), (128, 64, 8, 2), 328.6),
+    ((16, 4096, 4096, 128, 128), (128, 128, 8, 2), 364.8),
+    ((64, 2048, 2048, 64, 64), (64, 128, 4, 2), 207.4),
+    ((4, 2048, 2048, 256, 256), (64, 64, 4, 2), 57.7),
+    ((1, 16384, 16384, 128, 128), (64, 64, 4, 2), 334.6),
+    ((32, 1024, 1024, 128, 128), (64, 64, 4, 2), 57.8),
+]
+DESCRIBED_MATMULS = [
+    # Shape; rows, columns, summed elements, warps, slots; whether copies read pieces of rows.
+    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 3), False, 258.5),
+    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 3), True, 313.0),
+    ((4096, 4096, 4096), (128, 256, 64, 8, 1, 4), False, 265.4),
+    ((4096, 4096, 4096), (128, 256, 64, 8, 1, 4), True, 275.1),
+    ((4096, 4096, 4096), (64, 256, 64, 4, 1, 5), False, 339.4),
+    ((8192, 8192, 1024), (128, 256, 64, 8, 1, 4), True, 331.8),
+    ((4096, 11008, 4096), (128, 256, 64, 8, 1, 4), True, 719.8),
+    # A is in registers.
+    ((2048, 2048, 2048), (128, 128, 64, 4, 1, 2), False, 46.9),
+]
+
+
+@pytest.mark.parametrize(("shape", "tile", "measured"), DESCRIBED_ATTENTIONS)
+def test_attentions_whose_operands_are_described_take_as_long_as_measured(
+    shape: tuple[int, int, int, int, int], tile: tuple[int, int, int, int], measured: float
+) -> None:
+    cut = AttentionTile(tile[0], shape[4], *tile[1:])
+    work = attention_work(AttentionShape(*shape), cut, SM90A)
+    assert work.described
+    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+
+
+ODD_DESCRIBED = [
+    # Shape, bytes that rows are aligned to; rows, columns, keys per step, warps, slots.
+    ((16, 1024, 1024, 80, 72), 16, (64, 80, 128, 4, 2), 26.1),
+    ((16, 1024, 1024, 80, 72), 16, (128, 80, 64, 8, 4), 26.7),
+    ((24, 2048, 2048, 80, 80), 32, (128, 80, 64, 8, 4), 104.3),
+    ((24, 2048, 2048, 96, 88), 16, (128, 96, 64, 8, 2), 120.7),
+    ((24, 2048, 2048, 96, 96), 32, (128, 96, 64, 8, 2), 112.1),
+    ((24, 2048, 2048, 160, 160), 32, (64, 160, 64, 4, 2), 177.2),
+    ((16, 384, 384, 112, 100), 8, (64, 112, 64, 4, 2), 13.2),
+    # Lanes copy element by element.
+    ((16, 1024, 1024, 80, 75), 2, (128, 80, 64, 8, 1), 40.0),
+    ((16, 1024, 1024, 80, 75), 2, (128, 80, 128, 8, 1), 44.1),
+]
+FEW_STEPS = [
+    # Warps that make no warpgroup multiply by `mma.sync`.
+    ((16, 96, 80, 64, 64), (32, 64, 80, 2, 1), 5.5),
+    ((16, 96, 96, 64, 64), (32, 64, 48, 2, 2), 5.2),
+    ((16, 80, 96, 64, 64), (64, 64, 48, 4, 2), 6.3),
+    ((4, 64, 64, 320, 320), (32, 320, 32, 2, 2), 9.5),
+    ((4, 64, 64, 320, 320), (64, 320, 32, 4, 2), 10.9),
+]
+
+
+ODD_BY_WORDS = [
+    # Shape, bytes of a word; rows, columns, keys per step, warps.
+    ((16, 1024, 1024, 80, 75), 8, (128, 80, 64, 8), 37.2),
+    ((16, 1024, 1024, 80, 75), 16, (128, 80, 64, 8), 36.1),
+    ((16, 1024, 1024, 80, 75), 4, (128, 80, 64, 8), 40.6),
+    ((16, 1024, 1024, 80, 75), 8, (128, 80, 128, 8), 35.4),
+    ((16, 1024, 1024, 80, 75), 8, (64, 80, 64, 4), 40.7),
+    ((24, 2048, 2048, 80, 75), 8, (128, 80, 128, 8), 164.6),
+    ((24, 2048, 2048, 80, 75), 8, (64, 80, 64, 4), 189.6),
+    ((16, 1024, 1024, 48, 33), 8, (128, 48, 128, 8), 23.9),
+]
+
+
+@pytest.mark.parametrize(("shape", "word", "tile", "measured"), ODD_BY_WORDS)
+def test_odd_heads_that_are_read_by_words_take_about_as_long_as_measured(
+    shape: tuple[int, int, int, int, int],
+    word: int,
+    tile: tuple[int, int, int, int],
+    measured: float,
+) -> None:
+    odd = AttentionShape(*shape, row_alignment=2, word_bytes=word)
+    work = attention_work(odd, AttentionTile(*tile), SM90A)
+    assert work.through_registers
+    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+
+
+def test_words_are_loaded_ahead_where_registers_suffice_and_descriptors_give_operands() -> None:
+    odd = AttentionShape(16, 1024, 1024, 80, 80, row_alignment=2, word_bytes=8)
+    large = attention_work(odd, AttentionTile(256, 80, 64, 8), SM90A)
+    by_lanes = attention_work(odd, AttentionTile(32, 80, 64, 2), SM90A)
+    assert large.described and not by_lanes.described
+    assert {(each.through_registers, each.slots) for each in (large, by_lanes)} == {(False, 1)}
+
+
+@pytest.mark.parametrize(("shape", "alignment", "tile", "measured"), ODD_DESCRIBED)
+def test_odd_heads_by_descriptors_take_about_as_long_as_measured(
+    shape: tuple[int, int, int, int, int],
+    alignment: int,
+    tile: tuple[int, int, int, int, int],
+    measured: float,
+) -> None:
+    cut = AttentionTile(*tile[:4], slots=tile[4])
+    work = attention_work(AttentionShape(*shape, row_alignment=alignment), cut, SM90A)
+    assert work.described
+    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+
+
+@pytest.mark.parametrize(("shape", "tile", "measured"), FEW_STEPS)
+def test_attentions_of_few_steps_take_about_as_long_as_measured(
+    shape: tuple[int, int, int, int, int], tile: tuple[int, int, int, int, int], measured: float
+) -> None:
+    cut = AttentionTile(*tile[:4], slots=tile[4])
+    work = attention_work(AttentionShape(*shape, reloads=True), cut, SM90A)
+    assert work.described is (tile[3] == 4)
+    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+
+
+def test_two_steps_that_overlap_are_predicted_to_take_less_than_one() -> None:
+    shape = AttentionShape(16, 96, 96, 64, 64, reloads=True)
+    overlapped = attention_work(shape, AttentionTile(32, 64, 48, 2, slots=2), SM90A)
+    single = attention_work(shape._replace(keys=80), AttentionTile(32, 64, 80, 2), SM90A)
+    times = [predicted_microseconds(work, SM90A) for work in (overlapped, single)]
+    assert 1.05 * times[0] < times[1] < 1.2 * times[0]
+
+
+def test_copies_of_single_elements_take_registers_and_time() -> None:
+    """128 rows by 8 warps: a lane copies 40 elements a step, or 80, which are not loaded ahead."""
+    shape = AttentionShape(16, 1024, 1024, 80, 80)
+    odd = shape._replace(row_alignment=2)
+    for keys, copies, ahead in ((64, 40, True), (128, 80, False)):
+        tile = AttentionTile(128, 80, keys, 8)
+        whole = attention_work(shape, tile._replace(slots=2), SM90A)
+        narrow = attention_work(odd, tile, SM90A)
+        assert (whole.copies, narrow.copies) == (copies / 8, copies)
+        assert narrow.registers - whole.registers == (copies if ahead else 0)
+        assert narrow.slots == (2 if ahead else 1)
+        assert predicted_microseconds(narrow, SM90A) > 1.3 * predicted_microseconds(whole, SM90A)
+
+
+@pytest.mark.parametrize(("shape", "tile", "row_pieces", "measured"), DESCRIBED_MATMULS)
+def test_matmuls_whose_operands_are_described_take_as_long_as_measured(
+    shape: tuple[int, int, int],
+    tile: tuple[int, int, int, int, int, int],
+    row_pieces: bool,
+    measured: float,
+) -> None:
+    work = matmul_work(shape, MatmulTile(*tile), SM90A)._replace(row_pieces=row_pieces)
+    assert work.described
+    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+
+
+def test_what_a_warpgroup_reads_of_an_attention() -> None:
+    shape, cut = AttentionShape(16, 4096, 4096, 128, 128), AttentionTile(128, 128, 64, 8, slots=2)
+    copied, queries = 64 * (128 + 128) * 2, 128 * 128 * 2
+    work = attention_work(shape, cut, SM90A)
+    # Each of two warpgroups reads K and V once, and its own half of Q; copies write K and V.
+    assert work.lds_cycles == (2 * copied + queries + copied) / 128
+    loaded = attention_work(shape, cut, SM80)
+    assert loaded.lds_cycles == (8 * copied + copied) / 128
+    assert loaded.instructions - work.instructions == copied / 16 / 32
+
+
+@pytest.mark.parametrize(
+    ("changed", "cut"),
+    [
+        ({}, AttentionTile(32, 128, 64, 2)),
+        ({}, AttentionTile(64, 128, 64, 4, slots=7)),
+        ({"element_bytes": 1}, AttentionTile(64, 128, 64, 4)),
+        ({"head": 72}, AttentionTile(64, 128, 64, 4)),
+    ],
+    ids=["two warps", "no room for Q", "bytes", "half an instruction"],
+)
+def test_warps_load_what_no_descriptor_gives(changed: dict[str, int], cut: AttentionTile) -> None:
+    shape = AttentionShape(16, 4096, 4096, 128, 128)._replace(**changed)
+    assert attention_work(shape, cut, SM90A) == attention_work(shape, cut, SM80)
+
+
+def test_descriptors_give_b_where_all_warps_stand_below_each_other() -> None:
+    shape = (4096, 4096, 4096)
+    work = matmul_work(shape, MatmulTile(128, 256, 64, 8, 1), SM90A)
+    a, b = 128 * 64 * 2, 256 * 64 * 2
+    assert work.lds_cycles == (a + 2 * b + a + b) / 128
+    for tile in (MatmulTile(128, 256, 64, 4, 2), MatmulTile(128, 256, 64, 2, 2)):
+        assert matmul_work(shape, tile, SM90A) == matmul_work(shape, tile, SM80)
+
+
+@pytest.mark.parametrize(
+    ("steps", "copied_kib", "held", "slots"),
+    [
+        (64, 32, 2, (3, 6)),
+        (64, 48, 1, (4,)),
+        (2, 32, 2, (2,)),
+        (None, 16, 1, (4,)),
+        (64, 96, 2, (2,)),
+        (64, 40, 1, (4,)),
+    ],
+)
+def test_slots_of_matmuls_with_descriptors(
+    steps: int | None, copied_kib: int, held: int, slots: tuple[int, ...]
+) -> None:
+    assert described_slots(steps, copied_kib << 10, held, SM90A) == slots
+
+
+BATCHED = [
+    # Rows, columns, summed elements, warps that share the rows and the columns, slots; f16
+    # 16x1024x1024x64, microseconds on an H200 by ncu.
+    ((256, 128, 32, 4, 2, 2), 33.9),
+    ((128, 128, 32, 2, 4, 2), 33.3),
+    ((128, 64, 64, 2, 2, 1), 29.8),
+    ((64, 128, 64, 2, 2, 1), 29.9),
+    ((128, 128, 64, 2, 2, 1), 28.2),
+    ((256, 64, 64, 4, 2, 1), 28.8),
+]
+
+
+def test_matmuls_that_store_much_take_as_long_as_measured() -> None:
+    shape, times = (1024, 1024, 64), []
+    for tile, measured in BATCHED:
+        work = matmul_work(shape, MatmulTile(*tile), SM80, batch=16)
+        times.append(predicted_microseconds(work, SM80))
+        assert times[-1] == pytest.approx(measured, rel=0.16)
+    # One step is predicted to take less than two.
+    assert min(times[2:]) < min(times[:2])
+
+
+def test_matmuls_of_multiply_adds_take_about_as_long_as_measured() -> None:
+    work = scalar_work((2048, 2048, 2048), ScalarTile(128, 128, 16, 8, 8), SM80)
+    assert (work.warps, work.multiply_adds, work.lds_cycles) == (8, 1024, 2048 + 128)
+    assert predicted_microseconds(work, SM80) == pytest.approx(677, rel=0.2)
+
+
+def test_the_worked_example() -> None:
+    cut = AttentionTile(64, 128, 64, 4, slots=2)
+    work = attention_work(AttentionShape(16, 4096, 4096, 128, 128), cut, SM80)
+    assert (work.workgroups, work.steps, work.matrix_instructions) == (1024, 64, 128)
+    assert work.lds_cycles == 1280
+    assert work.instructions == pytest.approx(376, abs=1)
+    assert work.registers == pytest.approx(192, abs=1)
+    assert work.lds_bytes == 16384 + 2 * 32768
+    assert concurrent_workgroups(work, SM80) == 2
+    assert predicted_microseconds(work, SM80) == pytest.approx(580, abs=5)
+
+
+@pytest.mark.parametrize(
+    ("batch", "head", "measured"),
+    [
+        (
+            *(16, 128),
+            {
+                (128, 32, 4, 2): 178.5,
+                (128, 32, 4, 4): 183.4,
+                (128, 32, 8, 2): 189.0,
+                (128, 64, 8, 2): 174.8,
+                (256, 32, 8, 2): 157.9,
+                (256, 64, 8, 2): 177.9,
+                (64, 32, 4, 4): 210.9,
+            },
+        ),
+        (
+            *(32, 64),
+            {
+                (128, 32, 4, 4): 188.4,
+                (128, 64, 4, 2): 174.7,
+                (128, 64, 4, 4): 183.3,
+                (128, 64, 8, 2): 203.9,
+                (256, 64, 8, 2): 168.2,
+                (64, 64, 4, 2): 217.2,
+            },
+        ),
+    ],
+)
+def test_copies_that_ask_where_a_dynamic_k_ends_take_registers(
+    batch: int, head: int, measured: dict[tuple[int, int, int, int], float]
+) -> None:
+    def time(rows: int, keys: int, warps: int, slots: int, *, asks_ends: bool = True) -> float:
+        shape = AttentionShape(batch, 2048, 2048, head, head, reloads=True, asks_ends=asks_ends)
+        cut = AttentionTile(rows, head, keys, warps, slots=slots)
+        return predicted_microseconds(attention_work(shape, cut, SM80), SM80)
+
+    best = min(measured, key=lambda cut: measured[cut])
+    assert min(measured, key=lambda cut: time(*cut)) == best
+    assert min(measured, key=lambda cut: time(*cut, asks_ends=False)) != best
+
+
+def test_queries_are_read_again_only_where_registers_are_short() -> None:
+    shape = AttentionShape(4, 2048, 2048, 256, 256)
+    cut = AttentionTile(64, 256, 64, 4, slots=2)
+    held = attention_work(shape, cut, SM80)
+    read = attention_work(shape._replace(reloads=True), cut, SM80)
+    assert held.registers > 255 > read.registers
+    assert read.lds_cycles > held.lds_cycles
+    assert predicted_microseconds(read, SM80) < predicted_microseconds(held, SM80)
+    small = cut._replace(columns=64)
+    wide = shape._replace(reloads=True)
+    assert attention_work(wide, small, SM80) == attention_work(shape, small, SM80)
+
+
+@pytest.mark.parametrize(("columns", "bytes_a_load"), [(80, 2), (96, 8), (64, 16), (192, 16)])
+def test_lanes_of_amd_load_columns_of_instructions_that_pair_up(
+    columns: int, bytes_a_load: int
+) -> None:
+    def work(columns: int, depth: int = 16) -> TileWork:
+        # The head is 8 instructions deep, so that 16 bytes of K lie side by side.
+        shape = AttentionShape(8, 1024, 1024, 128, columns, depth=depth)
+        return attention_work(shape, AttentionTile(64, columns, 64, 4), CDNA3, (16, 16, 16))
+
+    def loads(columns: int) -> float:
+        of_tile = work(columns)
+        return of_tile.instructions - of_tile.vector - 2 * of_tile.copies
+
+    # Of 128 columns and of 256 a lane loads 16 bytes at a time.
+    of_keys = 2 * loads(128) - loads(256)
+    of_values = (loads(columns) - of_keys) / (loads(256) - of_keys)
+    assert of_values == pytest.approx(columns / bytes_a_load / (256 / 16))
+    # A load of 2 bytes takes as long as one of 4.
+    longer = 4 * 64 * columns * 2 / 128 if bytes_a_load == 2 else 0
+    assert work(columns).lds_cycles - work(columns, depth=0).lds_cycles == longer
+
+
+def test_copies_on_amd_are_as_wide_as_lanes_share_evenly() -> None:
+    """256 lanes copy 112 x 112 elements one by one, and 128 x 112 by 16 bytes."""
+    few, many = (
+        attention_work(
+            AttentionShape(16, 336, 336, 112, 112, depth=16, short_steps=True),
+            AttentionTile(64, 112, keys, 4, staged_queries=False),
+            CDNA3,
+            (16, 16, 16),
+        )
+        for keys in (112, 128)
+    )
+    assert few.copies == 2 * 112 * 112 / 256
+    assert many.copies == 2 * 128 * 112 / (256 * 8)
+    # V is read by 2 bytes where it is not transposed, and what is stored so takes as long as 4.
+    assert few.lds_cycles / 112 > 1.3 * many.lds_cycles / 128
+
+
+def test_two_warps_that_copy_for_few_rows_are_slower_than_one_that_does_not() -> None:
+    """2 rows of 96 and 3000 keys: 56.4 and 50.3 us by the model of a compute unit."""
+    shape, chip = AttentionShape(16, 2, 3072, 96, 96, depth=32, short_steps=True), "gfx950"
+    alone = AttentionTile(
+        16, 96, 128, 1, staged_queries=False, staged_keys=False, staged_values=False
+    )
+    copied, direct = (
+        predicted_microseconds(
+            attention_work(shape, each, processor_of(chip), (16, 16, 16)), processor_of(chip)
+        )
+        for each in (AttentionTile(32, 96, 128, 2, staged_queries=False), alone)
+    )
+    assert direct < copied
+    assert direct == pytest.approx(50.3, rel=0.1)
+
+
+def test_what_one_warp_copies_straight_to_the_lds_takes_longer_than_what_two_share() -> None:
+    """2 rows of 96 and 3000 keys: 39.4, 40.9 and 45.8 us by the model of a compute unit."""
+    shape, chip = AttentionShape(16, 2, 3072, 96, 96, depth=32, short_steps=True), "gfx950"
+    tiles = [
+        AttentionTile(16 * warps, 96, keys, warps, slots=2, stages=2, staged_queries=False)
+        for keys, warps in ((64, 2), (128, 2), (128, 1))
+    ]
+    works = [attention_work(shape, each, processor_of(chip), (16, 16, 16)) for each in tiles]
+    times = [predicted_microseconds(each, processor_of(chip)) for each in works]
+    assert max(times[:2]) < times[2]
+    assert times == pytest.approx([39.4, 40.9, 45.8], rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("chip", "head", "tile", "counted"),
+    [
+        # Rows, keys and warps of tiles whose Q does not lie in the LDS; counted in the code.
+        ("gfx942", 128, (128, 64, 8), (64, 108, 189, 2304)),
+        ("gfx942", 128, (64, 64, 4), (64, 117, 204, 1280)),
+        ("gfx942", 64, (64, 32, 4), (16, 59, 96, 320)),
+        ("gfx942", 256, (64, 16, 4), (32, 41, 95, 640)),
+        ("gfx950", 128, (64, 64, 4), (32, 117, 206, 768)),
+        ("gfx950", 64, (64, 64, 4), (16, 110, 166, 384)),
+        ("gfx950", 256, (64, 16, 4), (24, 41, 96, 384)),
+    ],
+)
+def test_a_short_step_on_amd_has_what_its_code_has(
+    chip: str, head: int, tile: tuple[int, int, int], counted: tuple[int, int, int, int]
+) -> None:
+    """An exponential counts as four vector instructions, and matrix instructions apart."""
+    rows, keys, warps = tile
+    shape = AttentionShape(8, 2048, 2048, head, head, depth=32, short_steps=True)
+    cut = AttentionTile(rows, head, keys, warps, staged_queries=False)
+    work = attention_work(shape, cut, processor_of(chip), (16, 16, 16))
+    products, vector, instructions, cycles = counted
+    assert (work.matrix_instructions, work.lds_cycles) == (products, cycles)
+    assert work.vector == pytest.approx(vector, rel=0.06)
+    assert work.instructions == pytest.approx(instructions, rel=0.1)
+
+
+def test_steps_that_rescale_sums_are_longer_and_those_of_f32_are_never_short() -> None:
+    cut = AttentionTile(128, 128, 64, 8, staged_queries=False)
+    shape = AttentionShape(8, 2048, 2048, 128, 128, depth=32)
+    long, short = (
+        attention_work(shape._replace(short_steps=each), cut, CDNA3, (16, 16, 16))
+        for each in (False, True)
+    )
+    # Without exponentials the code has 152 - 4 of the former, and 44 of the latter.
+    exponentials = 4 * 16
+    assert long.vector - exponentials == pytest.approx(152, rel=0.06)
+    assert short.vector - exponentials == pytest.approx(44, rel=0.06)
+    words = shape._replace(element_bytes=4, depth=4)
+    assert attention_work(words, cut, CDNA3, (16, 16, 4)) == attention_work(
+        words._replace(short_steps=True), cut, CDNA3, (16, 16, 4)
+    )
+
+
+def test_workgroups_on_amd_begin_where_others_end() -> None:
+    shape = AttentionShape(1, 64 * 304, 2048, 64, 64, depth=32)
+    cut = AttentionTile(64, 64, 64, 4, staged_queries=False)
+    work = attention_work(shape, cut, CDNA3, (16, 16, 16))
+    held = concurrent_workgroups(work, CDNA3)
+    still = CDNA3._replace(clock_per_matrix=0.0, launch_cycles=0.0)
+    times = [
+        predicted_microseconds(work._replace(workgroups=304 * n), still) for n in (held, held + 1)
+    ]
+    assert times[1] / times[0] == pytest.approx(1 + 1 / held)
+
+
+def test_idle_multiprocessors_take_no_power() -> None:
+    shape = AttentionShape(1, 64 * 304, 2048, 64, 64, depth=32)
+    cut = AttentionTile(64, 64, 64, 4, staged_queries=False)
+    work = attention_work(shape, cut, CDNA3, (16, 16, 16))
+    still = CDNA3._replace(clock_per_matrix=0.0)
+    slower = [
+        predicted_microseconds(of_grid, CDNA3) / predicted_microseconds(of_grid, still)
+        for of_grid in (work, work._replace(workgroups=152))
+    ]
+    assert 1 / slower[0] - 1 == pytest.approx(2 * (1 / slower[1] - 1))
+
+
+def test_larger_instructions_do_as_much_and_wait_less() -> None:
+    cut = AttentionTile(256, 128, 64, 8, stages=2, staged_queries=False)
+
+    def work(depth: int, *instruction: int) -> TileWork:
+        shape = AttentionShape(16, 4096, 4096, 128, 128, depth=depth, short_steps=True)
+        m, n, k = instruction
+        return attention_work(shape, cut, CDNA3, (m, n, k))
+
+    small, larger = work(32, 16, 16, 16), work(16, 32, 32, 8)
+    assert (small.larger, larger.larger) == (False, True)
+    assert larger.matrix_instructions == small.matrix_instructions
+    # The compiler takes 222.
+    assert larger.registers == pytest.approx(222, rel=0.05)
+    assert predicted_microseconds(larger, CDNA3) < predicted_microseconds(small, CDNA3)
+
+
+def test_registers_hold_a_part_of_a_step_s_operands() -> None:
+    shape = AttentionShape(4, 2048, 512, 256, 256, depth=32)
+    cut = AttentionTile(128, 256, 64, 8, staged_queries=False)
+
+    def registers(keys: int) -> float:
+        of_keys = cut._replace(keys=keys)
+        return attention_work(shape, of_keys, processor_of("gfx950"), (16, 16, 16)).registers
+
+    # Of the 256 that 8 waves leave a lane, the compiler spills 33 with 64 keys, and none with 32.
+    assert registers(32) < 256 < registers(64)
+
+
+def test_operands_that_warps_load_themselves_take_no_lds() -> None:
+    """K is 64 x 128 elements of 16 bits, and V 64 x 80."""
+    shape = AttentionShape(8, 16, 1024, 128, 80, depth=16)
+    cut = AttentionTile(16, 80, 64, 1, staged_queries=False)
+
+    def work(**ways: bool) -> TileWork:
+        return attention_work(shape, cut._replace(**ways), CDNA3, (16, 16, 16))
+
+    staged, values = work(), work(staged_keys=False)
+    neither = work(staged_keys=False, staged_values=False)
+    keys_bytes, values_bytes = 64 * 128 * 2, 64 * 80 * 2
+    assert staged.lds_bytes == keys_bytes + values_bytes
+    assert (values.lds_bytes, neither.lds_bytes, neither.lds_cycles) == (values_bytes, 0, 0)
+    assert values.lds_cycles == staged.lds_cycles - 2 * keys_bytes / 128
+    assert (staged.memory_cycles, values.memory_cycles) == (0, keys_bytes / 64)
+    assert neither.memory_cycles == (keys_bytes + values_bytes) / 64
+    assert work(staged_keys=False).matrix_instructions == staged.matrix_instructions
+    assert math.isfinite(predicted_microseconds(neither, processor_of("gfx942")))
+    four = attention_work(
+        shape, cut._replace(rows=64, warps=4, staged_keys=False), CDNA3, (16, 16, 16)
+    )
+    assert four.memory_cycles == 4 * values.memory_cycles
+
+
+def test_what_does_not_fit_takes_forever() -> None:
+    cut = AttentionTile(128, 256, 128, 8, slots=2)
+    work = attention_work(AttentionShape(4, 2048, 2048, 256, 256), cut, SM80)
+    assert work.lds_bytes > SM80.lds_bytes
+    assert predicted_microseconds(work, SM80) == math.inf
+
+
+def test_chips() -> None:
+    assert target("gfx90a").processor is None
+    assert processor_of("sm_90") == SM80 and SM80.measured
+    # Only code for sm_90a can have `wgmma`.
+    assert SM80._replace(described_cycles=1.0) == SM90A
+    for arch in ("sm_86", "sm_89", "gfx942", "gfx950"):
+        assert not processor_of(arch).measured
+
+
+@given(
+    st.builds(
+        # Of a class, Hypothesis would choose the fields that have defaults too.
+        lambda **sizes: TileWork(**sizes),
+        workgroups=st.integers(1, 5000),
+        warps=st.sampled_from([1, 2, 4, 8]),
+        steps=st.integers(1, 500),
+        matrix_instructions=st.floats(1, 500),
+        lds_cycles=st.floats(0, 5000),
+        instructions=st.floats(0, 2000),
+        copies=st.floats(0, 500),
+        registers=st.floats(16, 400),
+        lds_bytes=st.integers(0, 100_000),
+        slots=st.sampled_from([1, 2]),
+        memory_cycles=st.floats(0, 5000),
+    ),
+    st.sampled_from(
+        [
+            *("workgroups", "steps", "matrix_instructions", "lds_cycles", "instructions"),
+            *("copies", "memory_cycles"),
+        ]
+    ),
+)
+def test_more_work_takes_no_less_time(work: TileWork, what: str) -> None:
+    more = work._replace(**{what: getattr(work, what) * 2})
+    assert predicted_microseconds(more, SM80) >= predicted_microseconds(work, SM80)
+
+
+@pytest.mark.parametrize(
+    ("matrix_instructions", "steps", "copied", "other", "slots"),
+    [
+        (128, 64, 32768, 16384, 2),
+        (64, 128, 16384, 0, 4),
+        (64, None, 16384, 0, 4),
+        # There are too few steps, or too few bytes for two workgroups.
+        (64, 3, 16384, 0, 2),
+        (64, 1, 16384, 0, 1),
+        (64, 128, 16384, 40000, 2),
+        (64, 128, 65536, 40000, 1),
+    ],
+)
+def test_slots(
+    matrix_instructions: int, steps: int | None, copied: int, other: int, slots: int
+) -> None:
+    assert rotating_slots(matrix_instructions, steps, copied, other, 166912) == slots
+
+
+@pytest.mark.parametrize(
+    ("work", "copied", "counts"),
+    [
+        # A matmul, and an attention with long steps.
+        (matmul_work((512, 4096, 4096), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (2, 4)),
+        (
+            attention_work(
+                AttentionShape(64, 2048, 2048, 64, 64), AttentionTile(128, 64, 64, 4), SM80
+            ),
+            16384,
+            (2, 4),
+        ),
+        # 4 slots do not fit, or are the usual number.
+        (matmul_work((512, 4096, 4096), MatmulTile(128, 128, 128, 2, 2), SM80), 65536, (2,)),
+        (matmul_work((512, 4096, 4096), MatmulTile(128, 128, 32, 2, 2), SM80), 16384, (4,)),
+        # There are enough steps, too few, and one.
+        (matmul_work((512, 4096, 1024), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (2, 4)),
+        (matmul_work((512, 4096, 960), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (2,)),
+        (matmul_work((512, 4096, 64), MatmulTile(128, 128, 64, 2, 2), SM80), 32768, (1,)),
+        # The steps of the attention are short.
+        (
+            attention_work(
+                AttentionShape(16, 1024, 1024, 80, 72), AttentionTile(64, 72, 64, 4), SM80
+            ),
+            19456,
+            (2,),
+        ),
+    ],
+)
+def test_numbers_of_slots_that_are_compared(
+    work: TileWork, copied: int, counts: tuple[int, ...]
+) -> None:
+    assert slot_counts(work, copied, 166912) == counts
+
+
+ROW_PIECES = [
+    # Rows, columns, summed elements, warps that share the rows and the columns, slots; f16
+    # 512x4096x4096, A times B with its columns, and with its rows, along the summed elements.
+    ((128, 128, 128, 2, 2, 2), 59.5, 65.2),
+    ((128, 128, 64, 2, 2, 4), 61.3, 60.7),
+]
+
+
+def test_a_warp_alone_waits_longer_for_pieces_of_rows() -> None:
+    predicted: list[tuple[float, float]] = []
+    for tile, *measured in ROW_PIECES:
+        work = matmul_work((512, 4096, 4096), MatmulTile(*tile), SM80)
+        both = (
+            predicted_microseconds(work._replace(row_pieces=each), SM80) for each in (False, True)
+        )
+        predicted.append((next(both), next(both)))
+        assert predicted[-1] == pytest.approx(tuple(measured), rel=0.1)
+    few, many = predicted
+    assert few[0] < many[0] and few[1] > many[1]
+
+
+@pytest.mark.parametrize(
+    ("shape", "warps"),
+    [
+        # Two warps of a scheduler, two workgroups of a multiprocessor, and few steps.
+        ((512, 4096, 4096), (2, 4)),
+        ((1024, 4096, 4096), (2, 2)),
+        ((512, 4096, 128), (2, 2)),
+    ],
+)
+def test_others_wait_for_pieces_of_rows_as_for_whole_ones(
+    shape: tuple[int, int, int], warps: tuple[int, int]
+) -> None:
+    work = matmul_work(shape, MatmulTile(128, 128, 64, *warps, 2), SM80)
+    pieces = work._replace(row_pieces=True)
+    assert predicted_microseconds(pieces, SM80) == predicted_microseconds(work, SM80)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How elements of buffers are found by indices that are no dimensions of theirs."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bankwise.tuning.shapes.strided_buffers import Digit, StridedBuffer, joined_digits
+
+DIGITS = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 12)), min_size=1, max_size=4)
+
+
+def places(digits: tuple[Digit, ...]) -> list[int]:
+    """Returns where the elements lie, the last digit counting up first."""
+    bases = (range(base) for base, _ in digits)
+    return [
+        sum(each * stride for each, (_, stride) in zip(number, digits, strict=True))
+        for number in product(*bases)
+    ]
+
+
+@given(DIGITS)
+def test_joined_digits_find_the_same_elements(digits: list[Digit]) -> None:
+    joined = joined_digits(digits)
+    assert places(joined) == places(tuple(digits))
+    assert len(joined) <= len(digits)
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(2, 6)), min_size=1, max_size=3))
+def test_digits_of_one_dimension_are_joined(bases: list[tuple[int, int]]) -> None:
+    sizes = [size for pair in bases for size in pair]
+    digits = [(size, prod(sizes[n + 1 :])) for n, size in enumerate(sizes)]
+    assert joined_digits(digits) == ((prod(sizes), 1),)
+
+
+@given(DIGITS, DIGITS)
+def test_neighbours_of_a_run_lie_side_by_side(first: list[Digit], last: list[Digit]) -> None:
+    buffer = StridedBuffer((joined_digits(first), joined_digits(last)), 1000)
+    found, run = places(buffer.dims[-1]), buffer.run
+    assert buffer.shape == (prod(b for b, _ in first), len(found))
+    for begin in range(0, len(found), run):
+        part = found[begin : begin + run]
+        assert part == list(range(part[0], part[0] + run))
+
+
+def test_sectors_of_neighbours() -> None:
+    columns = StridedBuffer((((56, 64),), ((64, 1),)), 56 * 64)
+    # 64 elements of 2 bytes are 4 sectors of 32 bytes, or are in 64 sectors, 64 elements apart.
+    assert (columns.sectors(1, 2), columns.sectors(0, 2)) == (4, 64)
+
+
+@pytest.mark.parametrize(
+    ("dims", "offset", "run"),
+    [
+        # Channels last: 3 x 3 windows begin at multiples of the 64 channels.
+        ((((8, 640), (6, 64)), ((3, 640), (3, 64), (64, 1))), 0, 64),
+        # Channels first: windows of rows of 16 elements begin at each of them.
+        ((((14, 16), (14, 1)), ((64, 256), (3, 16), (3, 1))), 0, 1),
+        # Rows of 777 elements begin at odd places.
+        ((((1001, 777),), ((777, 1),)), 0, 777),
+        ((((10, 12),), ((8, 1),)), 2, 2),
+    ],
+)
+def test_elements_that_lie_side_by_side_from_multiples_on(
+    dims: tuple[tuple[tuple[int, int], ...], ...], offset: int, run: int
+) -> None:
+    assert StridedBuffer(dims, 100_000, offset).aligned_run == run

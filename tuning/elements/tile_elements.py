@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lets workgroups of several warps move and compute elements.
+
+IREE gives each warp of an elementwise operation, a transpose or a copy a workgroup of its own:
+
+    workgroup_size = [32, 1, 1], {thread = [4], workgroup = [128]}
+
+A multiprocessor holds 32 workgroups, so that half of its warps are missing, and each reads a few
+bytes. This pass gives a workgroup several warps, and a lane 16 bytes of what is read and written
+by neighbours (`tuning/elements/element_tiles.py`).
+
+Each element is computed as before: outputs are bitwise the same.
+
+Runs on the configured function, before its pipeline.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar, NamedTuple
+
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, MAPS, copied_loops, summed_loops
+from ...dialect_utils.lowering_config import (
+    CONFIG,
+    THREAD,
+    TRANSLATION_INFO,
+    WORKGROUP,
+    LoweringConfig,
+    WarpLaunch,
+    only_root,
+)
+from ...dialect_utils.operations import children
+from ...passes.base import FunctionPass, PassContext
+from .element_tiles import ElementTile, element_tile
+from .elements import elements_of
+
+
+class TileElements(FunctionPass):
+    """Gives elementwise operations, transposes and copies tiles of several warps."""
+
+    name: ClassVar[str] = "bankwise-tile-elements"
+    summary: ClassVar[str] = "let workgroups of several warps move and compute elements"
+    later_passes_may_refuse: ClassVar[bool] = True
+    kept: ClassVar[str] = "tiles of elements"
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the configuration of `function`; never fails."""
+        function = function.operation
+        what_stays = "the tile of its elements stays"
+        plan = partial(_planned, function, context.test_target)
+        found = context.planned(function.location, what_stays, plan)
+        if found is None:
+            return
+        operation = found.operation
+        if not operation.results:
+            operation = _on_tensors(operation)
+        found.tile.configure(function, operation, found.launch)
+        self.record_tile(context, function, operation, str(found.tile), str(found.tile))
+
+
+class _Planned(NamedTuple):
+    operation: ir.Operation
+    launch: WarpLaunch
+    tile: ElementTile
+
+
+def _planned(function: ir.Operation, test_target: str | None) -> _Planned | None:
+    """Returns the operation of a function that only moves or computes elements, and its tile.
+
+    None stands for another function, or one for which IREE's tile is as good.
+
+    Raises:
+        Refusal: something is not understood.
+    """
+    chip, operation = chip_of(function, test_target), only_root(function)
+    if chip is None or not chip.mma_sync or chip.processor is None:
+        return None
+    if operation is None or operation.name != GENERIC or summed_loops(operation):
+        return None
+    if operation.results:
+        config = LoweringConfig.of(operation.attributes[CONFIG])
+        launch = WarpLaunch.as_row(function)
+        if launch.warps != 1 or {*config.entries} != {THREAD, WORKGROUP}:
+            return None
+    elif copied_loops(operation) is None:
+        return None
+    else:
+        launch = WarpLaunch(function.attributes[TRANSLATION_INFO], 1, chip.wave_size)
+    if any(each.name == GENERIC and each != operation for each in children(function)):
+        raise Refusal("another operation is computed with it")
+    tile = element_tile(elements_of(operation), chip.processor)
+    return None if tile is None else _Planned(operation, launch, tile)
+
+
+def _on_tensors(copy: ir.Operation) -> ir.Operation:
+    """Replaces a copy of a buffer by one of tensors, which are loaded and stored; returns that."""
+    source, target = copy.operands
+    at, kind = Builder.before(copy), ir.ShapedType(target.type)
+    kept = {each: copy.attributes[each] for each in (MAPS, ITERATORS)}
+    empty = at.empty(at.tensor_type(kind.shape, kind.element_type))
+    moved = at.generic([at.load_from_buffer(source)], empty, kept, lambda _, each, __: each)
+    at.store_to_buffer(moved.results[0], target)
+    copy.erase()
+    return moved

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matmuls whose lanes multiply, each a tile of rows and columns, in IREE's VectorDistribute.
+
+Where a GPU has no matrix instruction for the elements, the configuration says how many warps and
+how many lanes of a warp there are along each loop, and how many elements beside each other a lane
+takes at once:
+
+    lowering_config = #iree_gpu.lowering_config<{lane_basis = [[4, 8, 1], [0, 1, 2]],
+        promote_operands = [0, 1], reduction = [0, 0, 16], subgroup_basis = [[4, 2, 1], [0, 1, 2]],
+        thread = [1, 4, 4], workgroup = [128, 128, 0]}>
+
+8 warps of 4 x 8 lanes share 128 x 128 elements of the result, 8 x 8 each. A lane reads 4 elements
+at a time: of A along the summed loop, and of B along the loop that is the innermost in memory. What
+it has beyond that are repetitions. For 1,024 multiply-adds of a step it reads 64 times from the
+LDS.
+
+Tiles need not divide the sizes, which are rounded up (`tuning/shapes/enlarged_shapes.py`): so this
+is for sizes that only the program knows, too, and for those that no tile divides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from math import gcd, prod
+from typing import ClassVar, Self
+
+from iree.compiler import ir
+
+from ...dialect_utils.indexing_maps import GENERIC, loops_of
+from ...dialect_utils.lowering_config import (
+    BASIS,
+    CONFIG,
+    LANE_BASIS,
+    REDUCTION,
+    THREAD,
+    TRANSLATION_INFO,
+    WORKGROUP,
+    LoweringConfig,
+    WarpLaunch,
+    basis_attribute,
+    changed_info,
+    numbers_attribute,
+    only_root,
+    promoting,
+)
+from ..costs.copy_layouts import share_evenly
+from ..costs.scalar_cost import vector_elements
+from ..costs.tile_cost import ScalarTile, TileWork, scalar_work
+from ..tiles.tiled_operation import Circumstances, TiledOperation, rounded_up
+from .dynamic_matmuls import ScalarLoops, is_tiled_by_lanes
+from .scalar_matmul_tiles import MOST_MULTIPLY_ADDS, MOST_THREADS
+
+_ROW_LANES = (4, 2, 1)
+"""How many lanes of a warp may be below each other: the others are beside each other."""
+_SIZES = (8, 16, 32, 64, 128)
+_STEPS = (8, 16, 32)
+_PARTS = ((8, 8), (8, 4), (4, 8), (4, 4), (2, 4), (1, 4))
+"""The rows and columns that a lane may have."""
+_MORE_REGISTERS = 0.5
+"""How many registers of a lane ptxas takes for each element of the result beside that element."""
+_LEAST_WARPS = 4
+"""The fewest warps of a tile that was compared with measured times."""
+
+
+@dataclass(frozen=True)
+class LaneTiledMatmul(TiledOperation[ScalarTile]):
+    """A matmul by scalar instructions, and the tile of a workgroup.
+
+    Attributes:
+        loops: the numbers of the loops over rows, columns and summed elements.
+    """
+
+    loops: tuple[int, int, int]
+
+    multiplied: ClassVar[tuple[int, ...]] = (0, 1)
+    sizes_differ: ClassVar[str] = "the elements of its operands differ in size"
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Returns rows, columns and summed elements."""
+        row, column, summed = (self.extents[loop] for loop in self.loops)
+        return row, column, summed
+
+    def enlarged(self, tile: ScalarTile) -> Self:
+        """Returns the matmul with sizes that such tiles divide."""
+        multiples = dict(zip(self.loops, (tile.rows, tile.columns, tile.summed), strict=True))
+        extents = rounded_up(self.extents, multiples)
+        return replace(self, extents=extents, tile=tile, multiples=multiples)
+
+    def takes(self, tile: ScalarTile) -> bool:
+        """Returns whether the loops divide evenly into such tiles, and threads share the copies."""
+        sizes = zip(self.shape, (tile.rows, tile.columns, tile.summed), strict=True)
+        copied = ((tile.rows, tile.summed), (tile.columns, tile.summed))
+        return (
+            not any(size % part for size, part in sizes)
+            and row_lanes(tile, self.launch.warp_size) > 0
+            and _LEAST_WARPS * self.launch.warp_size <= tile.threads <= MOST_THREADS
+            and tile.thread_rows * tile.thread_columns * tile.summed <= MOST_MULTIPLY_ADDS
+            and share_evenly(copied, tile.threads)
+        )
+
+    def candidates(self, circumstances: Circumstances | None = None) -> Iterator[ScalarTile]:
+        """Yields tiles of many sizes."""
+        for rows, columns, summed, part in product(_SIZES, _SIZES, _STEPS, _PARTS):
+            if rows % part[0] == 0 and columns % part[1] == 0:
+                yield ScalarTile(rows, columns, summed, *part)
+
+    def copied_bytes(self, tile: ScalarTile) -> int:
+        """Returns the bytes of A and B that a step copies."""
+        return (tile.rows + tile.columns) * tile.summed * self.element_bytes
+
+    def work(self, tile: ScalarTile, circumstances: Circumstances) -> TileWork:
+        """Returns how much work a tile is."""
+        batch = prod(self.extents) // prod(self.shape)
+        of_elements = (circumstances.processor, self.element_bytes, batch)
+        work = scalar_work(self.shape, tile, *of_elements)
+        results = tile.thread_rows * tile.thread_columns
+        return work._replace(registers=work.registers + _MORE_REGISTERS * results)
+
+    def attributes(self, tile: ScalarTile) -> dict[str, ir.Attribute]:
+        """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
+        context, count = self.operation.context, len(self.extents)
+        row, column, summed = self.loops
+        lanes = self.launch.warp_size
+        down = row_lanes(tile, lanes)
+        along = {row: down, column: lanes // down}
+        parts = {row: tile.rows // tile.thread_rows, column: tile.columns // tile.thread_columns}
+        warps = {loop: parts[loop] // along[loop] for loop in parts}
+        single = {loop: 1 for loop in range(count) if loop not in self.loops}
+        tiles = {
+            WORKGROUP: single | {row: tile.rows, column: tile.columns},
+            REDUCTION: {summed: tile.summed},
+        }
+        thread = single | {
+            row: self._together(0, row, tile.thread_rows),
+            column: self._together(1, column, tile.thread_columns),
+            summed: vector_elements(tile.summed, self.element_bytes),
+        }
+        entries = {
+            **promoting((0, 1), context),
+            BASIS: self._basis(warps),
+            LANE_BASIS: self._basis(along),
+            THREAD: numbers_attribute([thread[loop] for loop in range(count)], context),
+        }
+        config = LoweringConfig(entries).with_tiles(count, tiles, context)
+        pipeline = ir.Attribute.parse("#iree_gpu.pipeline<VectorDistribute>", context)
+        info = changed_info(self.launch.with_warps(tile.threads // lanes), pipeline=pipeline)
+        return {CONFIG: config.attribute(context), TRANSLATION_INFO: info}
+
+    def _basis(self, along: dict[int, int]) -> ir.Attribute:
+        order = list(range(len(self.extents)))
+        counts = [along.get(loop, 1) for loop in order]
+        return basis_attribute(counts, order, self.operation.context)
+
+    def _together(self, operand: int, loop: int, part: int) -> int:
+        """Returns how many elements of a lane's part of a loop lie beside each other in memory.
+
+        Where the loop is not the innermost of the operand, lanes beside each other have elements
+        beside each other instead: so layouts keep their reads apart.
+        """
+        is_innermost = loops_of(self.operation)[operand][-1] == loop
+        return vector_elements(part, self.element_bytes) if is_innermost else 1
+
+
+def lane_tilings(
+    root: ir.Operation, loops: ScalarLoops, launch: WarpLaunch
+) -> list[LaneTiledMatmul]:
+    """Returns a matmul with each tile of lanes, and with sizes that these divide."""
+    of_root = (root, loops.extents, launch, ScalarTile(1, 1, 1, 1, 1), loops.tiled)
+    matmul = LaneTiledMatmul(*of_root, computed=loops.computed)
+    enlarged = [matmul.enlarged(each) for each in matmul.candidates()]
+    return [each for each in enlarged if each.takes(each.tile)]
+
+
+def multiplies_floats(root: ir.Operation) -> bool:
+    """Returns whether a matmul has f32 alone."""
+    kinds = {ir.ShapedType(each.type).element_type for each in root.operands}
+    return kinds == {ir.F32Type.get(root.context)}
+
+
+def is_lane_tiled_matmul(function: ir.Operation) -> bool:
+    """Returns whether a matmul decides on the workgroups of a function whose lanes have tiles."""
+    root = only_root(function)
+    return root is not None and root.name == GENERIC and is_tiled_by_lanes(root)
+
+
+def row_lanes(tile: ScalarTile, lanes: int) -> int:
+    """Returns how many lanes of a warp are below each other; 0 where they cannot share a tile."""
+    down, across = tile.rows // tile.thread_rows, tile.columns // tile.thread_columns
+    found = (gcd(each, down) for each in _ROW_LANES)
+    return next((each for each in found if across % (lanes // each) == 0), 0)

@@ -1,0 +1,403 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a matmul of IREE's TileAndFuse is spread over workgroups and warps.
+
+A `linalg.generic` that multiplies matrices, C (m, n) += A (m, k) * B (k, n), with any batch
+dimensions and orders of dimensions, carries its tiles:
+
+    lowering_config = #iree_gpu.lowering_config<{
+        mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1],
+        reduction = [0, 0, 8], subgroup = [2, 4, 0], workgroup = [64, 128, 0]}>
+
+`workgroup` counts elements, `subgroup` and `reduction` count matrix instructions: here each of two
+by two waves computes 2 x 4 tiles of 16 x 16 elements, and sums 8 times 16 elements a step.
+
+A matmul of another form is refused with the reason. Convolutions among them: which elements of an
+image a tile of a window needs is not this module's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import ClassVar, Self
+
+from iree.compiler import ir
+
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.indexing_maps import GENERIC, loops_of
+from ...dialect_utils.lowering_config import (
+    CONFIG,
+    PROMOTED,
+    REDUCTION,
+    TRANSLATION_INFO,
+    WORKGROUP,
+    LoweringConfig,
+    WarpLaunch,
+    only_root,
+    roots_in,
+)
+from ...dialect_utils.operations import defining_operation, operations_in, parents_of
+from ..costs.tile_cost import MatmulTile, TileWork, matmul_work
+from ..shapes.enlarged_shapes import LOAD, SUBSPAN, WHOLE_VIEWS, has_enlarged_bindings
+from ..shapes.strided_buffers import StridedBuffer
+from ..tiles.tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, single_loops
+
+SUBGROUP = "subgroup"
+ADDED_LATER = "convert_acc_gemm"
+"""The entry that makes IREE add the products to C when all of them are summed."""
+PADDING = "padding"
+_A, _B, _C = range(3)
+
+_SIZES = (32, 64, 128, 256)
+_COPIED_BYTES, _WORD_BYTES = 16, 4
+"""What a thread copies at once."""
+_BOUND_INSTRUCTIONS = 24
+"""Instructions with which a copy for `wgmma` finds out where a matrix ends. Fitted to f16
+3000x3000x3000 on an H200: 128 x 192 with 8 warps 154 us, 128 x 256 180 us. 1000x3000x2000 took
+36 us then, where 37 us were predicted. Where A is in registers, 64 x 192 took 234 us where about
+130 us were predicted, and 195 us with `mma.sync`."""
+_ROW_BYTES = 128
+"""The bytes of columns that descriptors have side by side, where the rows of B lie along them. What
+is left of a tile's columns needs instructions of its own, and counts as so many: f16 on an H100,
+128 x 160 by 8 warps, 2048x5120x5120 takes 255.7 us and 240.5 us with 128 x 128, where 226.0 and
+227.0 us were predicted, and 2048x1280x1280 22.9 and 25.2 us (20.2 and 24.4)."""
+_HALF_BYTES, MODELLED_HALF_GAIN = 2, 0.065
+"""The bytes of elements of which a tile needs to save less on AMD, and how much of the predicted
+time. Of 20 f16 and bf16 matmuls on gfx942 of which it saves 6.5 % to 10 %, the model of
+`emulator/timing/` says 6.7 % to 27 %. Of 3072x3072x3072 with B transposed, 5.1 % less are predicted
+and that model says 10 % more; of 4096x4096x4096 on i8, 6.6 % less and 2.7 % more."""
+_WARPS = (4, 8)
+_WARPS_DOWN = (1, 2, 4, 8)
+"""How many warps stand below each other."""
+
+
+@dataclass(frozen=True)
+class WarpTiledMatmul(TiledOperation[MatmulTile]):
+    """A matmul, its tile, and the instruction that multiplies.
+
+    Attributes:
+        loops: the numbers of the loops over rows, columns and summed elements.
+        instruction: rows, columns and summed elements of the matrix instruction.
+    """
+
+    loops: tuple[int, int, int]
+    instruction: tuple[int, int, int]
+
+    multiplied: ClassVar[tuple[int, ...]] = (_A, _B)
+    sizes_differ: ClassVar[str] = (
+        "the elements of its operands differ in size, or have none that is known"
+    )
+    more_sizes: ClassVar[tuple[int, ...]] = tuple(range(32, 257, 32))
+    """The rows and columns of tiles that need not divide the sizes."""
+    steps: ClassVar[tuple[int, ...]] = (32, 64)
+    """The summed elements of a step."""
+
+    @property
+    def batch(self) -> int:
+        """Returns how many matmuls there are."""
+        return prod(self.extents) // (self.rows * self.columns * self.summed)
+
+    @property
+    def rows(self) -> int:
+        """Returns the rows of C."""
+        return self.extents[self.loops[0]]
+
+    @property
+    def columns(self) -> int:
+        """Returns the columns of C."""
+        return self.extents[self.loops[1]]
+
+    @property
+    def summed(self) -> int:
+        """Returns the columns of A."""
+        return self.extents[self.loops[2]]
+
+    @property
+    def modelled_gain(self) -> float:
+        """Returns the part of its time that another tile must save where no time was measured."""
+        return MODELLED_HALF_GAIN if self.element_bytes == _HALF_BYTES else super().modelled_gain
+
+    def takes(self, tile: MatmulTile) -> bool:
+        """Returns whether the loops and the instruction divide evenly into such tiles."""
+        m, n, k = self.instruction
+        return not (
+            self.rows % tile.rows
+            or self.columns % tile.columns
+            or self.summed % tile.summed
+            or tile.rows % (tile.row_warps * m)
+            or tile.columns % (tile.column_warps * n)
+            or tile.summed % k
+        )
+
+    def enlarged(self, tile: MatmulTile) -> Self:
+        """Returns the matmul with sizes that such tiles divide."""
+        multiples = dict(zip(self.loops, (tile.rows, tile.columns, tile.summed), strict=True))
+        sizes = (
+            -(-extent // multiples.get(loop, 1)) * multiples.get(loop, 1)
+            for loop, extent in enumerate(self.extents)
+        )
+        return replace(self, extents=tuple(sizes), tile=tile, multiples=multiples)
+
+    def candidates(self, circumstances: Circumstances) -> Iterator[MatmulTile]:
+        """Yields tiles of many sizes.
+
+        Outputs are the same bits in all of them: an element is the sum over k in the order in which
+        matrix instructions take it, whatever a step holds of it. Where descriptors give operands,
+        tiles have other columns than powers of two, too: fewer multiprocessors may be left idle.
+        """
+        yield from self._tiles(_SIZES)
+        if circumstances.processor.described_cycles:
+            for tile in self.enlarging_candidates():
+                if tile.columns not in _SIZES and _of_two_warpgroups(tile):
+                    yield tile
+
+    def enlarging_candidates(self) -> Iterator[MatmulTile]:
+        """Yields tiles of many more sizes, of which one may leave less to be computed in vain.
+
+        All threads share their copies evenly.
+        """
+        run = _COPIED_BYTES // self.element_bytes
+        for tile in self._tiles(self.more_sizes):
+            threads = tile.warps * self.launch.warp_size
+            runs = (size * tile.summed // run for size in (tile.rows, tile.columns))
+            if not any(each % threads for each in runs):
+                yield tile
+
+    def _tiles(self, sizes: Sequence[int]) -> Iterator[MatmulTile]:
+        shares = [
+            (down, warps // down) for warps in _WARPS for down in _WARPS_DOWN if down <= warps
+        ]
+        # Of tiles that are predicted to take equally long the last one is chosen: of 128 x 64, two
+        # by two warps take 0.88 times as long as four by one in a convolution from 64 channels.
+        shares.sort(key=lambda share: (-abs(share[0] - share[1]), -share[0]))
+        steps = sorted({self.tile.summed, *self.steps})
+        for rows, columns, summed, (down, across) in product(sizes, sizes, steps, shares):
+            yield MatmulTile(rows, columns, summed, down, across)
+
+    def copied_bytes(self, tile: MatmulTile) -> int:
+        """Returns the bytes of A and B that a step copies."""
+        return (tile.rows + tile.columns) * tile.summed * self.element_bytes
+
+    def work(self, tile: MatmulTile, circumstances: Circumstances) -> TileWork:
+        """Returns how much work a tile is."""
+        shape = (self.rows, self.columns, self.summed)
+        of_elements = (self.element_bytes, self.instruction, self.batch)
+        # Only for AMD does IREE's pipeline do what the launch asks for.
+        stages = self.launch.stages if circumstances.prefetches else 1
+        processor = circumstances.processor
+        work = matmul_work(shape, tile, processor, *of_elements, stages=stages)
+        if work.described and not (self._sums_are_f32 and (work.rows_described or self._is_whole)):
+            processor = processor._replace(described_cycles=0.0)
+            work = matmul_work(shape, tile, processor, *of_elements, stages=stages)
+        if work.described and self._is_whole and self._columns_along_rows:
+            row = _ROW_BYTES // self.element_bytes
+            columns = -(-tile.columns // row) * row
+            work = work._replace(
+                matrix_instructions=work.matrix_instructions * columns / tile.columns
+            )
+        if work.described and not self._is_whole:
+            instructions = work.instructions + _BOUND_INSTRUCTIONS * work.copies
+            work = work._replace(instructions=instructions)
+        if self.copies_words and not circumstances.prefetches:
+            # Copies that ask where a computed size ends wait as long as those of short pieces: f16
+            # ?x4096x4096 with 512 rows takes 76 us on an H200 with 64 summed elements a step and 2
+            # slots, and 62 us with 32 and 4.
+            asks = bool(self.computed) and not work.described
+            return work._replace(row_pieces=self.sums_along_rows or asks)
+        # Registers hold what is copied by single elements, or for the next step, and warps wait for
+        # one another.
+        return work._replace(result_bytes=0.0, reads_ahead=False)
+
+    @cached_property
+    def _sums_are_f32(self) -> bool:
+        """Returns whether sums are f32, as those of `wgmma` whose predictions were compared."""
+        return isinstance(ir.ShapedType(self.operation.operands[_C].type).element_type, ir.F32Type)
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        """Returns whether no shape is enlarged, so that no copy asks where the matrix ends."""
+        around = parents_of(self.operation)
+        return not self.multiples and not any(has_enlarged_bindings(each) for each in around)
+
+    @cached_property
+    def copies_words(self) -> bool:
+        """Returns whether copies of both operands are of 4 bytes or more, as `cp.async` takes."""
+        runs = [_aligned_run(self.operation.operands[each]) for each in self.multiplied]
+        return all(run * self.element_bytes % _WORD_BYTES == 0 for run in runs)
+
+    @cached_property
+    def _columns_along_rows(self) -> bool:
+        """Returns whether the innermost dimension of B is that of the columns."""
+        return loops_of(self.operation)[_B][-1] == self.loops[1]
+
+    @cached_property
+    def sums_along_rows(self) -> bool:
+        """Returns whether the innermost dimensions of both operands are summed."""
+        maps = loops_of(self.operation)
+        return all(maps[each][-1] == self.loops[2] for each in self.multiplied)
+
+    def attributes(self, tile: MatmulTile) -> dict[str, ir.Attribute]:
+        """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
+        context = self.operation.context
+        config = LoweringConfig.of(self.operation.attributes[CONFIG]).without(PADDING)
+        m, n, k = self.instruction
+        row, column, summed = self.loops
+        tiles = {
+            WORKGROUP: {row: tile.rows, column: tile.columns},
+            SUBGROUP: {row: tile.warp_rows // m, column: tile.warp_columns // n},
+            REDUCTION: {summed: tile.summed // k},
+        }
+        return {
+            CONFIG: config.with_tiles(len(self.extents), tiles, context).attribute(context),
+            TRANSLATION_INFO: self.launch.with_warps(tile.warps),
+        }
+
+
+def _aligned_run(value: ir.Value) -> int:
+    """Returns how many elements of a tensor lie side by side from multiples of that number on."""
+    run = ir.ShapedType(value.type).shape[-1]
+    load = defining_operation(value)
+    if load is None or load.name != LOAD:
+        return run
+    buffer = load.operands[0]
+    while True:
+        definition = defining_operation(buffer)
+        if definition is None:
+            return run
+        if definition.name == SUBSPAN:
+            strided = StridedBuffer.of(definition)
+            return run if strided is None else strided.aligned_run
+        if definition.name not in WHOLE_VIEWS:
+            return run
+        buffer = definition.operands[0]
+
+
+def _of_two_warpgroups(tile: MatmulTile) -> bool:
+    """Returns whether two warpgroups have 64 rows each of a tile, and no other columns.
+
+    Of these tiles it is known what other columns than powers of two take.
+    """
+    return (tile.rows, tile.summed, tile.row_warps, tile.column_warps) == (128, 64, 8, 1)
+
+
+def warp_tiled_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
+    """Returns the matmul that decides on the workgroups of `function`, if there is one.
+
+    Raises:
+        Refusal: there is one, but of another form than this module describes.
+    """
+    matmul = _configured(function)
+    if matmul is not None and not matmul.takes(matmul.tile):
+        raise Refusal("its tiles do not divide its sizes")
+    return matmul
+
+
+def padded_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
+    """Returns the matmul of `function` if IREE has to pad the tiles of its operands.
+
+    Its tile need not divide its sizes.
+
+    Raises:
+        Refusal: there is one, but of another form than this module describes.
+    """
+    roots = roots_in(function)
+    configs = [each.attributes[CONFIG] for each in roots if has_matrix_instruction(each)]
+    if not any(PADDING in LoweringConfig.of(each).entries for each in configs):
+        return None
+    return _configured(function, (PADDING,))
+
+
+def _configured(function: ir.Operation, entries: tuple[str, ...] = ()) -> WarpTiledMatmul | None:
+    """Returns the matmul that decides on the workgroups of `function`, if there is one.
+
+    Args:
+        entries: those that its configuration may have beside the usual ones.
+    """
+    roots = roots_in(function)
+    if not any(has_matrix_instruction(each) for each in roots):
+        return None
+    if len(roots) != 1:
+        raise Refusal("several operations decide on the workgroups")
+    (operation,) = roots
+    if operation.name != GENERIC or len(operation.operands) != 3:
+        raise Refusal(f"{operation.name} multiplies no two matrices that are known")
+    config = LoweringConfig.of(operation.attributes[CONFIG])
+    usual = ("mma_kind", PROMOTED, REDUCTION, SUBGROUP, WORKGROUP)
+    config.only(usual, (ADDED_LATER, *entries))
+    if config.numbers(PROMOTED) != (_A, _B):
+        raise Refusal("not its two operands are staged in the LDS")
+    if not (ADDED_LATER in config.entries or is_filled(operation.operands[_C], function)):
+        raise Refusal("what it adds to is staged in the LDS too")
+    maps = loops_of(operation)
+    extents = loop_extents(operation, maps, (_A, _B, _C))
+    loops = matmul_loops(maps, len(extents))
+    launch = WarpLaunch.of(function)
+    tile = _tile(config, loops, extents)
+    matmul = WarpTiledMatmul(operation, extents, launch, tile, loops, config.instruction)
+    if tile.warps != launch.warps:
+        raise Refusal("it is not spread over all warps of the workgroup")
+    return matmul
+
+
+def generic_root(function: ir.Operation) -> ir.Operation | None:
+    """Returns the operation that alone decides on the workgroups of `function`, if it is a
+    `linalg.generic` of three operands."""
+    root = only_root(function)
+    is_one = root is not None and root.name == GENERIC and len(root.operands) == _C + 1
+    return root if is_one else None
+
+
+def has_matrix_instruction(root: ir.Operation) -> bool:
+    """Returns whether an operation is configured to use matrix instructions."""
+    try:
+        return "mma_kind" in LoweringConfig.of(root.attributes[CONFIG]).entries
+    except Refusal:
+        return False
+
+
+def is_filled(value: ir.Value, function: ir.Operation) -> bool:
+    """Returns whether all elements of a tensor are one scalar."""
+    # To ask the value for its operation would import the bindings' module of linalg: 65 ms.
+    fills = operations_in(function, "linalg.fill")
+    return any(value == result for fill in fills for result in fill.results)
+
+
+def matmul_loops(maps: Maps, loops: int) -> tuple[int, int, int]:
+    """Returns the numbers of the loops over rows, columns and summed elements.
+
+    Args:
+        maps: those of A, B and C.
+        loops: how many loops there are.
+
+    Raises:
+        Refusal: one of these is no single loop, or there are other loops than these and a batch's.
+    """
+    a, b, c = (frozenset(each) for each in maps)
+    parts = {"rows": (a & c) - b, "columns": (b & c) - a, "summed elements": (a & b) - c}
+    rows, columns, summed = single_loops(parts, a & b & c, loops)
+    return rows, columns, summed
+
+
+def _tile(
+    config: LoweringConfig, loops: tuple[int, int, int], extents: tuple[int, ...]
+) -> MatmulTile:
+    m, n, k = config.instruction
+    names = (WORKGROUP, SUBGROUP, REDUCTION)
+    sizes = {name: config.per_loop(name, len(extents)) for name in names}
+    row, column, summed = loops
+    batch = {*range(len(extents))} - {*loops}
+    tiled = {name: {loop for loop, size in enumerate(sizes[name]) if size} for name in names}
+    if (
+        tiled != {WORKGROUP: {row, column} | batch, SUBGROUP: {row, column}, REDUCTION: {summed}}
+        or any(sizes[WORKGROUP][loop] != 1 for loop in batch)
+    ):  # fmt: skip
+        raise Refusal("its loops are tiled otherwise than rows, columns and summed elements")
+    workgroup, warp = sizes[WORKGROUP], sizes[SUBGROUP]
+    by_warp = warp[row] * m, warp[column] * n
+    shares = workgroup[row] // by_warp[0], workgroup[column] // by_warp[1]
+    if (shares[0] * by_warp[0], shares[1] * by_warp[1]) != (workgroup[row], workgroup[column]):
+        raise Refusal("its warps do not share its tile evenly")
+    return MatmulTile(workgroup[row], workgroup[column], sizes[REDUCTION][summed] * k, *shares)

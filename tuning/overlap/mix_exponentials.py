@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-mix-exponentials`: LLVM mixes products with exponentials in the loops of attentions.
+
+    scf.for ... {                  scf.for ... {
+      ...                            rocdl.iglp.opt 3
+      amdgpu.mfma                    ...
+      math.exp2              ->      amdgpu.mfma
+      amdgpu.mfma                    math.exp2
+    }                                amdgpu.mfma
+                                   }
+
+LLVM's usual scheduler for AMD GPUs looks at occupancy first, and leaves the products of a step side
+by side, so that the matrix unit is idle while exponentials are computed. Two requests change that.
+The attribute `"amdgpu-sched-strategy" = "iterative-ilp"` of the function lets instructions come as
+early as their operands do. `rocdl.iglp.opt 3` (LLVM's `AMDGPUIGroupLP.cpp` calls it
+"MFMAExpSimpleInterleave") lets products and exponentials of a loop alternate. Neither changes what
+is computed: outputs keep their bits.
+
+Predicted by the model of a compute unit (`emulator/timing/`) on gfx942 at `fast`, f16, microseconds
+without and with it: 16x4096x128 312.6 and 285.0, 64x2048x64 170.3 and 157.6, 4x2048x256 110.5 and
+101.9, 20x3000x128 306.6 and 289.9, 2x8192x128 231.9 and 213.5, 12x1500x64 33.9 and 33.0,
+8x1024x96 30.9 and 29.1. These are of products of 16 rows; of those of 32 rows
+(`bankwise-use-larger-instructions`), 16x4096x128 takes 271.3 and 270.9. With fewer vector
+instructions (`bankwise-keep-maxima` and others) it is 253.8 and 235.4, and 64x2048x64 137.0 and
+133.8; on gfx950 189.7 and 183.6, 116.8 and 113.5. Whether a GPU is one for which it gains stands in
+`bank_model/targets.py`.
+
+A function stays as it is for which somebody has chosen attributes of LLVM's already, or of which a
+loop is too long for LLVM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.loops import body_of, loops_around
+from ...dialect_utils.lowering_config import TRANSLATION_INFO, with_function_attributes
+from ...dialect_utils.multiplications import EXPONENTIALS, MFMA
+from ...dialect_utils.operations import operations_in, operations_of
+from ...passes.base import FunctionPass, PassContext
+
+_STRATEGY = {"amdgpu-sched-strategy": "iterative-ilp"}
+MOST_OPERATIONS, MOST_OF_A_PRODUCT = 2000, 8
+"""The most operations of a loop, unless it has no more than so many for each product.
+
+Where lanes read single elements, most of a long loop are reads and addresses. If they come as early
+as their operands do, registers hold too much, and LLVM takes long to find out what to store to
+memory. The loop of f32 128x300x257 on gfx942 has 3,103 operations and 266 products: a compile takes
+104.6 s of CPU time and spills 504 registers, with the strategy alone 75.7 s and 511, and without
+both requests 7.3 s and 121. That of 128x300x241 has 3,624 and 500: 13.7 s and 16, without them
+6.9 s and 77, and is predicted to take 584.9 us, without them 631.5."""
+
+
+class MixExponentials(FunctionPass):
+    """Asks LLVM to mix products with exponentials, on GPUs for which that is predicted to gain."""
+
+    name: ClassVar[str] = "bankwise-mix-exponentials"
+    summary: ClassVar[str] = "let LLVM mix products with exponentials in the loops of attentions"
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has loops with products and exponentials."""
+        return bool(_mixing_loops(function))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Marks the loops and the function; never fails."""
+        function = function.operation
+        chip, loops = chip_of(function, context.test_target), _mixing_loops(function)
+        if chip is None or not chip.mixes_exponentials or not loops:
+            return
+        if (reason := _why_too_long(loops)) is not None:
+            reason = f"products and exponentials are not mixed: {reason}"
+            context.sink.remark(function.location, reason)
+            return
+        info = with_function_attributes(function.attributes[TRANSLATION_INFO], _STRATEGY)
+        if info is None:
+            reason = "products and exponentials are not mixed: the function has LLVM attributes"
+            context.sink.remark(function.location, reason)
+            return
+        function.attributes[TRANSLATION_INFO] = info
+        for loop in loops:
+            body = operations_of(body_of(loop))
+            first = next(each for each in body if each.name in EXPONENTIALS)
+            Builder.before(first).mix_exponentials()
+            context.sink.remark(loop.location, "LLVM mixes products with exponentials")
+
+
+def _mixing_loops(function: ir.Operation) -> list[ir.Operation]:
+    """Returns the loops with products and exponentials in their own bodies."""
+    return [
+        each
+        for each in loops_around(operations_in(function, MFMA))
+        if any(inner.name in EXPONENTIALS for inner in operations_of(body_of(each)))
+    ]
+
+
+def _why_too_long(loops: Sequence[ir.Operation]) -> str | None:
+    """Returns which loop LLVM would take too long for, if there is one."""
+    for loop in loops:
+        operations, products = len(operations_in(loop)), len(operations_in(loop, MFMA))
+        if operations > max(MOST_OPERATIONS, MOST_OF_A_PRODUCT * products):
+            return f"a loop has {operations:,} operations for {products:,} products"
+    return None

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The steps of the levels `exact` and `fast`, beside those of `passes/layout_steps.py`, and what is
+right at all levels that stock has wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+
+from ..dialect_utils.gpu_target import chip_of
+from ..passes.layout_steps import (
+    COPIES,
+    REINSERT,
+    RESOLVED,
+    STOCK_PAD,
+    TILE_AND_FUSE,
+    VECTOR_ALLOCS,
+    VECTOR_DISTRIBUTE,
+    stock,
+    swizzled,
+)
+from ..passes.padding.count_stock_layouts import CountStockLayouts
+from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
+from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
+from ..passes.pipeline_edit import COPYING, TILING, Position
+from ..passes.steps import (
+    ALL,
+    AUTO,
+    CONVOLUTION_TO_IGEMM,
+    PAD,
+    SWIZZLE,
+    SWIZZLING,
+    Place,
+    Setting,
+    Step,
+)
+from ..passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
+from ..passes.swizzles.hint_vector_allocs import HintVectorAllocs
+from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
+from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
+from .arithmetic.native_bf16 import NativeBf16
+from .arithmetic.native_exp2 import NativeExp2
+from .arithmetic.shorten_exponentials import ShortenExponentials
+from .attention.defer_lane_sums import DeferLaneSums
+from .attention.exclude_absent_keys import ExcludeAbsentKeys
+from .attention.keep_maxima import KeepMaxima
+from .attention.lane_tiles import is_tiled_by_lanes
+from .attention.peel_last_step import PeelLastStep
+from .attention.reorder_keys import ReorderKeys
+from .attention.scale_differences import ScaleDifferences
+from .attention.sum_probabilities import SumProbabilities
+from .attention.tile_by_lanes import TileByLanes
+from .attention.transpose_contractions import TransposeContractions
+from .attention.use_larger_instructions import UseLargerInstructions
+from .attention.use_matrix_instructions import UseMatrixInstructions
+from .contractions.rename_contractions import RenameContractions
+from .contractions.transpose_bytes import TransposeBytes
+from .convolutions.implicit_gemm import ImplicitGemm
+from .copies.form_direct_loads import FormDirectLoads
+from .copies.share_copies import ShareCopies
+from .copies.stage_operands import StageOperands
+from .elements.join_rows import JoinRows
+from .elements.tile_elements import TileElements
+from .fragments.join_products import JoinProducts
+from .fragments.order_contractions import OrderContractions
+from .fragments.reload_operands import ReloadOperands
+from .ldmatrix.form_ldmatrix import FormLdmatrix
+from .ldmatrix.form_transpose_loads import FormTransposeLoads
+from .matmuls.enlarge_matmuls import EnlargeMatmuls
+from .matmuls.lane_matmuls import is_lane_tiled_matmul
+from .matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
+from .matmuls.tile_matmuls_by_lanes import TileMatmulsByLanes
+from .overlap.delay_copies import DelayCopies
+from .overlap.hold_workgroups import HoldWorkgroups
+from .overlap.load_ahead import LoadAhead
+from .overlap.load_operands_ahead import LoadOperandsAhead
+from .overlap.mix_exponentials import MixExponentials
+from .overlap.overlap_copies import OverlapCopies
+from .overlap.raise_priority import RaisePriority
+from .overlap.share_lds import ShareLds
+from .registers.rename_registers import RenameRegisters
+from .registers.transpose_tiles import TransposeTiles
+from .retile import Retile, RetileMode
+from .shapes.restore_shapes import RestoreShapes
+from .wgmma.arrange_operands import ArrangeOperands
+from .wgmma.form_wgmma import FormWgmma
+from .workarounds.carry_integers import CarryIntegers
+from .workarounds.check_products import CheckProducts
+from .workarounds.fold_transposes import FoldTransposes
+from .workarounds.index_unit_loops import IndexUnitLoops
+from .workarounds.keep_mask_bounds import KeepMaskBounds
+from .workarounds.merge_blocked_sizes import MergeBlockedSizes
+from .workarounds.multiply_integers import MultiplyIntegers
+from .workarounds.multiply_unsigned import MultiplyUnsigned
+from .workarounds.order_fragments import OrderFragments
+from .workarounds.order_scaled_operands import OrderScaledOperands
+from .workarounds.unroll_private_loops import UnrollPrivateLoops
+
+_PAD_CONVOLUTIONS = "iree-codegen-gpu-pad-convs"
+_DECOMPOSE = "iree-linalg-ext-decompose-attention"
+_PACK = "iree-codegen-gpu-pack-to-intrinsics"
+_COMBINE_SOURCES = "iree-codegen-combine-source-layout-transformation"
+_VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
+_UNROLL_LOOPS = "iree-codegen-unroll-annotated-loops"
+_DISTRIBUTE = "iree-llvmgpu-vector-distribute"
+_LOWER_GPU_OPS = "iree-gpu-lower-ops"
+_VECTOR_LOWERING = "iree-llvmgpu-vector-lowering"
+_BY_LANES = {"by_lanes": True}
+_CHOSEN = {"chosen_only": True}
+_DIRECT = {"direct": True}
+_BEFORE, _AFTER = Position.BEFORE, Position.AFTER
+_START = Place(_BEFORE, TILING)
+_DISTRIBUTED_START = Place(_BEFORE, TILING, VECTOR_DISTRIBUTE)
+_FUSED_START = Place(_BEFORE, TILING, TILE_AND_FUSE)
+_ELEMENTS = Place(_BEFORE, TILING, TILE_AND_FUSE | frozenset({COPYING}))
+_CONVOLUTIONS = Place(_BEFORE, _PAD_CONVOLUTIONS, TILE_AND_FUSE)
+_AS_MATRICES = Place(_AFTER, CONVOLUTION_TO_IGEMM, TILE_AND_FUSE)
+_DECOMPOSED = Place(_AFTER, _DECOMPOSE, VECTOR_DISTRIBUTE)
+_TILED_TO_INSTRUCTIONS = Place(_AFTER, _PACK)
+_LANE_TILES = Place(_AFTER, _PACK, VECTOR_DISTRIBUTE)
+_BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, VECTOR_DISTRIBUTE)
+_INSTRUCTIONS = Place(_BEFORE, _LOWER_GPU_OPS)
+_SLICES = Place(_BEFORE, _COMBINE_SOURCES, TILE_AND_FUSE)
+_ANNOTATED = Place(_BEFORE, _UNROLL_LOOPS, TILE_AND_FUSE)
+_TRANSPOSES = Place(_BEFORE, _VECTOR_LOWERING, TILE_AND_FUSE)
+_BEHIND_DISTRIBUTION = Place(_AFTER, _DISTRIBUTE, VECTOR_DISTRIBUTE)
+# Vectors are flat, so that addresses are known: for `ldmatrix`, layouts are chosen here.
+_FLAT = Place(_BEFORE, REINSERT, before=ReinsertSwizzleHints)
+_FLAT_VECTORS = _FLAT._replace(pipelines=VECTOR_DISTRIBUTE)
+# Indices are renamed before tiles get layouts, and shapes are restored before these are counted.
+_UNHINTED = VECTOR_ALLOCS._replace(before=HintVectorAllocs)
+_FIRST_COPIES = COPIES._replace(before=CountStockLayouts)
+
+
+def _multiplies_by_lanes(function: ir.Operation) -> bool:
+    """Returns whether lanes multiply tiles of ours in a function."""
+    return is_tiled_by_lanes(function) or is_lane_tiled_matmul(function)
+
+
+def _has_mma_sync(function: ir.Operation) -> bool:
+    """Returns whether the GPU of a function has `mma.sync`."""
+    chip = chip_of(function, None)
+    return chip is not None and chip.mma_sync
+
+
+def _tiles(setting: Setting) -> dict[str, Any]:
+    return {
+        "overlap": OverlapCopies in setting.kinds,
+        "reloads": ReloadOperands in setting.kinds,
+        "native_exponentials": NativeExp2 in setting.kinds,
+        "larger_instructions": UseLargerInstructions in setting.kinds
+        and setting.mode.retile != "off",
+        "short_steps": KeepMaxima in setting.kinds,
+    }
+
+
+def _retile(setting: Setting) -> dict[str, Any] | None:
+    if setting.mode.retile == "off":
+        return None
+    mode, fast = RetileMode(setting.mode.retile), setting.reaches("fast")
+    return {"mode": mode, "other_order": fast, **_tiles(setting)}
+
+
+def _where_retiling(setting: Setting) -> dict[str, Any] | None:
+    return None if setting.mode.retile == "off" else {}
+
+
+def _overlapping(setting: Setting) -> dict[str, Any]:
+    return {"overlap": OverlapCopies in setting.kinds}
+
+
+def _enlarging(setting: Setting) -> dict[str, Any]:
+    return {"other_tiles": setting.mode.retile != "off", **_overlapping(setting)}
+
+
+def _unless_fast(setting: Setting) -> dict[str, Any] | None:
+    return None if setting.reaches("fast") else {}
+
+
+def _rounding(setting: Setting) -> dict[str, Any]:
+    return {"same_nans": not setting.reaches("fast")}
+
+
+def _reductions(setting: Setting) -> dict[str, Any]:
+    return {"reductions": setting.reaches("fast")}
+
+
+def _renaming(setting: Setting) -> dict[str, Any]:
+    return {"without_tiles": setting.reaches("fast"), **_reductions(setting)}
+
+
+def _joining(setting: Setting) -> dict[str, Any]:
+    return {"keep_copies": OverlapCopies in setting.kinds}
+
+
+STEPS: tuple[Step, ...] = (
+    Step(_CONVOLUTIONS, CheckProducts, mitigations=ALL, corrects=True),
+    Step(_DISTRIBUTED_START, CheckProducts, mitigations=ALL, corrects=True),
+    Step(_AS_MATRICES, CheckProducts, mitigations=ALL, corrects=True),
+    Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
+    Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
+    Step(_START, MergeBlockedSizes, since="fast", optional=True),
+    Step(_START, TileMatmulsByLanes, _tiles, since="fast", optional=True),
+    Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
+    Step(
+        _ELEMENTS,
+        TileElements,
+        _where_retiling,
+        since="exact",
+        only=_has_mma_sync,
+        optional=True,
+    ),
+    Step(
+        _DISTRIBUTED_START,
+        JoinRows,
+        _where_retiling,
+        since="exact",
+        only=_has_mma_sync,
+        optional=True,
+    ),
+    Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
+    Step(_CONVOLUTIONS, ImplicitGemm, since="exact", by_mma_sync=True, optional=True),
+    # Of integers it is not known before `CarryIntegers` that they are multiplied by `mma.sync`.
+    Step(
+        _FUSED_START, EnlargeMatmuls, _enlarging, since="exact", only=_has_mma_sync, optional=True
+    ),
+    # The compiler may find that it cannot distribute a tile, in all modes.
+    Step(_START, Retile, _retile, since="exact", optional=True),
+    Step(_DISTRIBUTED_START, UseLargerInstructions, _where_retiling, since="fast", optional=True),
+    Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
+    Step(_DECOMPOSED, ScaleDifferences, since="fast"),
+    Step(_TILED_TO_INSTRUCTIONS, OrderFragments, since="exact", by_mma_sync=True),
+    Step(_LANE_TILES, IndexUnitLoops, since="exact", optional=True),
+    Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, since="fast"),
+    Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),
+    Step(_UNHINTED, RenameRegisters, _renaming, since="exact", by_mma_sync=False),
+    Step(_UNHINTED, ReorderKeys, since="fast", by_mma_sync=True),
+    Step(_UNHINTED, DeferLaneSums, since="fast"),
+    Step(_UNHINTED, TransposeTiles, since="fast", by_mma_sync=False),
+    Step(_SLICES, FoldTransposes, since="exact", by_mma_sync=True, optional=True),
+    # Right products come before equal ones: stock takes the scales of other blocks.
+    Step(_FIRST_COPIES, OrderScaledOperands, mitigations=SWIZZLING | PAD, corrects=True),
+    Step(_FIRST_COPIES, RestoreShapes, since="exact"),
+    Step(_FIRST_COPIES, KeepMaskBounds, mitigations=SWIZZLING | PAD, corrects=True),
+    Step(_INSTRUCTIONS, MultiplyUnsigned, mitigations=ALL, corrects=True),
+    Step(COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
+    Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
+    Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
+    Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
+    Step(_BEHIND_DISTRIBUTION, ShareCopies, _DIRECT, since="fast", by_mma_sync=False),
+    Step(_BEHIND_DISTRIBUTION, RestoreShapes, since="fast"),
+    Step(STOCK_PAD, None, since="exact", by_mma_sync=True),
+    # What goes to the LDS without registers gets its layout in that form.
+    Step(_FLAT_VECTORS, FormTransposeLoads, since="fast", by_mma_sync=False),
+    Step(_FLAT_VECTORS, FormDirectLoads, since="fast", by_mma_sync=False),
+    Step(_FLAT_VECTORS, SwizzleLdsAllocs, _DIRECT, since="fast", by_mma_sync=False),
+    Step(_FLAT_VECTORS, FlattenSwizzleHints, since="fast", by_mma_sync=False),
+    # Operands of `mma.sync` are read by `ldmatrix`, which gives each lane what it needs.
+    Step(_FLAT, CountStockLayouts, stock, since="exact", by_mma_sync=True),
+    Step(_FLAT, FormLdmatrix, since="exact", by_mma_sync=True),
+    # The matrix units of Hopper read some tiles themselves, in layouts of their own.
+    Step(_FLAT, ArrangeOperands, _CHOSEN, since="exact", by_mma_sync=True),
+    *swizzled(_FLAT, joining=_joining, since="exact", by_mma_sync=True),
+    Step(_FLAT, PadUnhintedAllocs, {}, AUTO, since="exact", by_mma_sync=True, stock_pads=True),
+    Step(_FLAT, WarnUnhintedAllocs, {}, SWIZZLE, since="exact", by_mma_sync=True),
+    Step(RESOLVED, OverlapCopies, since="exact"),
+    Step(RESOLVED, LoadAhead, since="exact", by_mma_sync=True),
+    Step(RESOLVED, FormWgmma, _CHOSEN, since="exact", by_mma_sync=True),
+    Step(RESOLVED, ShareLds, since="exact", by_mma_sync=True),
+    Step(RESOLVED, HoldWorkgroups, since="exact", by_mma_sync=True),
+    Step(RESOLVED, LoadOperandsAhead, since="exact", by_mma_sync=True),
+    Step(RESOLVED, ReloadOperands, since="exact"),
+    Step(RESOLVED, OrderContractions, since="exact"),
+    # The same for lanes that multiply, where they do so by tiles of ours.
+    Step(RESOLVED, ReloadOperands, _BY_LANES, since="fast", only=_multiplies_by_lanes),
+    Step(RESOLVED, OrderContractions, _BY_LANES, since="fast", only=_multiplies_by_lanes),
+    Step(RESOLVED, PeelLastStep, since="fast", by_mma_sync=True),
+    # What the instructions read and how they overlap is decided on while they are known.
+    Step(RESOLVED, MultiplyIntegers, since="exact", optional=True),
+    Step(RESOLVED, JoinProducts, since="fast", by_mma_sync=False),
+    Step(RESOLVED, KeepMaxima, since="fast"),
+    Step(RESOLVED, DelayCopies, since="fast", by_mma_sync=True),
+    Step(RESOLVED, SumProbabilities, since="fast", by_mma_sync=False),
+    Step(RESOLVED, MixExponentials, since="fast", by_mma_sync=False),
+    Step(RESOLVED, RaisePriority, since="exact", by_mma_sync=False),
+    Step(RESOLVED, ShortenExponentials, _unless_fast, since="exact"),
+    Step(RESOLVED, NativeExp2, since="fast"),
+    Step(RESOLVED, NativeBf16, _rounding, since="exact"),
+)
+"""The steps. An earlier one stands before a later one of the same place."""

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lets matmuls whose results are in f16 or bf16 sum in f32.
+
+JAX writes every product of its models in this way:
+
+    %r = linalg.matmul ins(%a, %b : tensor<2304x768xbf16>, tensor<768x4096xbf16>)
+        outs(%zeros : tensor<2304x4096xbf16>)
+
+IREE 3.13 gives such a matmul a matrix instruction that sums in f32, and then fails to compile it,
+where it has none that sums in that type: of bf16 anywhere, of f16 on AMD GPUs
+(`docs/for_iree.md`). This pass rounds the sum once, behind all products, where matrix instructions
+for f16 sums round it in each step: outputs are right to rounding, with smaller errors.
+
+    %s = linalg.generic ... -> tensor<2304x4096xf32>
+    %r = linalg.generic ... { arith.truncf } -> tensor<2304x4096xbf16>
+
+IREE fuses the rounding into the kernel of the product. Sizes must be known.
+
+Runs on functions of the program, before dispatches are formed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.gpu_target import gpu_target_of
+from ...dialect_utils.indexing_maps import PRODUCTS, product_loops
+from ...dialect_utils.lowering_config import is_configured
+from ...dialect_utils.operations import (
+    defining_operation,
+    operands_with,
+    operations_in,
+    redirect,
+)
+from ...passes.base import FunctionPass, PassContext
+from ...passes.decisions import LayoutRound
+
+_FILL = "linalg.fill"
+_NARROW = (ir.F16Type, ir.BF16Type)
+
+
+class WidenSums(FunctionPass):
+    """Lets matmuls with narrow results sum in f32."""
+
+    name: ClassVar[str] = "bankwise-widen-sums"
+    summary: ClassVar[str] = "let matmuls whose results are in f16 or bf16 sum in f32"
+    layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has such a matmul."""
+        return any(map(_is_narrow, operations_in(function, *PRODUCTS)))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the matmuls of `function`; never fails."""
+        function = function.operation
+        if gpu_target_of(function, context.test_target) is None:
+            return
+        for operation in filter(_is_narrow, operations_in(function, *PRODUCTS)):
+            plan = partial(_loops, operation)
+            loops = context.planned(operation.location, "its sum keeps its type", plan)
+            if loops is not None:
+                context.sink.remark(operation.location, "summed in f32, and rounded at the end")
+                _widen(operation, loops)
+
+
+def _is_narrow(operation: ir.Operation) -> bool:
+    """Returns whether the result of a product is a tensor of f16 or bf16."""
+    kinds = [ir.ShapedType(each.type).element_type for each in operation.operands]
+    floats = all(isinstance(each, ir.FloatType) for each in kinds)
+    return floats and len(operation.results) == 1 and isinstance(kinds[-1], _NARROW)
+
+
+def _loops(operation: ir.Operation) -> tuple[tuple[int, ...], ...]:
+    """Returns the loops that index the operands of a matmul whose sum becomes wide.
+
+    Raises:
+        Refusal: it keeps its type.
+    """
+    if is_configured(operation):
+        raise Refusal("it has a configuration")
+    if DYNAMIC in ir.ShapedType(operation.results[0].type).shape:
+        raise Refusal("its sizes are not all known")
+    return product_loops(operation)
+
+
+def _widen(operation: ir.Operation, loops: tuple[tuple[int, ...], ...]) -> None:
+    """Replaces a matmul by one that sums in f32, and by the rounding of its result."""
+    at = Builder.before(operation).at(operation.location)
+    *inputs, begin = operation.operands
+    kind = ir.RankedTensorType(begin.type)
+    dims, single = [range(kind.rank)], ir.F32Type.get(at.context)
+    empty = at.empty(at.tensor_type(kind.shape, single))
+    filled = defining_operation(begin)
+    if filled is not None and filled.name == _FILL:
+        sums = at.fill(at.extf(filled.operands[0], single), empty)
+    else:
+        sums = at.parallel([begin], dims, empty, lambda at, each, _: at.extf(each, single))
+    wide = at.contraction(inputs, sums, loops)
+    rounded = at.parallel(
+        [wide], dims, at.empty(kind), lambda at, each, _: at.truncf(each, kind.element_type)
+    )
+    redirect(operands_with(operation.results[0]), rounded)
+    operation.erase()
