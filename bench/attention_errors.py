@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bits of random attentions at `exact`, and errors at `fast`, on the emulator or on a CUDA GPU.
+"""Bits of random programs at `exact`, and errors at `fast`, on the emulator or on a CUDA GPU.
 
 python -m bankwise.bench.attention_errors --target gfx942|gfx950|sm_80|sm_90a [--programs 60]
-    [--first 0] [--seeds 10] [--jobs 2] [-o bench/results/attention_errors.json]
+    [--of attentions|products] [--first 0] [--seeds 10] [--jobs 2] [-o FILE.json]
 
-A program is an `iree_linalg_ext.attention`, or two products with a softmax between them, of which
-`fast` then makes an attention whatever is predicted of it. Types, sizes, masks, scales from 1e-3 to
-1e3 and the kind of inputs are random, and the same for the same number of a program. Q and K are
-normal, 100 times as large, 100 times as small, or up to the largest number of their type; of bf16
-they then are up to 1e18, whose products f32 still has. V is normal, or up to half of the largest
-number.
+An attention is an `iree_linalg_ext.attention`, or two products with a softmax between them, of
+which `fast` then makes an attention whatever is predicted of it. Types, sizes, masks, scales from
+1e-3 to 1e3 and the kind of inputs are random, and the same for the same number of a program. Q and
+K are normal, 100 times as large, 100 times as small, or up to the largest number of their type; of
+bf16 they then are up to 1e18, whose products f32 still has. V is normal, or up to half of the
+largest number.
+
+A product is a matmul of f16, bf16 or f32; some have one tensor for both operands. Values are
+normal; one in 16 is 100 times as large (`outliers`); or 6e4 at one place of every sum, so that the
+order of the sum decides on the error (`one place`); or one in 16 is 6e4 and four are infinite or no
+number (`specials`).
 
 A row fails where `exact` gives other bits than stock; where an output of `fast` is no finite number
 and stock's and that of float64 are; and where the root mean square of the errors of all outputs of
@@ -27,6 +32,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,6 +57,7 @@ from ..tuning.programs.program_attention import ATTENTION
 from ..tuning.programs.raise_attention import RaiseAttention
 from .benchmark import Benchmark, BenchRow, bench_parser
 from .program_families.attention import Attention
+from .program_families.matmuls import Contraction
 from .program_families.written_out import written_out
 
 Array = npt.NDArray[Any]
@@ -70,6 +77,7 @@ class Case(NamedTuple):
     """A random attention.
 
     Attributes:
+        number: of the program, which does not depend on the target.
         written_out: whether the program has two products and a softmax for it.
         kind: the magnitude of its inputs, a key of `_FACTORS`.
         seeds: how many times inputs are drawn.
@@ -84,12 +92,9 @@ class Case(NamedTuple):
 
     @staticmethod
     def of_number(number: int, target: str, seeds: int) -> Case:
-        """Returns the program of a number, which does not depend on the target."""
+        """Returns the attention of a number."""
         random = np.random.default_rng(number)
-
-        def one_of(*values: Any) -> Any:
-            return values[random.integers(len(values))]
-
+        one_of = partial(_one_of, random)
         sizes = {
             "b": one_of(1, 2, 3),
             "m": one_of(16, 32, 48, 64, 77),
@@ -140,6 +145,78 @@ class Case(NamedTuple):
             drawn.append(values.astype(dtype_of(dtype)))
         return drawn
 
+    @property
+    def computes(self) -> Attention:
+        """Returns what is computed."""
+        return self.attention
+
+
+_KINDS = ("normal", "outliers", "one place", "specials")
+
+
+class Product(NamedTuple):
+    """A random matmul.
+
+    Attributes:
+        number: of the program, which does not depend on the target.
+        kind: what is in its inputs, one of `_KINDS`.
+        seeds: how many times inputs are drawn.
+        twice: whether both operands are one tensor, as in a Gram matrix.
+    """
+
+    number: int
+    target: str
+    computes: Contraction
+    kind: str
+    seeds: int
+    twice: bool
+
+    @staticmethod
+    def of_number(number: int, target: str, seeds: int) -> Product:
+        """Returns the matmul of a number."""
+        random = np.random.default_rng(number)
+        one_of = partial(_one_of, random)
+        m, n, k = one_of(16, 64, 100), one_of(32, 64, 128), one_of(32, 96, 500, 1024)
+        twice, dtype, right = one_of(False, False, True), one_of("f16", "bf16", "f32"), "n k"
+        if twice:
+            n = m
+        else:
+            right = one_of("n k", "k n")
+        product = Contraction("random", dtype, {"m": m, "k": k, "n": n}, right=right)
+        return Product(number, target, product, one_of(*_KINDS), seeds, twice)
+
+    @property
+    def name(self) -> str:
+        return f"{self.number}: {self.computes.name}{' twice' * self.twice} {self.kind}"
+
+    def source(self, mode: str) -> str:
+        """Returns what is compiled in every mode."""
+        return self.computes.program().source
+
+    def inputs(self, seed: int) -> list[Array]:
+        """Draws both operands."""
+        random = np.random.default_rng([self.number, seed])
+        dims = (self.computes.left, self.computes.right)
+        left, right = (self._drawn(random, self.computes.shape(each)) for each in dims)
+        if self.kind == "one place":
+            left[:, seed % self.computes.sizes["k"]] = 6e4
+        both = (left, left if self.twice else right)
+        return [each.astype(dtype_of(self.computes.dtype)) for each in both]
+
+    def _drawn(self, random: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        values, chosen = random.standard_normal(shape), random.random(shape) < 1 / 16
+        if self.kind == "outliers":
+            values = np.where(chosen, 100 * values, values)
+        elif self.kind == "specials":
+            values = np.where(chosen, np.copysign(6e4, values), values)
+            places = random.choice(values.size, 4, replace=False)
+            values.flat[places] = (inf, -inf, np.nan, inf)
+        return values
+
+
+def _one_of(random: np.random.Generator, *values: Any) -> Any:
+    return values[random.integers(len(values))]
+
 
 def raised(source: str) -> str:
     """Returns a program whose softmaxes between products are attentions, whatever is predicted."""
@@ -151,7 +228,7 @@ def raised(source: str) -> str:
 
 
 @contextmanager
-def compiled(case: Case, mode: str) -> Iterator[Call]:
+def compiled(case: Case | Product, mode: str) -> Iterator[Call]:
     """Compiles a case for as long as the context is open; yields what calls it."""
     source, flags = case.source(mode), target_flags(case.target)
     if family_of(case.target) == NVIDIA:
@@ -160,12 +237,13 @@ def compiled(case: Case, mode: str) -> Iterator[Call]:
         return
     with compile_for_emulation(source, flags, mode) as module:
         program = HostProgram(module.host, EmulatedDevice(module.kernels))
-        yield lambda inputs: program.call("attention", inputs)[0]
+        function = "attention" if isinstance(case, Case) else "matmul"
+        yield lambda inputs: program.call(function, inputs)[0]
 
 
 @dataclass(frozen=True)
 class Row(BenchRow):
-    """The errors of an attention.
+    """The errors of a program.
 
     Attributes:
         outputs: how many outputs all seeds have.
@@ -185,12 +263,12 @@ class Row(BenchRow):
     rounded: float = 0.0
 
     @classmethod
-    def of_case(cls, case: Case) -> Row:
-        """Returns the row of an attention that has not run."""
+    def of_case(cls, case: Case | Product) -> Row:
+        """Returns the row of a program that has not run."""
         return cls(case.name, case.target, FAST)
 
-    def measured(self, case: Case) -> Row:
-        """Runs an attention on all inputs."""
+    def measured(self, case: Case | Product) -> Row:
+        """Runs a program on all inputs."""
         row = self
         with ExitStack() as stack:
             modes = ("stock", EXACT, FAST)
@@ -200,19 +278,23 @@ class Row(BenchRow):
         return row
 
     def _with_inputs(
-        self, case: Case, inputs: list[Array], stock: Call, exact: Call, fast: Call
+        self, case: Case | Product, inputs: list[Array], stock: Call, exact: Call, fast: Call
     ) -> Row:
         wide = [each if each.dtype == bool else each.astype(np.float64) for each in inputs]
         with np.errstate(all="ignore"):
-            wanted = case.attention.reference(*wide)
+            wanted = np.asarray(case.computes.reference(*wide))
             found, kept = stock(inputs), exact(inputs)
             outputs = [each.astype(np.float64) for each in (found, fast(inputs))]
-            outputs.append(case.attention.rounded_reference(*wide))
+            is_product = isinstance(case, Product)
+            # No weights are rounded where there are none.
+            outputs.append(wanted if is_product else case.computes.rounded_reference(*wide))
         finite = [np.isfinite(each) for each in (wanted, *outputs)]
         known = finite[0] & finite[1]
         counted = known & finite[2] & finite[3]
         largest = float(np.abs(wanted[counted]).max(initial=0.0)) or 1.0
-        errors = [float(np.square((each - wanted)[counted] / largest).sum()) for each in outputs]
+        errors = [
+            float(np.square((each[counted] - wanted[counted]) / largest).sum()) for each in outputs
+        ]
         return replace(
             self,
             outputs=self.outputs + wanted.size,
@@ -256,21 +338,22 @@ class Row(BenchRow):
 def shown(rows: Sequence[Row]) -> str:
     """Returns the table and a line about all of it."""
     rows = [row for row in rows if not row.failed]
-    head = ["attention", "target", "error over stock's", "finite but at `fast`", "but in stock"]
+    head = ["program", "target", "error over stock's", "finite but at `fast`", "but in stock"]
     lines = [
         [row.kernel, row.target, f"{row.ratio:.3f}", f"{row.new}", f"{row.missing}"] for row in rows
     ]
     largest = max((row.ratio for row in rows), default=1.0)
     new = sum(row.new for row in rows)
-    total = f"{len(rows)} attentions, largest ratio {largest:.3f}, {new} outputs finite but at fast"
+    total = f"{len(rows)} programs, largest ratio {largest:.3f}, {new} outputs finite but at fast"
     return f"{markdown_lines([head, *lines], text_columns=2)}\n{total}"
 
 
+OF = {"attentions": Case, "products": Product}
 BENCHMARK = Benchmark(
-    "attentions",
+    "programs",
     Row,
     lambda arguments: [
-        Case.of_number(arguments.first + number, arguments.target, arguments.seeds)
+        OF[arguments.of].of_number(arguments.first + number, arguments.target, arguments.seeds)
         for number in range(arguments.programs)
     ],
     shown,
@@ -279,7 +362,8 @@ BENCHMARK = Benchmark(
 
 def main() -> int:
     """Prints the table; returns 1 where a row fails."""
-    parser = bench_parser(__doc__, "attentions")
+    parser = bench_parser(__doc__, "programs")
+    parser.add_argument("--of", choices=OF, default="attentions", help="what programs compute")
     parser.add_argument("--target", choices=TARGETS, required=True)
     parser.add_argument("--programs", type=int, default=60, help="how many")
     parser.add_argument("--first", type=int, default=0, help="the number of the first one")

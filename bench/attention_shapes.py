@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attentions as models have them at `fast`, on the emulated chips, against round shapes.
 
-python -m bankwise.bench.attention_shapes [--chips gfx942,gfx950] [--only REGEX] [--jobs 1]
+python -m bankwise.bench.attention_shapes [--targets gfx942 gfx950] [--only REGEX] [--jobs 1]
     [-o bench/results]
 
 These are the attentions that `python -m bankwise.bench.gpu_times compile DIR --set attentions`
@@ -40,7 +40,6 @@ from __future__ import annotations
 import math
 import re
 import sys
-from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -49,7 +48,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..emulator.chips import EMULATED_CHIPS
 from ..emulator.counters import Counted, instruction_class
 from ..passes.decisions import DecisionLog
 from ..runtime.emulated_module import compile_for_emulation
@@ -57,7 +55,7 @@ from ..runtime.emulated_run import EmulatedRun, run_emulated
 from ..runtime.host_values import HostProgramError
 from ..sweep.cases import target_flags
 from ..sweep.tables import markdown_lines
-from .benchmark import RESULTS, Benchmark, BenchRow, each_mode, pattern, some_of
+from .benchmark import RESULTS, Benchmark, BenchRow, each_mode, emulated_arguments
 from .emulated_rows import Reason, reasons_of
 from .emulated_runs import MarkingDevice, at_given_tiles, written
 from .gpu.modes import FAST, STOCK
@@ -376,27 +374,16 @@ def cases(chips: Sequence[str], only: str | re.Pattern[str] = "") -> list[Case]:
     return [(each, chip) for chip in chips for each in chosen]
 
 
-def _arguments(parser: ArgumentParser) -> None:
-    known = some_of(EMULATED_CHIPS)
-    parser.add_argument("--chips", type=known, default=EMULATED_CHIPS, help="of gfx942, gfx950")
-    about = "attentions whose name it finds"
-    parser.add_argument("--only", type=pattern, default="", metavar="REGEX", help=about)
-
-
-def _chosen(arguments: Namespace) -> list[Case]:
-    return cases(arguments.chips, arguments.only)
-
-
 BENCHMARK = Benchmark(
     "attentions",
     ShapeRow,
-    _chosen,
+    lambda arguments: cases(arguments.targets, arguments.only),
     summary,
     texts={"md": markdown},
     measures="attentions",
     jobs=1,
     output=RESULTS / "attention_shapes.json",
-    arguments=_arguments,
+    arguments=emulated_arguments,
 )
 
 

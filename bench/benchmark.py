@@ -19,6 +19,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from rich.console import Console
 
+from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.atomic_file import write_output
 from ..sweep.engine import SweepError, Workers, fill_rows
 from ..sweep.progress import progress
@@ -180,29 +181,6 @@ def total(name: str) -> Callable[[list[Any]], int]:
     return summed
 
 
-class RowsDocument(Rows[RowT]):
-    """Finished rows in a JSON document that is replaced whenever one is added."""
-
-    def __init__(self, path: Path, row_type: Callable[..., RowT]) -> None:
-        """Reads the rows of today's code; the next row that is added drops the others."""
-        super().__init__()
-        self._path = path
-        documents = json.loads(path.read_text())["rows"] if path.exists() else []
-        code = installed_versions().code
-        rows = (row_type(**document) for document in documents)
-        self._rows = {row.key: row for row in rows if row.code == code}
-
-    def append(self, row: RowT) -> None:
-        """Keeps a row.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
-        super().append(row)
-        lines = ",\n".join(f"  {json.dumps(asdict(each))}" for each in self.rows())
-        write_output(str(self._path), f'{{"version": 1, "rows": [\n{lines}\n]}}\n'.encode())
-
-
 @dataclass(frozen=True)
 class Benchmark(Generic[CaseT, RowT]):
     """The cases of a benchmark, how each is measured, and how all rows are shown.
@@ -216,8 +194,9 @@ class Benchmark(Generic[CaseT, RowT]):
         measures: what runs in parallel, in the plural.
         jobs: how many of these run at a time if the user does not say.
         every: what `--every` counts, if there is such an option.
-        output: where rows are kept if the user does not say. In a file `.jsonl` each is a line; in
-            `.json` they are a document in the directory that the user may name.
+        output: the file that the rows are written to at the end, as JSON, in the directory that the
+            user may name. Until then each is a line of a file `.rows.jsonl` beside it, from which
+            the next run goes on.
         backend: joblib's backend; `threading` where each case runs processes of its own.
         arguments: adds other arguments to the command line.
     """
@@ -242,19 +221,14 @@ class Benchmark(Generic[CaseT, RowT]):
         """
         parser = bench_parser(description, self.measures, jobs=self.jobs, every=self.every)
         if self.output is not None:
-            is_document = self.output.suffix == ".json"
-            where = self.output.parent if is_document else self.output
-            about = "the directory of the rows" if is_document else "the file of the rows"
-            parser.add_argument("-o", "--output", type=Path, default=where, help=about)
+            about = "the directory of the rows"
+            parser.add_argument("-o", "--output", type=Path, default=self.output.parent, help=about)
         self.arguments(parser)
         arguments = parser.parse_args()
         cases = self.cases(arguments)
         if not cases:
             parser.error("these arguments choose no case")
-        if self.output is None:
-            return self.run(cases, arguments.jobs)
-        is_document = self.output.suffix == ".json"
-        output = arguments.output / self.output.name if is_document else arguments.output
+        output = self.output and arguments.output / self.output.name
         return self.run(cases, arguments.jobs, output)
 
     def run(self, cases: Sequence[CaseT], jobs: int, output: Path | None = None) -> int:
@@ -263,8 +237,8 @@ class Benchmark(Generic[CaseT, RowT]):
             output.parent.mkdir(parents=True, exist_ok=True)
         with self._kept(output) as kept:
             rows, stopped = self.fill(kept, cases, jobs)
-        for suffix, text in self.texts.items():
-            if output is not None:
+        if output is not None:
+            for suffix, text in {"json": _document, **self.texts}.items():
                 write_output(str(output.with_suffix(f".{suffix}")), text(rows).encode())
         has_faults = self.report(rows)
         return INTERRUPTED if stopped else int(has_faults)
@@ -303,11 +277,15 @@ class Benchmark(Generic[CaseT, RowT]):
         return kept.latest(keys), interrupted
 
     def _kept(self, output: Path | None) -> AbstractContextManager[Rows[RowT]]:
-        if output is not None and output.suffix == ".json":
-            return nullcontext(RowsDocument(output, self.row.of_document))
-        if output is not None and output.suffix == ".jsonl":
-            return RowsFile(output, self.row.of_document)
-        return nullcontext(Rows())
+        if output is None:
+            return nullcontext(Rows())
+        return RowsFile(output.with_suffix(".rows.jsonl"), self.row.of_document)
+
+
+def _document(rows: Sequence[BenchRow]) -> str:
+    """Returns rows as JSON, a line each."""
+    lines = ",\n".join(f"  {json.dumps(asdict(row))}" for row in rows)
+    return f'{{"version": 1, "rows": [\n{lines}\n]}}\n'
 
 
 def bench_parser(
@@ -343,13 +321,11 @@ def pattern(text: str) -> re.Pattern[str]:
         raise ArgumentTypeError(f"this is no regular expression: {error}") from None
 
 
-def some_of(known: Sequence[str]) -> Callable[[str], list[str]]:
-    """Returns a type of arguments: a list, with commas between, of names that are known."""
-
-    def listed(text: str) -> list[str]:
-        names = text.split(",")
-        if unknown := [name for name in names if name not in known]:
-            raise ArgumentTypeError(f"{', '.join(unknown)} is unknown; use {','.join(known)}")
-        return names
-
-    return listed
+def emulated_arguments(parser: ArgumentParser) -> None:
+    """Adds the emulated chips, and which names of kernels are chosen."""
+    chips = "chips that are emulated"
+    parser.add_argument(
+        "--targets", nargs="+", choices=EMULATED_CHIPS, default=EMULATED_CHIPS, help=chips
+    )
+    about = "kernels in whose names it is found"
+    parser.add_argument("--only", type=pattern, default="", metavar="REGEX", help=about)

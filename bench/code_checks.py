@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks the code of all kernels that are measured here, without running them.
 
-    python -m bankwise.bench.code_checks waits [--every N] [--jobs N] [-o waits.jsonl]
-    python -m bankwise.bench.code_checks operands [--every N] [--jobs N] [-o operands.jsonl]
+    python -m bankwise.bench.code_checks waits [--every N] [--jobs N] [-o DIR]
+    python -m bankwise.bench.code_checks operands [--every N] [--jobs N] [-o DIR]
     python -m bankwise.bench.code_checks operands FILE.s ...
 
 `waits` compiles the 110 attention shapes in f16, f32 and bf16 for gfx942 and the kernels of
@@ -30,7 +30,7 @@ from ..runtime.emulated_module import compile_for_emulation
 from ..sweep.cases import target_flags
 from ..sweep.kernels import AnyKernel
 from . import matmul_table
-from .benchmark import RESULTS, Benchmark, BenchRow, table, total
+from .benchmark import Benchmark, BenchRow, table, total
 from .emulated_runs import MITIGATIONS
 from .runs import attention_cases
 
@@ -163,7 +163,7 @@ BENCHMARK = Benchmark(
     _cases,
     summary,
     every="kernel",
-    output=RESULTS / "code_checks.jsonl",
+    output=Path("out") / "code_checks.json",
     arguments=_arguments,
 )
 

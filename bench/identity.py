@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares what compiles give that must give the same, byte by byte.
 
-    python -m bankwise.bench.identity stock [--every N] [--jobs N] [-o rows.jsonl]
-    python -m bankwise.bench.identity executable [--every N] [--jobs N] [-o rows.jsonl]
+    python -m bankwise.bench.identity stock [--every N] [--jobs N] [-o DIR]
+    python -m bankwise.bench.identity executable [--every N] [--jobs N] [-o DIR]
 
 `stock` compares `bankwise-compile --bankwise-mitigation=stock` with `iree-compile`: for every Nth
 attention in f16 and f32 for gfx942, and for matmuls with and without edges and of packed operands,
@@ -171,7 +171,7 @@ BENCHMARK = Benchmark(
     measures="kernels",
     jobs=1,
     every="kernel",
-    output=Path("out") / "identity.jsonl",
+    output=Path("out") / "identity.json",
     # Each compile is a process of its own already.
     backend="threading",
     arguments=_arguments,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Matmuls and convolutions under each mitigation, run on the emulated chips, as one table.
 
-python -m bankwise.bench.matmul_table [--jobs 1] [--chips gfx942,gfx950] [--kernels REGEX]
+python -m bankwise.bench.matmul_table [--jobs 1] [--targets gfx942 gfx950] [--only REGEX]
     [--every N] [-o bench/results]
 
 Every kernel is compiled with `none`, `stock`, `auto/layout`, `auto/exact` and `auto/fast`; small
@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 import re
 import sys
-from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -35,7 +34,7 @@ from ..emulator.counters import Counted
 from ..runtime.emulated_run import EmulatedRun
 from ..sweep.cases import target_flags
 from ..sweep.kernels import Matmul, random_operands
-from .benchmark import RESULTS, Benchmark, pattern, some_of
+from .benchmark import RESULTS, Benchmark, emulated_arguments
 from .emulated_rows import (
     EmulatedRow,
     chip_tables,
@@ -251,28 +250,17 @@ def markdown_table(rows: Sequence[Row]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _arguments(parser: ArgumentParser) -> None:
-    known = some_of([*DTYPES])
-    parser.add_argument("--chips", type=known, default=[*DTYPES], help="of gfx942 and gfx950")
-    about = "kernels whose name it finds"
-    parser.add_argument("--kernels", type=pattern, default="", metavar="REGEX", help=about)
-
-
-def _chosen(arguments: Namespace) -> list[Case]:
-    return cases(arguments.chips, arguments.kernels)[:: arguments.every]
-
-
 BENCHMARK = Benchmark(
     "matmuls",
     Row,
-    _chosen,
+    lambda arguments: cases(arguments.targets, arguments.only)[:: arguments.every],
     summary,
     texts={"md": markdown_table},
     measures="kernels",
     jobs=1,
     every="kernel",
     output=RESULTS / "matmul_table.json",
-    arguments=_arguments,
+    arguments=emulated_arguments,
 )
 
 

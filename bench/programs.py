@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Real-life programs under each mitigation, run on the emulated chips, as one table.
 
-python -m bankwise.bench.programs [--jobs 1] [--targets=gfx942,gfx950] [--only=REGEX] [--list]
+python -m bankwise.bench.programs [--jobs 1] [--targets gfx942 gfx950] [--only REGEX] [--list]
     [-o bench/results]
 
 Every program of `program_families` is compiled with `none`, `stock` and `auto`, and all its
@@ -22,12 +22,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..emulator.chips import EMULATED_CHIPS
 from ..emulator.counters import Counted
 from ..emulator.emulation_errors import LdsRaceError
 from ..runtime.emulated_run import EmulatedRun
 from ..sweep.cases import target_flags
-from .benchmark import RESULTS, Benchmark, each_mode, pattern, some_of
+from .benchmark import RESULTS, Benchmark, each_mode, emulated_arguments
 from .emulated_rows import EmulatedRow, chip_tables, digest, faults_of, notes, reasons_where
 from .emulated_runs import MITIGATIONS, run_mitigations
 from .program_families import all_programs
@@ -147,10 +146,7 @@ def markdown_table(rows: Sequence[ProgramRow]) -> str:
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    known = some_of(EMULATED_CHIPS)
-    parser.add_argument("--targets", type=known, default=EMULATED_CHIPS, help="of gfx942, gfx950")
-    about = "programs whose name it finds"
-    parser.add_argument("--only", type=pattern, default="", metavar="REGEX", help=about)
+    emulated_arguments(parser)
     parser.add_argument("--list", action="store_true", help="print the names and run nothing")
 
 

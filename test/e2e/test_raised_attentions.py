@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankwise.bench.attention_errors import Case, Row
+from bankwise.bench.attention_errors import Case, Product, Row
 from bankwise.bench.attention_errors import raised as _raised
 from bankwise.bench.program_families.attention import Attention, plain_sizes
 from bankwise.bench.program_families.program import Array
@@ -187,6 +187,31 @@ def test_errors_are_at_most_a_tenth_above_stocks(target: str) -> None:
     small = Attention("attention", "f16", plain_sizes(1, 16, 16, 64), scale=0.2)
     row = Row.measure(Case(0, target, small, written_out=True, kind="normal", seeds=2))
     assert not row.faults, row.faults
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", range(14))
+def test_errors_of_products_are_at_most_a_tenth_above_stocks(number: int) -> None:
+    row = Row.measure(Product.of_number(number, "gfx942", seeds=5))
+    assert not row.faults, row.faults
+
+
+def test_products_get_what_their_kind_says() -> None:
+    found = {case.kind: case for case in map(_product, range(40))}
+    normal, outliers, one_place, specials = (
+        [np.abs(each.astype(np.float64)) for each in found[kind].inputs(0)]
+        for kind in ("normal", "outliers", "one place", "specials")
+    )
+    assert max(each.max() for each in normal) < 10 < min(each.max() for each in outliers)
+    assert np.allclose(one_place[0][:, 0], 6e4, rtol=1e-2)
+    assert all((~np.isfinite(each)).sum() == 4 for each in specials)
+    twice = next(case for case in map(_product, range(40)) if case.twice)
+    left, right = twice.inputs(3)
+    assert left is right or left.tobytes() == right.tobytes()
+
+
+def _product(number: int) -> Product:
+    return Product.of_number(number, "gfx942", 1)
 
 
 @pytest.mark.nightly

@@ -42,7 +42,7 @@ SQUARES = Benchmark(
     lambda rows: f"{len(rows)} squares",
     texts={"md": lambda rows: "".join(f"{row.square} " for row in rows)},
     every="number",
-    output=Path("squares.jsonl"),
+    output=Path("squares.json"),
     backend="sequential",
 )
 
@@ -83,17 +83,18 @@ def test_a_command_goes_on_where_it_was_stopped(
     assert Path("squares.md").read_text() == "4 16 "
 
 
-@pytest.mark.parametrize("output", ["squares.jsonl", "squares.json"])
 def test_other_code_measures_again(
-    command: Callable[..., int], monkeypatch: pytest.MonkeyPatch, output: str
+    command: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = replace(SQUARES, output=Path(output))
     names = measured(monkeypatch)
-    assert command(of=kept) == 0
+    assert command() == 0
     versions = benchmark.installed_versions()
     monkeypatch.setattr(benchmark, "installed_versions", lambda: replace(versions, code="other"))
-    assert command(of=kept) == 0
+    assert command() == 0
     assert names == ["2", "4"] * 2
+    rows = json.loads(Path("squares.json").read_text())["rows"]
+    assert [(row["kernel"], row["code"]) for row in rows] == [("2", "other"), ("4", "other")]
+    assert [Square.of_document(**row).square for row in rows] == [4, 16]
 
 
 def test_what_fails_is_said_and_measured_again(
@@ -132,7 +133,7 @@ def test_workers_that_die_end_the_benchmark_in_one_line(
     message = "^squares: error: a worker process died; finished rows are kept$"
     with pytest.raises(SystemExit, match=message):
         command()
-    (line,) = Path("squares.jsonl").read_text().splitlines()
+    (line,) = Path("squares.rows.jsonl").read_text().splitlines()
     assert json.loads(line)["square"] == 4
 
 
