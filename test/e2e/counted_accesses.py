@@ -17,9 +17,10 @@ from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.gpu_target import lds_model
 from bankwise.dialect_utils.memory.lds_reading import read_allocations
 from bankwise.dialect_utils.operations import symbol_of
-from bankwise.iree_plugin.mitigation import mitigation_edits, verifying_edits
+from bankwise.iree_plugin.mitigation import mitigation_edits
 from bankwise.passes.accesses.verify_lds_conflicts import standing_accesses
 from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.passes.layout_steps import verifying_edits
 from bankwise.passes.mode import Mode
 from bankwise.passes.pipeline_edit import PipelineEdit
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankwise.iree_plugin.mitigation import mitigation_edits, verifying_edits
+from bankwise.iree_plugin.mitigation import mitigation_edits
 from bankwise.passes.decisions import DecisionLog
+from bankwise.passes.layout_steps import verifying_edits
 from bankwise.passes.mode import Mode
 from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
