@@ -11,7 +11,7 @@ import io
 import re
 import sys
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from iree.compiler import ir
 from iree.compiler.api import Session
@@ -27,7 +27,6 @@ from ..passes.pipeline_text import (
     NativeText,
     OurPass,
     Piece,
-    PipelineTextError,
     parse_pipeline,
     pipeline_text,
 )
@@ -42,9 +41,8 @@ from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import SteppedInvocation
 from .expected_diagnostics import ExpectedDiagnostics
 from .input_text import SPLIT_MARKER, STDIN_NAME, InputText
-from .native_passes import read_pipeline, with_all_options
+from .native_passes import with_all_options
 from .replay import IrPrinting, PassRunner, ReplayError
-from .reproducer import Reproducer, ReproducerError
 
 _FUNCTIONS = ("func.func", GPU_FUNC)
 """What passes run on that no pipeline nests in anything."""
@@ -69,8 +67,6 @@ class OptSettings:
         verify_diagnostics: compare diagnostics with comments instead of printing them.
         only_expected: accept diagnostics that no comment expects.
         verify_each: verify the IR after each pass.
-        run_reproducer: run the pipeline that the input names, in the place of `anchor`, `pieces`
-            and `verify_each`.
         verify_roundtrip: check that what is printed of the input is the input.
         allow_unregistered_dialects: accept ops of unknown dialects.
         remarks: whether our passes' remarks are printed.
@@ -93,7 +89,6 @@ class OptSettings:
     verify_diagnostics: bool = False
     only_expected: bool = False
     verify_each: bool = True
-    run_reproducer: bool = False
     verify_roundtrip: bool = False
     allow_unregistered_dialects: bool = False
     remarks: bool = False
@@ -126,8 +121,6 @@ def optimize(settings: OptSettings) -> bool:
             "bytecode is not written to a terminal: name a file with -o, or redirect the output"
         )
     parts = _read_parts(settings)
-    if settings.run_reproducer and any(part.is_bytecode for part in parts):
-        raise OptError("--run-reproducer reads the pipeline from text, and the input is bytecode")
     check_distinct([], {"-o": settings.output, "--bankwise-decisions": settings.decisions})
     check_output(settings.output)
     if settings.decisions is not None:
@@ -156,37 +149,12 @@ class _Run:
 
     def process(self, part: InputText) -> bytes | None:
         """Returns the printed result of one part, or None after a diagnostic."""
-        if self.settings.run_reproducer:
-            try:
-                part = self._reproduced(part)
-            except (ReproducerError, PipelineTextError) as error:
-                position = getattr(error, "position", 0)
-                part.show(Diagnostic(Severity.ERROR, str(error), part.place(position)))
-                self.failed = True
-                return None
         if self.settings.verify_diagnostics:
             return self._process_expecting(part)
         self.context.sink = DiagnosticSink(part.show, self.settings.remarks)
         text = self._run_passes(part)
         self.failed |= text is None
         return text
-
-    def _reproduced(self, part: InputText) -> InputText:
-        """Takes the pipeline of a part over; returns the part without it.
-
-        Raises:
-            ReproducerError: it has none.
-            PipelineTextError: it cannot be read, or run.
-        """
-        found = Reproducer.of(part.text)
-        try:
-            anchor, pieces = read_pipeline(found.pipeline)
-        except PipelineTextError as error:
-            raise PipelineTextError(str(error), found.position + error.position) from None
-        self.settings = replace(
-            self.settings, anchor=anchor, pieces=pieces, verify_each=found.verify_each
-        )
-        return part._replace(text=found.rest)
 
     def _process_expecting(self, part: InputText) -> bytes | None:
         expected = ExpectedDiagnostics.of(

@@ -67,7 +67,6 @@ OPTIONS:
   --show-dialects                        Print the registered dialects and exit
   --emit-bytecode                        Write the result as bytecode
   --emit-bytecode-version=<value>        Write bytecode of this version
-  --run-reproducer                       Run the pipeline that the input names as 'mlir_reproducer'
   --verify-roundtrip                     Check that the input, printed and read again, is the same
   --split-input-file[=<marker>]          Process the parts between '// -----' separately
   --output-split-marker=<marker>         What to print between the results of the parts
@@ -157,8 +156,6 @@ def _run(arguments: Sequence[str]) -> int:
         except PipelineTextError as error:
             print_in_pipeline(line.pipeline, error)
             return 1
-    if line.settings.run_reproducer and (pieces or line.pipeline is not None):
-        raise UsageError("--run-reproducer runs the input's pipeline alone, without other passes")
     source = line.inputs[0] if line.inputs else "-"
     embedding.set_process_flags(PROGRAM, _library_flags(line))
     settings = replace(line.settings, input=source, anchor=anchor, pieces=pieces)
@@ -198,7 +195,6 @@ _SWITCHES = {
     "bankwise-remarks": "remarks",
     "allow-unregistered-dialect": "allow_unregistered_dialects",
     "verify-each": "verify_each",
-    "run-reproducer": "run_reproducer",
     "verify-roundtrip": "verify_roundtrip",
     "mlir-timing": "timing",
     "dump-pass-pipeline": "dump_pipeline",
