@@ -35,6 +35,9 @@ RETILE = {
 """Where the tiles of workgroups are replaced by those that are predicted to be faster, as the
 tools' helps say it: at the levels `exact` and `fast`, and never those that the user has chosen."""
 
+MODE_PARTS = {"mitigation": MITIGATIONS, "level": LEVELS, "retile": RETILE}
+"""What each part of a mode can be."""
+
 _GONE = "search"
 """A value that earlier versions had."""
 
@@ -65,13 +68,12 @@ class Mode(NamedTuple):
         Raises:
             ValueError: one of them does not exist, or no longer, or nothing would come of it.
         """
-        tables = {"mitigation": MITIGATIONS, "level": LEVELS, "retile": RETILE}
-        words = dict(zip(tables, mode.split("/", len(tables) - 1), strict=False))
+        words = dict(zip(MODE_PARTS, mode.split("/", len(MODE_PARTS) - 1), strict=False))
         if gone := gone_value("--bankwise-retile", words.get("retile", "")):
             raise ValueError(gone)
         for name, word in words.items():
-            if word not in tables[name]:
-                known = ", ".join(f"'{each}'" for each in tables[name])
+            if word not in MODE_PARTS[name]:
+                known = ", ".join(f"'{each}'" for each in MODE_PARTS[name])
                 raise ValueError(f"{name} is {word!r}; it can be {known}")
         ignored = without_effect(words["mitigation"], words.get("level"), words.get("retile"))
         if ignored:

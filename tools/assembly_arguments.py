@@ -98,8 +98,7 @@ def assembly_settings(
     path = _file(known, rest)
     for name in _MEANINGLESS:
         if getattr(known, name) != parser.get_default(name):
-            flag = name.replace("_", "-") if name.startswith("bankwise") else name
-            raise UsageError(f"--{flag} has no meaning for assembly")
+            raise UsageError(f"--{name} has no meaning for assembly")
     if known.grid is None:
         raise UsageError("no --grid: say how many workgroups run, as --grid=64 or --grid=8,16")
     if known.shared is not None and known.shared < 0:
@@ -136,7 +135,6 @@ def check_limits(known: argparse.Namespace) -> None:
 _MEANINGLESS = (
     *("function", "input", "device_allocator", "parameters", "list_devices", "list_drivers"),
     *("dump_devices", "print_statistics", "trace_execution"),
-    *("bankwise_mitigation", "bankwise_level", "bankwise_retile"),
 )
 
 

@@ -20,7 +20,7 @@ from ..iree_plugin.program_flags import (
     expand_response_files,
     flags_of_attributes,
 )
-from ..passes.mode import LEVELS, MITIGATIONS, RETILE, gone_value, without_effect
+from ..passes.mode import LEVELS, MITIGATIONS, MODE_PARTS, RETILE, gone_value, without_effect
 from .usage import UsageError, check_choice, flag_of, switch_of, value_of
 
 HELP = """\
@@ -72,9 +72,7 @@ def _listed(values: Mapping[str, str]) -> str:
 
 
 _CHOICES = {
-    "mitigation": MITIGATIONS,
-    "level": LEVELS,
-    "retile": RETILE,
+    **MODE_PARTS,
     "output_format": OUTPUT_FORMATS,
     "compile_mode": COMPILE_MODES,
 }

@@ -20,7 +20,7 @@ from ..bank_model.shown_text import shown_text
 from ..iree_plugin.compile_settings import BEFORE_CODEGEN, BEFORE_CONFIGURATION, CompileSettings
 from ..iree_plugin.executable_text import holds_resources, may_change, name_of
 from ..iree_plugin.outer_compile import OuterCompile, passed_on, show_messages
-from ..passes.mode import LEVELS, MITIGATIONS, RETILE, Mode, gone_value, without_effect
+from ..passes.mode import LEVELS, MITIGATIONS, MODE_PARTS, RETILE, Mode, gone_value, without_effect
 from .compile_arguments import parse_arguments
 from .endings import fail
 from .usage import UsageError, check_choice, switch_of
@@ -52,7 +52,6 @@ ENVIRONMENT (an empty value counts as none, except in BANKWISE_FLAGS, which may 
                        library in another program, and on systems other than Linux
 """
 
-_CHOICES = {"mitigation": MITIGATIONS, "level": LEVELS, "retile": RETILE}
 _FLAGS = "BANKWISE_FLAGS"
 _TEXT_PHASES = (BEFORE_CONFIGURATION, BEFORE_CODEGEN)
 """Phases after which executables are there, but code for GPUs has not been generated."""
@@ -164,7 +163,7 @@ def _switched_on(name: str, environment: Mapping[str, str]) -> bool:
 
 def _mode(environment: Mapping[str, str]) -> Mode:
     given: dict[str, str] = {}
-    for part, allowed in _CHOICES.items():
+    for part, allowed in MODE_PARTS.items():
         name = _variable(part)
         if part == "retile" and (gone := gone_value(name, environment.get(name, ""))):
             raise UsageError(gone)

@@ -46,7 +46,7 @@ from ..passes.registry import (
 )
 from .endings import fail, let_pipes_end_process
 from .pass_options import option_descriptions
-from .usage import UsageError, flag_of, size_of
+from .usage import UsageError, flag_of, size_of, truth
 
 PROGRAM = "bankwise-opt"
 HELP = """\
@@ -268,14 +268,13 @@ def _read_flag(line: _CommandLine, word: str, name: str, text: str | None) -> No
 
 
 def _switch(word: str, text: str | None) -> bool:
-    if text is None or text.lower() in ("true", "1"):
-        return True
-    if text.lower() in ("false", "0"):
-        return False
-    raise UsageError(
-        f"for the {flag_of(word)} option: '{text}' is invalid value for boolean "
-        "argument! Try 0 or 1"
-    )
+    try:
+        return text is None or truth(text)
+    except ValueError:
+        raise UsageError(
+            f"for the {flag_of(word)} option: '{text}' is invalid value for boolean "
+            "argument! Try 0 or 1"
+        ) from None
 
 
 def _number(word: str, text: str) -> int:

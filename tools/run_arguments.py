@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..iree_plugin.compile_settings import CompileSettings
-from ..passes.mode import LEVELS, MITIGATIONS, RETILE, gone_value
 from ..runtime.module_run import DEVICES, EMULATED, PROGRAM, RunSettings
 from . import compile_arguments
 from .argument_parser import ArgumentParser
@@ -114,12 +112,7 @@ def _compile_settings(
     compiled = compile_arguments.parse_arguments([*named, *rest])
     for flag in unhonoured_flags(compiled, _HONOURED):
         raise UsageError(f"{flag} has no meaning for a run")
-    return replace(
-        compiled,
-        mitigation=known.bankwise_mitigation,
-        level=known.bankwise_level,
-        retile=known.bankwise_retile,
-    )
+    return compiled
 
 
 def expand_flag_files(argv: Sequence[str], within: tuple[str, ...] = ()) -> Iterator[str]:
@@ -227,9 +220,9 @@ def make_parser() -> ArgumentParser:
         "bankwise-run",
         description="Runs a function of a module on a GPU, or on an exact emulation of one.",
         epilog="""\
-A module that is MLIR is compiled first, and all flags of bankwise-compile are taken: see
-bankwise-compile --help. The --hip_*, --cuda_* and --task_* flags of iree-run-module go to the
-drivers of real devices.
+A module that is MLIR is compiled first, and all flags of bankwise-compile are taken, such as
+--bankwise-mitigation, --bankwise-level and --bankwise-retile: see bankwise-compile --help. The
+--hip_*, --cuda_* and --task_* flags of iree-run-module go to the drivers of real devices.
 
 examples:
   bankwise-run --module=attention.mlir --device=emulated-gfx942 --counters \\
@@ -253,7 +246,6 @@ examples:
     add("--parameters", action="append", default=[], metavar="[SCOPE=]FILE",
         help="a file of parameters (.irpa, .gguf, .safetensors)")  # fmt: skip
     add("--flagfile", metavar="FILE", help="read flags from a file, one a line; '#' is a comment")
-    _add_compile_flags(parser)
     _add_emulator_flags(parser)
     add("--print_statistics", nargs="?", const=True, default=False, type=truth, metavar="BOOL",
         help="print what was allocated and launched, on stderr")  # fmt: skip
@@ -298,21 +290,3 @@ def _add_emulator_flags(parser: ArgumentParser) -> None:
     add("--workgroups", type=int, metavar="N", help="emulate a sample of N workgroups")
     add("--max-steps", type=int, metavar="N",
         help="end an emulated dispatch after N steps as endless (100,000,000)")  # fmt: skip
-
-
-def _retile(text: str) -> str:
-    """Returns a value of `--bankwise-retile`; raises ArgumentTypeError if it is gone."""
-    if gone := gone_value("--bankwise-retile", text):
-        raise argparse.ArgumentTypeError(gone)
-    return text
-
-
-def _add_compile_flags(parser: ArgumentParser) -> None:
-    """Adds the flags that say how a module that is MLIR is compiled."""
-    add = parser.add_argument
-    add("--bankwise-mitigation", default="auto", choices=tuple(MITIGATIONS),
-        help="how an .mlir module is compiled")  # fmt: skip
-    add("--bankwise-level", default=CompileSettings.level, choices=tuple(LEVELS),
-        help="what the compile may change")  # fmt: skip
-    add("--bankwise-retile", default=CompileSettings.retile, choices=tuple(RETILE), type=_retile,
-        help="where the compile replaces the tiles of workgroups")  # fmt: skip

@@ -33,6 +33,11 @@ import pytest
         ("run a.mlir --device=emulated-gfx942 --output=@a.npy --timeline=a.npy", "--output names"),
         ("run a.mlir --device=emulated-gfx942 --counters-json=a.mlir", "--counters-json names"),
         ("run a.mlir --bankwise-retile=search", "--bankwise-retile=search is gone; use on"),
+        ("run a.mlir --bankwise-mitigation=x", "--bankwise-mitigation: 'x'"),
+        (
+            "run a.mlir --bankwise-mitigation=pad --bankwise-level=fast",
+            "--bankwise-level=fast: the mitigation 'pad' has no levels",
+        ),
         ("sweep --dtypes=f8", "--dtypes: 'f8'"),
         ("sweep --kernels=gone.json", "cannot read 'gone.json'"),
         ("sweep --every=60 -o /proc/nowhere", "'/proc/nowhere'"),
