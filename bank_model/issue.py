@@ -37,13 +37,20 @@ stores between two barriers go through several registers, only the halves of one
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .accesses import LdsAccess, LdsTile
+from .address_patterns import AddressPatterns
 from .layouts import AccessCost, Batch, Layout, counted_batches, machine_batches
+from .padding_counts import PaddedCounts
 from .targets import AccessKind, LdsInstruction, Target
+
+if TYPE_CHECKING:
+    from .constraints import PhaseSets
+    from .linear_cases import CountedParts
 
 ISSUE_CYCLES = 1
 """What an LDS instruction costs besides the cycles of its phases."""
@@ -97,6 +104,35 @@ class LayoutCosts:
         self.tile = tile
         self.accesses = tuple(accesses)
         self._counted: dict[Layout, LayoutCost] = {}
+        self._issued: dict[Layout, int] = {}
+        self._inside_words: dict[Layout, int] = {}
+        self.phases: dict[CountedParts, PhaseSets] = {}
+        """What searches among linear swizzles have counted."""
+        self._padded: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
+
+    @cached_property
+    def patterns(self) -> AddressPatterns:
+        """Returns the address registers that the accesses need under layouts."""
+        return AddressPatterns(self.tile, self.accesses)
+
+    def padded(self, amounts: tuple[int, ...]) -> list[tuple[int, int, int]]:
+        """Returns `PaddedCounts.count` of some paddings."""
+        if amounts not in self._padded:
+            counts = PaddedCounts(self.target, self.tile, self.accesses)
+            self._padded[amounts] = counts.count(amounts)
+        return self._padded[amounts]
+
+    def inside_words(self, layout: Layout) -> int:
+        """Returns the machine accesses of at least a word that begin inside one."""
+        if layout not in self._inside_words:
+            word = self.target.bank_width_bytes
+            batches = machine_batches(self.target, self.tile, layout, self.accesses)
+            self._inside_words[layout] = sum(
+                len(owners)
+                for machine, owners in batches
+                if machine.instruction.width_bytes >= word and (machine.addresses % word).any()
+            )
+        return self._inside_words[layout]
 
     def of(self, layout: Layout) -> LayoutCost:
         """Returns `layout_cost` of `layout`, with its errors."""
@@ -108,8 +144,10 @@ class LayoutCosts:
         """Returns the instructions of `layout` alone, which are counted in half the time."""
         if layout in self._counted:
             return self._counted[layout].instructions
-        batches = machine_batches(self.target, self.tile, layout, self.accesses)
-        return _issued(self.target, self.accesses, batches)
+        if layout not in self._issued:
+            batches = machine_batches(self.target, self.tile, layout, self.accesses)
+            self._issued[layout] = _issued(self.target, self.accesses, batches)
+        return self._issued[layout]
 
 
 class _Piece(NamedTuple):

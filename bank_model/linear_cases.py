@@ -35,6 +35,10 @@ from .targets import Target
 _MAX_DIVISIONS = 64
 
 
+CountedParts = tuple[str | VectorClass, int | None]
+"""Some of the accesses, and the bit above which they are split; None if they stay whole."""
+
+
 class LinearCase(NamedTuple):
     """All swizzles that divide the accesses in one way."""
 
@@ -62,6 +66,7 @@ class LinearCases:
         groups: Sequence[int],
         unit: int = 1,
         block: int | None = None,
+        counted: dict[CountedParts, PhaseSets] | None = None,
     ) -> None:
         """Sorts the accesses; those that never run are left out.
 
@@ -71,6 +76,7 @@ class LinearCases:
             unit: swizzles move aligned runs of so many elements as a whole.
             block: swizzles permute aligned blocks of so many elements within themselves; by default
                 the whole tile.
+            counted: the phases that searches among the same accesses count, each once.
         """
         self.unit = unit
         self.block = tile.elements if block is None else block
@@ -87,7 +93,7 @@ class LinearCases:
         self.group_bits = [max(g.bit_length() - 1 + self.to_words, 0) for g in groups]
         self.classes = access_classes(self.accesses, self.to_words)
         self.cut_off = False
-        self._parts: dict[tuple[object, int | None], PhaseSets] = {}
+        self._parts = {} if counted is None else counted
 
     def cases(self, max_phases: int) -> Iterator[LinearCase]:
         """Yields the cases of at most `max_phases` phases, the fewest instructions first."""

@@ -40,8 +40,7 @@ from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .issue import ISSUE_CYCLES, LayoutCosts
-from .layouts import Layout, PaddedLayout, PlainLayout, machine_batches, misaligned_element
-from .padding_counts import PaddedCounts
+from .layouts import PaddedLayout, PlainLayout, misaligned_element
 from .targets import Target
 
 
@@ -97,42 +96,32 @@ def padding_choices(
     choices = [plain]
     waves = min(len(access.elements) for access in accesses)
     amounts = padding_amounts(target, tile, max_lds_bytes)
-    counts = PaddedCounts(target, tile, accesses).count(amounts)
-    for padding, (conflicts, unpaired, phases) in zip(amounts, counts, strict=True):
+    for padding, (conflicts, unpaired, phases) in zip(amounts, costs.padded(amounts), strict=True):
         cycles = phases + conflicts
         # At best all are pairs.
         if cycles + ISSUE_CYCLES * max(waves * unpaired // 2, 1) >= choices[-1].cost[0]:
             continue
         layout = PaddedLayout(padding)
+        if is_legal is not None and not is_legal(layout):
+            continue
         issued = costs.instructions(layout)
         choice = PaddingChoice(padding, conflicts, cycles, issued, layout.size_bytes(tile))
         if choice.cost >= choices[-1].cost or cycles > plain.cycles:
             continue
-        if not keeps_words(target, tile, layout, accesses):
+        if not keeps_words(costs, layout):
             continue
-        if any(misaligned_element(tile, layout, access) is not None for access in accesses):
-            continue
-        if is_legal is None or is_legal(layout):
+        if all(misaligned_element(tile, layout, access) is None for access in accesses):
             choices.append(choice)
     return tuple(choices)
 
 
-def keeps_words(
-    target: Target, tile: LdsTile, layout: PaddedLayout, accesses: Sequence[LdsAccess]
-) -> bool:
+def keeps_words(costs: LayoutCosts, layout: PaddedLayout) -> bool:
     """Returns whether no more machine accesses begin inside words than in the plain tile."""
-    word = target.bank_width_bytes
-    if not target.unaligned_lds or layout.padding_elements * tile.element_bits % (8 * word) == 0:
+    word_bits = costs.target.bank_width_bytes * 8
+    whole = layout.padding_elements * costs.tile.element_bits % word_bits == 0
+    if not costs.target.unaligned_lds or whole:
         return True
-
-    def inside_words(each: Layout) -> int:
-        return sum(
-            len(owners)
-            for machine, owners in machine_batches(target, tile, each, accesses)
-            if machine.instruction.width_bytes >= word and (machine.addresses % word).any()
-        )
-
-    return inside_words(layout) <= inside_words(PlainLayout())
+    return costs.inside_words(layout) <= costs.inside_words(PlainLayout())
 
 
 def padding_amounts(

@@ -30,7 +30,6 @@ from itertools import product
 from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
-from .address_patterns import AddressPatterns
 from .errors import InvalidParameterError, is_power_of_two
 from .issue import ISSUE_CYCLES, LayoutCost, LayoutCosts
 from .layouts import (
@@ -71,6 +70,8 @@ class SolverOptions(NamedTuple):
         max_chain: the most hints on it.
         paddings: the only amounts of padding to consider, in elements; by default any.
         rules: what swizzles must obey so that their hints can be resolved; by default nothing.
+        claims_minimum: whether the decision says that it is a `LINEAR_MINIMUM` where it is one,
+            which takes time to prove.
     """
 
     kinds: frozenset[LayoutKind] = ALL_KINDS
@@ -78,6 +79,7 @@ class SolverOptions(NamedTuple):
     max_chain: int = 8
     paddings: tuple[int, ...] | None = None
     rules: HintRules | None = None
+    claims_minimum: bool = True
 
 
 class LayoutDecision(NamedTuple):
@@ -159,14 +161,14 @@ class _Solver:
         self.costs = costs
         self.target = target = costs.target
         self.tile = tile = costs.tile
-        self.accesses = accesses = costs.accesses
+        self.accesses = costs.accesses
         self.options = options
         limit = target.lds_bytes if options.max_lds_bytes is None else options.max_lds_bytes
         self.plain_bytes = PlainLayout().size_bytes(tile)
         if self.plain_bytes > limit:
             raise InvalidParameterError("tile", f"{self.plain_bytes} bytes", f"up to {limit} bytes")
         self.lds_limit = limit
-        self.patterns = AddressPatterns(tile, accesses)
+        self.patterns = costs.patterns
         self.plain = self.count(PlainLayout())
         self.base_wavefronts = self.plain.phases
         self.nodes_left = _MAX_NODES
@@ -256,7 +258,8 @@ class _Solver:
             return [], None
         rules = self.options.rules
         unit, block = (rules.unit, rules.block) if rules else (1, self.tile.elements)
-        linear = LinearCases(self.target, self.tile, self.accesses, self.group_sizes(), unit, block)
+        groups, counted = self.group_sizes(), self.costs.phases
+        linear = LinearCases(self.target, self.tile, self.accesses, groups, unit, block, counted)
         cases: list[LinearCase] = []
         found: list[_Candidate] = []
         for case in linear.cases(self.base_wavefronts):
@@ -279,7 +282,8 @@ class _Solver:
             proven = proven and complete
         if self.least_illegal is not None and self.least_illegal < fewest:
             proven = False
-        proven = proven and not (rules and rules.stores) and linear.cover_everything()
+        proven = proven and self.options.claims_minimum and not (rules and rules.stores)
+        proven = proven and linear.cover_everything()
         return found, fewest if proven else None
 
     def cheaper_cases(

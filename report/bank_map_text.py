@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from ..bank_model.bank_map import BankMap
 from ..bank_model.lane_pattern import consecutive_runs
 from ..bank_model.map_folding import FoldedMap
 from ..bank_model.shown_text import counted
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _BANKS_PER_LINE = 32
 """Three columns each, so that a line fits into 100."""
@@ -92,6 +94,9 @@ def map_text(found: BankMap) -> Text:
     A cell is the lane that wants the word, with `+` where several share it. The last row counts
     the words of each bank; `!` marks conflicts.
     """
+    # JSON and HTML have no need of it.
+    from rich.text import Text
+
     text = Text()
     banks = len(found.words_by_bank)
     for start in range(0, banks, _BANKS_PER_LINE):

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 
 from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import PlainLayout, SwizzledLayout
-from ..bank_model.proof import check
 from ..bank_model.shown_text import counted
-from ..bank_model.solver import LayoutDecision
 from .contents import Contents, layout_title
 from .counts import CountedLayout, Question
-from .pictures import WholePictures, whole_pictures
 
 if TYPE_CHECKING:
+    from ..bank_model.solver import LayoutDecision
     from .notations import Notation
+    from .pictures import WholePictures
 
 
 class Answer(Contents):
@@ -32,6 +31,9 @@ class Answer(Contents):
         Args:
             kind: `banks`, each element with its bank; `lanes`, each word with its lane.
         """
+        # Few answers are shown with it.
+        from .pictures import whole_pictures
+
         return whole_pictures(self.drawn, kind)
 
     def __str__(self) -> str:
@@ -166,6 +168,8 @@ class TileSolution(Answer):
         Raises:
             ProofError: a claim does not hold.
         """
+        from ..bank_model.proof import check
+
         decision = self.decision
         check(decision.proof, self.question.target, self.question.flat)
         return (

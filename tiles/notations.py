@@ -195,7 +195,8 @@ def _best_step(costs: LayoutCosts) -> Iterator[LinearSwizzle]:
     """Yields the single XOR of two fields that costs least, which the solver finds."""
     whole = [access for access in costs.accesses if access.instruction]
     rules = HintRules.of(costs.tile, whole) if whole else None
-    options = SolverOptions(kinds=frozenset({LayoutKind.XOR_SHUFFLE}), rules=rules)
+    kinds = frozenset({LayoutKind.XOR_SHUFFLE})
+    options = SolverOptions(kinds=kinds, rules=rules, claims_minimum=False)
     found = solve_layout(costs.target, costs.tile, costs.accesses, options, costs).layout
     linear = linear_chain(found.swizzles) if isinstance(found, SwizzledLayout) else None
     if isinstance(linear, LinearSwizzle):

@@ -61,7 +61,7 @@ def vector_move(
     """
     kind, count = accesses[0].kind, accesses[0].count
     starts = _starts(accesses)
-    if keeps_whole(tile, layout, starts, count):
+    if _keeps_whole(tile, layout, starts, count):
         return VectorMove(kind, count, count, Way.WHOLE)
     places = layout.offsets(tile, starts[:, None] + np.arange(count))
     inside = line and (starts % line + count <= line).all()
@@ -85,17 +85,24 @@ def vector_move(
     return VectorMove(kind, count, part, Way.PARTED)
 
 
-def keeps_vectors(tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]) -> bool:
-    """Returns whether each vector stays whole, and as aligned as in the plain layout."""
-    if isinstance(layout, PlainLayout):
-        return True
-    alike: dict[int, list[LdsAccess]] = {}
-    for access in accesses:
-        alike.setdefault(access.count, []).append(access)
-    return all(keeps_whole(tile, layout, _starts(same), count) for count, same in alike.items())
+class VectorStarts:
+    """Where the vectors of some accesses begin, for many layouts."""
+
+    def __init__(self, accesses: Iterable[LdsAccess]) -> None:
+        """Sorts the accesses by size."""
+        alike: dict[int, list[LdsAccess]] = {}
+        for access in accesses:
+            alike.setdefault(access.count, []).append(access)
+        self._starts = {count: _starts(same) for count, same in alike.items()}
+
+    def kept(self, tile: LdsTile, layout: Layout) -> bool:
+        """Returns whether each vector stays whole, and as aligned as in the plain layout."""
+        return isinstance(layout, PlainLayout) or all(
+            _keeps_whole(tile, layout, starts, count) for count, starts in self._starts.items()
+        )
 
 
-def keeps_whole(tile: LdsTile, layout: Layout, starts: IntArray, count: int) -> bool:
+def _keeps_whole(tile: LdsTile, layout: Layout, starts: IntArray, count: int) -> bool:
     """Returns whether vectors of `count` elements stay whole that begin at `starts`."""
     if count == 1 or not starts.size:
         return True
@@ -134,7 +141,8 @@ def _starts(accesses: Sequence[LdsAccess]) -> IntArray:
         each.elements.ravel() if each.active is None else each.elements[each.active]
         for each in accesses
     ]
-    return np.unique(np.concatenate(parts))
+    # Without the counts, which nobody needs, it would import `numpy.ma`.
+    return np.unique(np.concatenate(parts), return_counts=True)[0]
 
 
 def _aligned(tile: LdsTile, starts: IntArray, count: int) -> int:

@@ -58,6 +58,9 @@ def sweep_command() -> NoReturn:
 
 def tile_command() -> NoReturn:
     """Runs `bankwise-tile`."""
+    import gc
+
+    gc.disable()  # As for `bankwise-compile`.
     _leave(_run("tile"))
 
 

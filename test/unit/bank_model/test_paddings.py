@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.errors import InvalidParameterError
-from bankwise.bank_model.issue import layout_cost
+from bankwise.bank_model.issue import LayoutCosts
 from bankwise.bank_model.layouts import (
     PaddedLayout,
     PlainLayout,
@@ -226,13 +226,14 @@ def problems(draw: st.DrawFn) -> Problem:
 def test_choices_are_the_best_of_all_amounts(problem: Problem, slack: int) -> None:
     chip, tile, accesses = problem
     choices = padding_choices(chip, tile, accesses)
-    plain = layout_cost(chip, tile, PlainLayout(), accesses)
+    counted = LayoutCosts(chip, tile, accesses)
+    plain = counted.of(PlainLayout())
     ranked = [(*plain.rank, 0)]
     for padding in padding_amounts(chip, tile) if plain.conflict_cycles else ():
         layout = PaddedLayout(padding)
         if layout.size_bytes(tile) <= choices[0].lds_bytes + slack:
-            cost = layout_cost(chip, tile, layout, accesses)
-            if cost.cycles <= plain.cycles and keeps_words(chip, tile, layout, accesses):
+            cost = counted.of(layout)
+            if cost.cycles <= plain.cycles and keeps_words(counted, layout):
                 ranked.append((*cost.rank, padding))
     best = within(choices, choices[0].lds_bytes + slack)
     assert (*best.cost, best.padding_elements) == min(ranked)
@@ -255,10 +256,10 @@ def test_no_padding_moves_accesses_into_words(
 ) -> None:
     lanes = np.arange(chip.wave_size)
     accesses = [LdsAccess(READ, lanes * 64 + first, count)]
+    costs = LayoutCosts(chip, ROWS_OF_128_BYTES, accesses)
     for padding in (1, 3, 5):
-        layout = PaddedLayout(padding)
-        assert keeps_words(chip, ROWS_OF_128_BYTES, layout, accesses) is kept
-    assert keeps_words(chip, ROWS_OF_128_BYTES, PaddedLayout(2), accesses)
+        assert keeps_words(costs, PaddedLayout(padding)) is kept
+    assert keeps_words(costs, PaddedLayout(2))
 
 
 @settings(max_examples=60, deadline=None)
@@ -352,12 +353,13 @@ def test_lds_is_shared_best_between_counted_tiles(drawn: list[Problem], slack: i
     budget = sum(choices[0].lds_bytes for choices in tiles) + slack
     totals: set[tuple[int, int]] = {(0, 0)}
     for chip, tile, accesses in drawn:
-        plain = layout_cost(chip, tile, PlainLayout(), accesses)
+        counted = LayoutCosts(chip, tile, accesses)
+        plain = counted.of(PlainLayout())
         allowed = {(PlainLayout().size_bytes(tile), plain.rank[0])}
         for padding in padding_amounts(chip, tile) if plain.conflict_cycles else ():
             layout = PaddedLayout(padding)
-            cost = layout_cost(chip, tile, layout, accesses)
-            if cost.cycles <= plain.cycles and keeps_words(chip, tile, layout, accesses):
+            cost = counted.of(layout)
+            if cost.cycles <= plain.cycles and keeps_words(counted, layout):
                 allowed.add((layout.size_bytes(tile), cost.rank[0]))
         totals = {(a + c, b + d) for a, b in totals for c, d in allowed}
         totals = {(size, cost) for size, cost in totals if size <= budget}

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -10,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bankwise
-from bankwise.tiles import solve as solving
-from bankwise.tiles.vector_moves import Way, keeps_vectors
+from bankwise.bank_model import issue
+from bankwise.bank_model.padding_counts import PaddedCounts
+from bankwise.tiles import best_layout
+from bankwise.tiles.vector_moves import VectorStarts, Way
 
 
 def test_parts_of_vectors_have_functions() -> None:
@@ -29,7 +33,7 @@ def test_whole_vectors_are_the_better_answer_where_parts_save_little(
 ) -> None:
     question: dict[str, Any] = {"write": "columns:64", "read": "columns:128"}
     parted = bankwise.solve("gfx942", "32x64xf32", **question)
-    monkeypatch.setattr(solving, "_WORTH_PARTING", (1, 100))
+    monkeypatch.setattr(best_layout, "_WORTH_PARTING", (1, 100))
     whole = bankwise.solve("gfx942", "32x64xf32", **question)
     assert parted.best.accesses[1].is_split
     assert whole.best.accesses[1].instructions == whole.plain.accesses[1].instructions
@@ -54,7 +58,7 @@ def test_every_vector_is_whole_or_has_a_function(
         assert all(count.code.mover(move) for move in count.code.moves)
         if not count.code.moves:
             question = count.question
-            assert keeps_vectors(question.tile, count.layout, question.flat)
+            assert VectorStarts(question.flat).kept(question.tile, count.layout)
             assert not any(each.is_split or each.reordered_elements for each in count.accesses)
     assert found.proof
 
@@ -100,3 +104,28 @@ def test_parts_of_bytes_are_said(bits: int, note: str) -> None:
     found = bankwise.count("gfx942", f"64x96xi{bits}", write="rows:96", layout="plain")
     assert note in " ".join(str(found).split())
     assert found.code.function().startswith(f"// place counts elements of {bits} bits")
+
+
+def test_paddings_are_counted_once_in_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches that keep vectors whole and searches that part them share what they count."""
+    counted: list[object] = []
+
+    class Counts(PaddedCounts):
+        def __init__(self, *arguments: Any) -> None:
+            counted.append(arguments)
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(issue, "PaddedCounts", Counts)
+    bankwise.solve("gfx942", "64x64xf8", write="rows:128", read="columns:32")
+    assert len(counted) == 1
+
+
+def test_a_count_loads_no_search() -> None:
+    program = (
+        "import bankwise, sys; "
+        "print(bankwise.count('gfx942', '64x64xf16', read='columns:64', layout='padded:8')); "
+        "print(sorted({'numpy.ma', 'bankwise.bank_model.solver'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.splitlines()[-1] == "[]"
