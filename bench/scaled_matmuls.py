@@ -1,42 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scaled matmuls (mxfp4, mxfp8) on the emulated gfx950, and conflicts that others have published.
+"""Scaled matmuls (mxfp4, mxfp8) on the emulated gfx950.
 
-python -m bankwise.bench.scaled_matmuls [--kernels REGEX] [--published] [-o bench/results]
+python -m bankwise.bench.scaled_matmuls [--only REGEX] [-o bench/results]
 
 Every kernel is compiled with `stock` and at each level; its whole grid runs. The error is the
 largest of all elements against float64, relative to the sum of the products' magnitudes. `uniform`
 kernels have one scale for all of a row, so that no lane can take another one's.
-
-With --published, matmuls that IREE's threads give conflicts of are compiled as they were there, and
-one workgroup of each runs. Written are DIR/scaled_matmuls.md and .json.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ..emulator.counters import Counted, totals
+from ..emulator.counters import Counted
 from ..sweep.cases import target_flags
 from ..sweep.tables import markdown_lines
-from .benchmark import RESULTS
+from .benchmark import RESULTS, Benchmark, BenchRow, pattern
 from .emulated_runs import run_mitigations
-from .timing_points import (
-    DIRECT_LOADS,
-    DIRECT_MATMULS_SOURCE,
-    direct_matmuls,
-    run_workgroups,
-)
+from .gpu.modes import EXACT, FAST, LAYOUT, STOCK
 
 F64 = npt.NDArray[np.float64]
 CHIP = "gfx950"
@@ -48,7 +36,7 @@ DTYPES = {
     "f8E5M2": (ml_dtypes.float8_e5m2, 8),
 }
 SHAPES = ((256, 256, 512), (1024, 1024, 4096), (100, 130, 224))
-MODES = ("stock", "auto/layout", "auto/exact", "auto/fast")
+MODES = (STOCK, LAYOUT, EXACT, FAST)
 RIGHT = 2.0**-20
 """The largest error of sums in f32."""
 
@@ -133,30 +121,30 @@ class ScaledMatmul:
         return [*codes, *scales], wide
 
 
+Case = tuple[ScaledMatmul, str]
+
+
 @dataclass(frozen=True)
-class Row:
+class Row(BenchRow):
     """What a kernel counts in each mode.
 
     Attributes:
         conflicts: `SQ_LDS_BANK_CONFLICT` of the whole grid, by mode.
         instructions: `SQ_INSTS_LDS` likewise.
-        error: the largest error of stock's output and of that of `auto/exact`.
+        error: the largest error of the output, by mode.
         equal: whether all modes but `auto/fast` give the same bits.
-        failures: why a mode did not run.
     """
 
-    kernel: str
-    conflicts: dict[str, int]
-    instructions: dict[str, int]
-    error: dict[str, float]
-    equal: bool
-    failures: dict[str, str]
+    conflicts: dict[str, int] = field(default_factory=dict)
+    instructions: dict[str, int] = field(default_factory=dict)
+    error: dict[str, float] = field(default_factory=dict)
+    equal: bool = False
 
-    @classmethod
-    def measure(cls, kernel: ScaledMatmul) -> Row:
+    def measured(self, case: Case) -> Row:
         """Compiles and runs a kernel in all modes."""
+        kernel, chip = case
         inputs, (a, b) = kernel.operands()
-        found = run_mitigations(kernel.source(), target_flags(CHIP), inputs, MODES)
+        found = run_mitigations(kernel.source(), target_flags(chip), inputs, MODES)
         expected, magnitude = a @ b.T, np.abs(a) @ np.abs(b).T
         errors = {
             mode: float((np.abs(run.outputs[0] - expected) / magnitude).max())
@@ -166,110 +154,66 @@ class Row:
             {mode: run.counters[name] for mode, run in found.runs.items()}
             for name in (Counted.CONFLICTS, Counted.LDS)
         )
-        failures = dict(found.errors)
-        return cls(kernel.name, conflicts, instructions, errors, found.equal, failures)
+        return replace(
+            self,
+            conflicts=conflicts,
+            instructions=instructions,
+            error=errors,
+            equal=found.equal,
+            errors=dict(found.errors),
+        )
+
+    @property
+    def faults(self) -> list[str]:
+        """Returns why the row fails; stock's outputs may be wrong."""
+        wrong = (mode for mode, error in self.error.items() if mode != STOCK and not error <= RIGHT)
+        return super().faults + [f"{mode} is wrong by {self.error[mode]:.1e}" for mode in wrong]
 
 
-@dataclass(frozen=True)
-class Published:
-    """A figure of a kernel of somebody else's, and what is counted here."""
-
-    thread: str
-    kernel: str
-    what: str
-    published: float
-    counted: float
-
-
-def counters_of(launched: tuple[str, str, None, int, Sequence[int]], *flags: str) -> dict[str, int]:
-    """Returns the counters of the first workgroup of a kernel, as `run_workgroups` has it."""
-    record = run_workgroups(*launched, (0,), *flags)
-    return totals(record.kernel, record.counters)
-
-
-def conflicts_per_access(counters: dict[str, int]) -> float:
-    """Returns the conflict cycles for each cycle that an access takes without conflicts.
-
-    That is "LDS Bank Conflicts/Access" of ROCm Compute Profiler.
-    """
-    conflicts = counters[Counted.CONFLICTS]
-    return conflicts / (counters[Counted.LDS_CYCLES] - conflicts)
-
-
-def published() -> Iterator[Published]:
-    """Yields the matmuls in bf16 whose operands are loaded into the LDS directly."""
-    for each in direct_matmuls():
-        counted = conflicts_per_access(counters_of(each.launched, DIRECT_LOADS))
-        what = "conflicts per access"
-        yield Published(DIRECT_MATMULS_SOURCE, each.name, what, each.conflicts, counted)
-
-
-def kernels(only: str = "") -> list[ScaledMatmul]:
+def cases(only: str | re.Pattern[str] = "") -> list[Case]:
     """Returns the kernels whose name a regular expression finds."""
     every = [ScaledMatmul(*shape, dtype) for dtype in DTYPES for shape in SHAPES]
     every += [ScaledMatmul(*SHAPES[0], dtype, uniform=True) for dtype in DTYPES]
-    return [kernel for kernel in every if re.search(only, kernel.name)]
+    return [(kernel, CHIP) for kernel in every if re.search(only, kernel.name)]
 
 
-def document(rows: Sequence[Row], others: Sequence[Published]) -> str:
-    """Returns the tables in Markdown."""
-    lines = [
-        "# Scaled matmuls on the emulated gfx950",
-        "",
-        f"`python -m bankwise.bench.scaled_matmuls --published`: {' / '.join(MODES)}, in this "
-        f"order in each cell. Up to {RIGHT:.1e} an error is right.",
-        "",
-    ]
+def markdown(rows: Sequence[Row]) -> str:
+    """Returns the figures of all rows."""
     head = ("kernel", "conflict cycles", "LDS instructions", "largest error", "same bits in all")
-    cells = [
+    lines = [
         [
             row.kernel,
-            *(_cell(each) for each in (row.conflicts, row.instructions)),
-            " / ".join(f"{row.error[mode]:.1e}" if mode in row.error else "-" for mode in MODES),
+            *(_cell(each, ",") for each in (row.conflicts, row.instructions)),
+            _cell(row.error, ".1e"),
             "yes" if row.equal else "no",
         ]
         for row in rows
     ]
-    lines += [markdown_lines([head, *cells], 1), ""]
-    if others:
-        head = ("kernel", "what", "published", "counted here", "source")
-        cells = [
-            [each.kernel, each.what, *map(_number, (each.published, each.counted)), each.thread]
-            for each in others
-        ]
-        lines += ["## Published conflicts", "", markdown_lines([head, *cells], 2), ""]
-    return "\n".join(lines)
+    return f"""# Scaled matmuls on the emulated gfx950
+
+`python -m bankwise.bench.scaled_matmuls`: {" / ".join(MODES)}, in this order in each cell. \
+Up to {RIGHT:.1e} an error is right.
+
+{markdown_lines([head, *lines], 1)}
+"""
 
 
-def _cell(counts: dict[str, int]) -> str:
-    return " / ".join(f"{counts[mode]:,}" if mode in counts else "-" for mode in MODES)
+def _cell(figures: Mapping[str, float], form: str) -> str:
+    return " / ".join(f"{figures[mode]:{form}}" if mode in figures else "-" for mode in MODES)
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Measures, prints and writes the tables."""
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--kernels", default="", metavar="REGEX")
-    parser.add_argument("--published", action="store_true")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS)
-    arguments = parser.parse_args(argv)
-    rows = [Row.measure(kernel) for kernel in kernels(arguments.kernels)]
-    others = [*published()] if arguments.published else []
-    text = document(rows, others)
-    print(text)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "scaled_matmuls.md").write_text(text)
-    data: dict[str, Any] = {
-        "rows": [asdict(row) for row in rows],
-        "published": [asdict(each) for each in others],
-    }
-    path = arguments.output / "scaled_matmuls.json"
-    path.write_text(json.dumps(data, indent=1) + "\n")
-    return 0
+BENCHMARK = Benchmark(
+    "scaled matmuls",
+    Row,
+    lambda arguments: cases(arguments.only),
+    markdown,
+    texts={"md": markdown},
+    measures="kernels",
+    jobs=1,
+    output=RESULTS / "scaled_matmuls.json",
+    arguments=lambda parser: parser.add_argument("--only", type=pattern, default=""),
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(BENCHMARK.main(__doc__))
