@@ -18,9 +18,9 @@ import numpy.typing as npt
 from .chips import LANES
 from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand
-from .machine import U32, LaneMask, WaveGroup
 from .operands import scalar_destination, scalar_source, vector_registers, vector_source
 from .step import BuildContext, Step
+from .wave_state import U32, LaneMask, WaveGroup
 
 _LANE = np.arange(LANES)
 _ROW, _IN_ROW = _LANE // 16, _LANE % 16

@@ -12,7 +12,6 @@ import numpy as np
 from .cross_lane import dpp_lanes, uses_dpp
 from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand, Register
-from .machine import WaveGroup
 from .operands import (
     Array,
     Destination,
@@ -25,6 +24,7 @@ from .operands import (
     vector_registers,
     vector_source,
 )
+from .wave_state import WaveGroup
 
 _ENCODINGS = ("_e32", "_e64", "_sdwa", "_dpp")
 

@@ -48,13 +48,13 @@ from .emulation_errors import (
 )
 from .encodings import base_name
 from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Literal, Name
-from .machine import Machine, WaveGroup
 from .spread import condition, spread
 from .step import BuildContext, Step
 from .supervision import MAX_STEPS
 from .undefined import UndefinedBits
 from .waits import Queue, check_waits, is_direct_load, queues_of, wait_counts
 from .watched_instruction import check_all_seen, watched
+from .wave_state import Machine, WaveGroup
 
 _FAMILIES = (
     scalar_alu,

@@ -27,8 +27,8 @@ from . import lds_instructions, memory_instructions
 from .apertures import OFFSET_BITS, PRIVATE_BASE, SHARED_BASE
 from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Name, Operand, Register
-from .machine import LaneMask, WaveGroup
 from .step import BuildContext, Step
+from .wave_state import LaneMask, WaveGroup
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:

@@ -16,11 +16,11 @@ import numpy.typing as npt
 from .emulation_errors import UnknownInstructionError
 from .encodings import base_name, encoded_source, encoded_sources
 from .instruction_text import Instruction
-from .machine import WaveGroup
 from .operands import ResultForm, vector_destination, vector_registers
 from .select_bits import merge_half, select
 from .small_floats import SmallFloat, fp8_formats
 from .step import BuildContext, Step
+from .wave_state import WaveGroup
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]

@@ -27,10 +27,10 @@ from .emulation_errors import EmulationError, UnknownInstructionError
 from .encodings import base_name
 from .instruction_text import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
 from .lane_ops import LANE_OPS
-from .machine import WaveGroup
 from .operands import scalar_source
 from .spread import execute
 from .step import Step
+from .wave_state import WaveGroup
 
 Builder = Callable[[Instruction], Step]
 

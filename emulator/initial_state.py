@@ -18,7 +18,7 @@ from .emulation_errors import LaunchError
 from .global_memory import GlobalMemory
 from .instruction_text import EXEC
 from .kernel_metadata import Size
-from .machine import Machine
+from .wave_state import Machine
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ from .initial_state import prepare, set_initial_state
 from .instruction_text import AssemblyError, Instruction
 from .kernel_metadata import Size
 from .linking import link
-from .machine import Machine
 from .step import BuildContext
 from .supervision import RunState, Supervision
 from .trace import TraceRecorder
+from .wave_state import Machine
 
 _LDS_BYTES_AT_ONCE = 1 << 24
 _PRIVATE_BYTES_AT_ONCE = 1 << 28

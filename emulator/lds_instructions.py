@@ -34,11 +34,11 @@ from .conflict_advice import ConflictingIssue
 from .emulation_errors import EmulationError, UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand, Register
 from .issued_access import IssuedAccess, LdsCycles
-from .machine import LaneMask, WaveGroup
 from .operands import Source, register_bits, vector_registers, vector_source
 from .select_bits import merge_half
 from .step import BuildContext, Step
 from .undefined import Undefined, never_written
+from .wave_state import LaneMask, WaveGroup
 
 U32 = npt.NDArray[np.uint32]
 

@@ -30,10 +30,10 @@ from ..bank_model.matrix_instructions import MatrixShape, mfma_shapes, smfmac_sh
 from .chips import LANES
 from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
-from .machine import WaveGroup
 from .operands import literal_bits, vector_registers, vector_source
 from .small_floats import BF6, E8M0_VALUES, FP4, FP6, SmallFloat, fp8_formats
 from .step import BuildContext, Step
+from .wave_state import WaveGroup
 
 U32 = npt.NDArray[np.uint32]
 F64 = npt.NDArray[np.float64]

@@ -22,10 +22,10 @@ from .chips import CDNA4, LANES
 from .emulation_errors import EmulationError, UnknownInstructionError
 from .instruction_text import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
 from .lds_instructions import Load, deliver, shifted_down, taking_part
-from .machine import LaneMask, WaveGroup
 from .operands import Source, scalar_source, vector_registers
 from .step import BuildContext, Step
 from .undefined import Undefined
+from .wave_state import LaneMask, WaveGroup
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:

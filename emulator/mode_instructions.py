@@ -9,9 +9,9 @@ import numpy as np
 
 from .emulation_errors import UnknownInstructionError
 from .instruction_text import Instruction, Name, Operand
-from .machine import WaveGroup
 from .mode_register import FloatMode
 from .step import BuildContext, Step
+from .wave_state import WaveGroup
 
 MODE_CHANGES = frozenset({"s_setreg_b32", "s_setreg_imm32_b32"})
 """Instructions after which the waves of a group may have other modes than before."""

@@ -22,8 +22,8 @@ from .apertures import APERTURE_OPERANDS
 from .chips import LANES
 from .floats import flush_denormals
 from .instruction_text import AssemblyError, Literal, Name, Operand, Register
-from .machine import WaveGroup
 from .select_bits import bits_view
+from .wave_state import WaveGroup
 
 Array = npt.NDArray[Any]
 Source = Callable[[WaveGroup], Array]

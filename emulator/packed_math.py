@@ -20,7 +20,6 @@ from .emulation_errors import UnknownInstructionError
 from .encodings import base_name, encoded_destination, encoded_sources, result_form
 from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
 from .lane_ops import LANE_OPS, LaneOp, extreme_or_nan
-from .machine import WaveGroup
 from .operands import (
     DTYPES,
     Array,
@@ -39,6 +38,7 @@ from .operands import (
 from .select_bits import merge_half
 from .step import BuildContext, Step
 from .vector_alu import saturating, sources_of
+from .wave_state import WaveGroup
 
 # Two results by one lane operation.
 

@@ -23,9 +23,9 @@ from .lane_ops import (
     sum_and_carry,
     trailing_zeros,
 )
-from .machine import WaveGroup
 from .operands import DTYPES, Array, Source, scalar_destination, scalar_source
 from .step import BuildContext, Step
+from .wave_state import WaveGroup
 
 DESTINATION, SCC, SIMM16, UIMM16 = "destination", "scc", "simm16", "uimm16"
 """Sources that are no register operands: what the destination holds, SCC, and the 16-bit constant

@@ -34,10 +34,10 @@ from .chips import CDNA4
 from .emulation_errors import UnknownInstructionError
 from .float8 import round_to_small
 from .instruction_text import Instruction, Operand
-from .machine import WaveGroup
 from .operands import vector_registers, vector_source
 from .small_floats import E8M0_VALUES, FP4, SmallFloat, fp8_formats
 from .step import BuildContext, Step
+from .wave_state import WaveGroup
 
 F64 = npt.NDArray[np.float64]
 U32 = npt.NDArray[np.uint32]

@@ -35,10 +35,10 @@ from .emulation_errors import UndefinedReadError
 from .encodings import base_name
 from .floats import flush_denormals
 from .instruction_text import EXEC, Instruction, Literal, Operand, Register
-from .machine import SCC, U32, LaneMask, WaveGroup, lanes_or_all
 from .operands import DTYPES, bits_of, literal_bits
 from .step import Step
 from .undefined import ALL_BITS, I32, NEVER_WRITTEN, Undefined, UndefinedBits, never_written
+from .wave_state import SCC, U32, LaneMask, WaveGroup, lanes_or_all
 
 Key = tuple[str, int]
 """A register: file `v` (with accumulation registers) or `s`, and index in it; SCC is one of `s`."""

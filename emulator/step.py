@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..bank_model.targets import Target
 from .assembly import Kernel
-from .machine import WaveGroup
+from .wave_state import WaveGroup
 
 Step = Callable[[WaveGroup], None]
 """One instruction, executed by all waves of a group."""

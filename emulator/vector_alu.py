@@ -20,7 +20,6 @@ from .emulation_errors import UnknownInstructionError
 from .encodings import base_name, encoded_destination, encoded_source, encoded_sources, result_form
 from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Operand, Register
 from .lane_ops import LANE_OPS, LaneOp, difference_and_borrow, exponent_field, sum_and_carry
-from .machine import LaneMask, WaveGroup
 from .operands import (
     DTYPES,
     Array,
@@ -31,6 +30,7 @@ from .operands import (
 )
 from .select_bits import bits_view, select
 from .step import BuildContext, Step
+from .wave_state import LaneMask, WaveGroup
 
 T = TypeVar("T")
 

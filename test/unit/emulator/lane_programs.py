@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bankwise.emulator.instruction_text import EXEC
-from bankwise.emulator.machine import Machine, WaveGroup
+from bankwise.emulator.wave_state import Machine, WaveGroup
 
 from .small_kernels import kernel, machine_of, program_of
 

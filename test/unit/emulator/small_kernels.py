@@ -20,8 +20,8 @@ from bankwise.emulator.initial_state import LaunchState, set_initial_state
 from bankwise.emulator.instruction_text import EXEC
 from bankwise.emulator.kernel_launch import launch
 from bankwise.emulator.kernel_metadata import Size
-from bankwise.emulator.machine import SCC, Machine
 from bankwise.emulator.step import BuildContext
+from bankwise.emulator.wave_state import SCC, Machine
 
 LANES = np.arange(64)
 NARROW_LOADS: Mapping[str, Callable[[Any, Any, Any], Any]] = {

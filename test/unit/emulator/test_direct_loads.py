@@ -8,7 +8,7 @@ import pytest
 
 from bankwise.emulator.emulation_errors import LdsRaceError, MissingWaitError
 from bankwise.emulator.global_memory import GlobalMemory
-from bankwise.emulator.machine import Machine
+from bankwise.emulator.wave_state import Machine
 
 from .small_kernels import LANES, descriptor, run
 

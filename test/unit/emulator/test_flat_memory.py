@@ -20,7 +20,7 @@ from bankwise.emulator.emulation_errors import (
     UndefinedReadError,
 )
 from bankwise.emulator.global_memory import GlobalMemory
-from bankwise.emulator.machine import Machine
+from bankwise.emulator.wave_state import Machine
 
 from .small_kernels import LANES, run, undefined_bits
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from bankwise.emulator.byte_access import words_of
 from bankwise.emulator.emulation_errors import LdsRaceError
 from bankwise.emulator.lds import LdsState
-from bankwise.emulator.machine import Machine
 from bankwise.emulator.undefined import Undefined
+from bankwise.emulator.wave_state import Machine
 
 from .small_kernels import LANES, run, undefined_bits
 

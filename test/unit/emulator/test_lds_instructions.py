@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bankwise.emulator.emulation_errors import EmulationError, LdsAddressError
 from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.emulator.lds_instructions import swizzle_lanes
-from bankwise.emulator.machine import Machine
+from bankwise.emulator.wave_state import Machine
 
 from .small_kernels import LANES, NARROW_LOADS, run
 

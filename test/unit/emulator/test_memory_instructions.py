@@ -12,7 +12,7 @@ import pytest
 
 from bankwise.emulator.emulation_errors import EmulationError, GlobalAccessError
 from bankwise.emulator.global_memory import GlobalMemory
-from bankwise.emulator.machine import Machine
+from bankwise.emulator.wave_state import Machine
 
 from .small_kernels import LANES, NARROW_LOADS, descriptor, run
 

@@ -19,11 +19,11 @@ from tinygrad.runtime.autogen.amd.cdna.str_pcode import PCODE
 from bankwise.emulator import vector_alu
 from bankwise.emulator.instruction_text import EXEC, VCC
 from bankwise.emulator.lane_ops import LANE_OPS
-from bankwise.emulator.machine import SCC, WaveGroup
 from bankwise.emulator.operands import bits_of
 from bankwise.emulator.packed_math import DOT_PRODUCTS, PACKED_OPS
 from bankwise.emulator.scalar_alu import CONDITIONAL_MOVES, EXEC_OPS, SCALAR_OPS, SIMM16, UIMM16
 from bankwise.emulator.vector_alu import COMPARE_MNEMONICS
+from bankwise.emulator.wave_state import SCC, WaveGroup
 
 from .amd_pseudocode import BUILTINS, Pseudocode, Value, real
 from .small_kernels import kernel, machine_of, program_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from bankwise.emulator import counters, machine, memory_instructions
+from bankwise.emulator import counters, memory_instructions, wave_state
 from bankwise.emulator.counters import Counters, Counts, RunCounter
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import Case, SweptKernel
@@ -40,7 +40,7 @@ def counted_waves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts the waves that access global memory, as a change of two files would."""
     row = RunCounter("GLOBAL_WAVES", lambda counted, _: waves_of(counted))
     monkeypatch.setattr(counters, "RUN_COUNTERS", (*counters.RUN_COUNTERS, row))
-    monkeypatch.setattr(machine, "Counters", CountersWithWaves)
+    monkeypatch.setattr(wave_state, "Counters", CountersWithWaves)
     before = memory_instructions._Traffic.count
 
     def count(self, group, target, width):
