@@ -74,15 +74,9 @@ def solve(
     chip = _chip(target)
     question = _question(chip, NamedTile.of(tile, chip), write, read, threads)
     _check_searchable(question)
-    limit = _limit(max_lds_bytes, question.target)
-    named, flat = question.named, question.flat
-    if PlainLayout().size_bytes(named.tile) > limit:
-        raise TileArgumentError(
-            "max_lds_bytes",
-            f"{named.text} takes {PlainLayout().size_bytes(named.tile)} bytes, more than {limit}",
-        )
+    limit = _limit(max_lds_bytes, question)
     try:
-        costs = LayoutCosts(question.target, named.tile, flat)
+        costs = LayoutCosts(question.target, question.named.tile, question.flat)
         return BestLayout(question, costs, limit).solution()
     except InvalidParameterError as error:
         raise TileArgumentError("tile", f"its accesses cannot be counted: {error}") from error
@@ -197,15 +191,23 @@ def _chip(target: str | Target) -> Target:
         ) from None
 
 
-def _limit(max_lds_bytes: int | None, chip: Target) -> int:
-    """Returns the most bytes of the tile, which are not more than a workgroup has."""
-    if max_lds_bytes is None:
-        return chip.lds_bytes
-    limit = whole_number("max_lds_bytes", max_lds_bytes)
-    if limit > chip.lds_bytes:
+def _limit(max_lds_bytes: int | None, question: Question) -> int:
+    """Returns the most bytes of the tile, which are not more than a workgroup has.
+
+    Raises TileArgumentError where the plain tile takes more.
+    """
+    chip, named = question.target, question.named
+    most = chip.lds_bytes
+    limit = most if max_lds_bytes is None else whole_number("max_lds_bytes", max_lds_bytes)
+    if limit > most:
         raise TileArgumentError(
             "max_lds_bytes",
-            f"{limit} bytes are more than the {chip.lds_bytes} of a workgroup on {chip.arch}",
+            f"{limit} bytes are more than the {most} of a workgroup on {chip.arch}",
+        )
+    size = PlainLayout().size_bytes(named.tile)
+    if size > limit:
+        raise TileArgumentError(
+            "max_lds_bytes", f"{named.text} takes {size} bytes, more than {limit}"
         )
     return limit
 
