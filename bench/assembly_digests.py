@@ -24,8 +24,8 @@ from ..iree_plugin.python_compile import compile as compile_module
 from ..iree_plugin.temporary_files import temporary_directory
 from ..passes.decisions import DecisionLog
 from ..sweep.cases import target_flags
-from ..sweep.kernels import AnyKernel
 from ..sweep.rows_file import Rows
+from ..sweep.swept_kernels import AnyKernel
 from . import matmul_table
 from .benchmark import Benchmark, BenchRow, bench_parser
 from .runs import EXAMPLES, assembly_in, attention_cases

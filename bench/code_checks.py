@@ -28,7 +28,7 @@ from ..emulator.operand_reuse import suspect_reads
 from ..emulator.waits import check_waits
 from ..runtime.emulated_module import compile_for_emulation
 from ..sweep.cases import target_flags
-from ..sweep.kernels import AnyKernel
+from ..sweep.swept_kernels import AnyKernel
 from . import matmul_table
 from .benchmark import Benchmark, BenchRow, table, total
 from .emulated_runs import MITIGATIONS

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..sweep.cases import target_flags
-from ..sweep.kernels import Attention, Kernel, Matmul
+from ..sweep.swept_kernels import Attention, Kernel, Matmul
 from ..sweep.tables import markdown_lines
 from .runs import BIN
 

@@ -21,12 +21,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .gpu.command_steps import Step, modules, output, take_step
 from .gpu.counted_launches import ComparedRow, counted_runs, record_rows
 from .gpu.inputs import NORMAL, input_bytes
-from .gpu.kernels import CompiledKernels, TimedKernel, predictions
 from .gpu.modes import LAYOUT, NONE, PAD, STOCK
 from .gpu.profiler import METRICS
-from .gpu.steps import Step, modules, output, take_step
+from .gpu.timed_kernels import CompiledKernels, TimedKernel, predictions
 
 SHAPES = ((1, 1024, 128), (2, 512, 64), (64, 2048, 64), (16, 4096, 128))
 DTYPES = ("f16", "bf16")
@@ -84,7 +84,7 @@ class Row(ComparedRow):
 def compile_all(directory: Path) -> None:
     """Compiles every shape, type and mitigation for sm_80 into `directory`, with predictions."""
     # A machine with a GPU need not have the compiler.
-    from ..sweep.kernels import Attention
+    from ..sweep.swept_kernels import Attention
     from .gpu import observed
     from .gpu.timed_sets import timed
 

@@ -17,7 +17,7 @@ from ..passes.mode import LEVELLED, Mode
 from ..runtime.emulated_device import EmulatedDevice
 from ..runtime.emulated_run import EmulatedRun, run_emulated
 from ..runtime.host_values import DispatchCommand, HostProgramError
-from ..sweep.kernels import Mask
+from ..sweep.swept_kernels import Mask
 from .benchmark import each_mode
 
 Array = npt.NDArray[Any]

@@ -21,7 +21,7 @@ from ..emulator.dispatch import Dispatch
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch
 from ..runtime.dtypes import dtype_of
-from ..sweep.kernels import Attention, swept_attentions
+from ..sweep.swept_kernels import Attention, swept_attentions
 from ..sweep.tables import markdown_lines
 from .runs import compile_kernel
 

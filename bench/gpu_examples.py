@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .gpu.command_steps import Step, modules, only, output, take_step
 from .gpu.counted_launches import ComparedRow, counted_runs, record_rows
-from .gpu.kernels import CompiledKernels, TimedKernel, digest, predictions
 from .gpu.profiler import METRICS
-from .gpu.steps import Step, modules, only, output, take_step
+from .gpu.timed_kernels import CompiledKernels, TimedKernel, digest, predictions
 
 MODES = ("none", "auto")
 STOCK, *_ = CONVOLUTION_MODES = ("stock", "auto/layout", "auto/exact")

@@ -31,9 +31,9 @@ import importlib.util
 import sys
 from argparse import ArgumentParser, Namespace
 
+from .gpu.command_steps import COMPILE_ARGUMENTS, Step, modules, only, output, record, take_step
 from .gpu.measuring import MEASURE_ARGUMENTS, measure_all, wanted
 from .gpu.record import Record
-from .gpu.steps import COMPILE_ARGUMENTS, Step, modules, only, output, record, take_step
 
 # What needs the compiler or NumPy is imported by the steps that use it.
 

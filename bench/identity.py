@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..emulator.chips import EMULATED_CHIPS
-from ..sweep.kernels import AnyKernel, Matmul
+from ..sweep.swept_kernels import AnyKernel, Matmul
 from .benchmark import Benchmark, BenchRow, table, total
-from .kernels import PackedMatmul
+from .benchmark_kernels import PackedMatmul
 from .matmul_table import cases as matmuls
 from .runs import MODULE, assembly_in, attention_cases, run_compiler
 

@@ -33,8 +33,9 @@ from ..emulator.chips import CDNA3, CDNA4
 from ..emulator.counters import Counted
 from ..runtime.emulated_run import EmulatedRun
 from ..sweep.cases import target_flags
-from ..sweep.kernels import Matmul, random_operands
+from ..sweep.swept_kernels import Matmul, random_operands
 from .benchmark import RESULTS, Benchmark, emulated_arguments
+from .benchmark_kernels import Convolution, Product
 from .emulated_rows import (
     EmulatedRow,
     chip_tables,
@@ -44,7 +45,6 @@ from .emulated_rows import (
     reasons_where,
 )
 from .emulated_runs import Array, run_mitigations, written
-from .kernels import Convolution, Product
 
 DTYPES = {
     CDNA3: ("f16", "bf16", "f32", "i8", "f8E4M3FNUZ"),

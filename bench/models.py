@@ -29,8 +29,17 @@ import importlib.util
 import sys
 from argparse import ArgumentParser, Namespace
 
+from .gpu.command_steps import (
+    COMPILE_ARGUMENTS,
+    Step,
+    jobs,
+    modules,
+    only,
+    output,
+    record,
+    take_step,
+)
 from .gpu.profiler import CLOCKS
-from .gpu.steps import COMPILE_ARGUMENTS, Step, jobs, modules, only, output, record, take_step
 
 # What needs the compiler, a framework or NumPy is imported by the steps that use it.
 
@@ -66,7 +75,7 @@ def _export(arguments: Namespace) -> bool:
 
 
 def _compile(arguments: Namespace) -> bool:
-    from .whole_models.compiling import compile_all
+    from .whole_models.compiled_models import compile_all
 
     return compile_all(arguments.directory, arguments.only, arguments.jobs)
 
@@ -74,7 +83,7 @@ def _compile(arguments: Namespace) -> bool:
 def _measure(arguments: Namespace) -> bool:
     if importlib.util.find_spec("numpy") is None:
         raise RuntimeError("NumPy is not installed")
-    from .whole_models.measuring import measure_models
+    from .whole_models.model_runs import measure_models
 
     a = arguments
     return measure_models(a.directory, a.output, a.only, a.clocks, a.jobs, a.calls_only)
@@ -90,8 +99,8 @@ def _torch(arguments: Namespace) -> bool:
 
 
 def _print_table(arguments: Namespace) -> None:
-    from .whole_models.record import ModelRecord
-    from .whole_models.table import markdown
+    from .whole_models.model_record import ModelRecord
+    from .whole_models.model_table import markdown
 
     print(markdown(ModelRecord.read(arguments.record)), end="")
 

@@ -20,7 +20,7 @@ from ..bank_model.targets import NVIDIA, family_of
 from ..iree_plugin.assembly_summary import AssemblySummary
 from ..passes.mode import Mode
 from ..sweep.cases import target_flags
-from ..sweep.kernels import AnyKernel, Attention, swept_attentions
+from ..sweep.swept_kernels import AnyKernel, Attention, swept_attentions
 
 BIN = Path(sys.executable).parent
 EXAMPLES = Path(str(resources.files("bankwise") / "examples"))

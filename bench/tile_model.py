@@ -16,21 +16,21 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 
+from .gpu.command_steps import COMPILE_ARGUMENTS, Step, output, record, take_step
 from .gpu.measuring import MEASURE_ARGUMENTS, measure_all, wanted
 from .gpu.record import Record
-from .gpu.steps import COMPILE_ARGUMENTS, Step, output, record, take_step
 
 # What needs the compiler is imported by the steps that use it.
 
 
 def _compile(arguments: Namespace) -> None:
-    from .forced_tiles.compiling import compile_pairs
+    from .forced_tiles.compiled_tiles import compile_pairs
 
     compile_pairs(arguments.directory, arguments.only, arguments.jobs)
 
 
 def _report(arguments: Namespace) -> None:
-    from .forced_tiles.report import markdown
+    from .forced_tiles.tile_comparisons import markdown
 
     print(markdown(Record.read(arguments.record)), end="")
 

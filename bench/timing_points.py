@@ -18,7 +18,7 @@ from ..emulator.global_memory import GlobalMemory
 from ..emulator.timing.constants import CHIPS
 from ..emulator.timing.prediction import Prediction
 from ..runtime.dispatch_record import DispatchRecord, run_dispatch
-from ..sweep.kernels import Attention, product_source
+from ..sweep.swept_kernels import Attention, product_source
 from .runs import compile_source
 from .timing_pieces import cycles_of_stream, issued_at, played
 

@@ -28,7 +28,7 @@ from ..runtime.dtypes import dtype_of
 from ..runtime.emulated_run import run_emulated
 from ..sweep.cases import target_flags
 from ..sweep.engine import Workers, measured
-from ..sweep.kernels import Attention
+from ..sweep.swept_kernels import Attention
 from ..sweep.tables import markdown_lines
 from ..tuning.forced_tile import ForceTile
 from .benchmark import RESULTS, record_arguments

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..bank_model.json_text import read_json
 from ..bank_model.targets import family_of
-from .kernels import Attention, Matmul, swept_attentions
+from .swept_kernels import Attention, Matmul, swept_attentions
 
 DTYPES = ("f16", "bf16", "f32")
 """Element types of the kernels that are made here."""

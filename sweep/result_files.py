@@ -15,8 +15,8 @@ SUFFIXES = ("csv", "html", "json", "md", "png", "svg")
 def result_files(rows: Sequence[Row], command: Sequence[str]) -> Mapping[str, bytes]:
     """Returns what each file holds, by `SUFFIXES`; `command` is the command line of the sweep."""
     # matplotlib takes a second to load; only a sweep that ends needs it.
-    from .html import sweep_page
     from .plot import plot
+    from .sweep_page import sweep_page
     from .tables import csv_table, json_table, markdown_table
 
     drawn = plot(rows)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...sweep.kernels import Attention, Kernel, Matmul
+from ...sweep.swept_kernels import Attention, Kernel, Matmul
 from ...tuning.costs.tile_cost import AttentionTile, MatmulTile
 
 Tiling = AttentionTile | MatmulTile

@@ -14,8 +14,8 @@ from ...iree_plugin.python_compile import compile
 from ...sweep.cases import target_flags
 from ...sweep.engine import Workers, measured
 from ...sweep.rows import installed_versions
-from .kernels import CompiledKernels, TimedKernel
 from .modes import mode_and_target
+from .timed_kernels import CompiledKernels, TimedKernel
 
 TARGET = "sm_80"
 """The architecture that kernels are compiled for unless another one is asked for."""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .kernels import CompiledKernels, TimedKernel, digest
 from .profiler import Launch, ncu_command, read_launches
 from .runtime_programs import (
     gpu_and_versions,
@@ -19,6 +18,7 @@ from .runtime_programs import (
     run_module,
     runtime_programs,
 )
+from .timed_kernels import CompiledKernels, TimedKernel, digest
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .elements import Elements
-from .kernels import TimedKernel
+from .array_elements import Elements
+from .timed_kernels import TimedKernel
 
 _ELEMENT_TYPES = {
     "f16": "FLOAT_16",

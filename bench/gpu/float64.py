@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from ..reference_attention import F64, added_scores, attention
-from .elements import STORAGE, Elements, values
-from .kernels import TimedKernel
+from .array_elements import STORAGE, Elements, values
 from .record import Errors
+from .timed_kernels import TimedKernel
 
 SAMPLED_HEADS = 4
 SAMPLED_ROWS = 64

@@ -12,7 +12,7 @@ from functools import cache
 from statistics import NormalDist
 from typing import Any
 
-from .kernels import ATTENTION, TimedKernel
+from .timed_kernels import ATTENTION, TimedKernel
 
 NORMAL, LARGE, EQUAL, BOUNDED = "normal", "large", "equal", "bounded"
 INPUTS = {

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .command_steps import modules, only
+from .gpu_machine import Machine, conditions
 from .inputs import INPUTS, NORMAL
-from .kernels import ATTENTION, CompiledKernels, TimedKernel, module_digests
-from .machine import Machine, conditions
 from .profiler import CLOCKS
 from .record import Conditions, Errors, Failure, Record, Reference, Row, wrong_rows
 from .references import has_torch, measure_references, reference_cases
 from .runtime_programs import runtime_programs
-from .steps import modules, only
+from .timed_kernels import ATTENTION, CompiledKernels, TimedKernel, module_digests
 
 if TYPE_CHECKING:
     from .float64 import SampledAttention

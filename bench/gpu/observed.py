@@ -19,7 +19,7 @@ from ...sweep.cases import target_flags
 from ...sweep.rows import installed_versions
 from ..runs import BIN
 from .compiling import TARGET
-from .kernels import PREDICTIONS_FILE, CompiledKernels, Predicted, TimedKernel
+from .timed_kernels import PREDICTIONS_FILE, CompiledKernels, Predicted, TimedKernel
 
 
 def compile_all(directory: Path, sources: Mapping[TimedKernel, str]) -> None:

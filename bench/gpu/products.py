@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from ...sweep.kernels import Matmul
+from ...sweep.swept_kernels import Matmul
 from ..program_families.convolutions import NCHW, NHWC, Windowed
-from .kernels import CONVOLUTION, MATMUL, TimedKernel
 from .modes import EXACT, STOCK
+from .timed_kernels import CONVOLUTION, MATMUL, TimedKernel
 
 _MODES = (STOCK, EXACT)
 _BATCH = 8

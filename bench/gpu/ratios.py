@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .kernels import ATTENTION, MATMUL, TimedKernel
 from .modes import EXACT, MODES, NOT_SLOWER, STOCK, mode_and_target
 from .record import Record, Row, wrong_rows
 from .references import CUBLAS, CUDNN, EFFICIENT, FLASH, SERIES
+from .timed_kernels import ATTENTION, MATMUL, TimedKernel
 
 NOISE = 1.01
 """How many times another time a time may be without being slower.

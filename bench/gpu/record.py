@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..documents import Document
-from .kernels import TimedKernel
+from .timed_kernels import TimedKernel
 
 
 @dataclass(frozen=True)

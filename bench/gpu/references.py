@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .kernels import ATTENTION, CONVOLUTION, MATMUL, TimedKernel
 from .profiler import LAUNCHES, TIME, Launch, ncu_command, read_launches
 from .record import Reference
+from .timed_kernels import ATTENTION, CONVOLUTION, MATMUL, TimedKernel
 
 SERIES = {
     "flash": "FlashAttention-2",

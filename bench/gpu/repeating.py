@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from .array_elements import STORAGE, Elements
 from .device_launches import DeviceLaunches
-from .elements import STORAGE, Elements
 from .inputs import NORMAL, input_bytes
-from .kernels import CompiledKernels, TimedKernel
 from .ratios import Finding
+from .timed_kernels import CompiledKernels, TimedKernel
 
 SETS = 4
 """How many different inputs a kernel gets."""

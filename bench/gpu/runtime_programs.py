@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from .kernels import TimedKernel
+from .timed_kernels import TimedKernel
 
 
 def run_module(

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .elements import F64, STORAGE, Elements, values
+from .array_elements import F64, STORAGE, Elements, values
 from .float64 import errors_of
-from .kernels import CONVOLUTION, MATMUL, TimedKernel
 from .record import Errors
+from .timed_kernels import CONVOLUTION, MATMUL, TimedKernel
 
 SAMPLED_ROWS = 128
 """How many rows of a matmul, or pixels of a convolution, are compared in all their columns."""

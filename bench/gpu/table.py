@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...sweep.tables import markdown_lines
-from .kernels import FUNCTIONS, TimedKernel
 from .modes import MODES, STOCK, mode_and_target
 from .ratios import (
     LIBRARY,
@@ -20,6 +19,7 @@ from .ratios import (
 )
 from .record import Record, differing_rows
 from .references import SERIES
+from .timed_kernels import FUNCTIONS, TimedKernel
 
 
 def markdown(record: Record) -> str:

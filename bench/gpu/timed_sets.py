@@ -7,12 +7,12 @@ import re
 from dataclasses import replace
 
 from ...runtime.dtypes import dtype_of
-from ...sweep.kernels import Attention, Kernel, Matmul
+from ...sweep.swept_kernels import Attention, Kernel, Matmul
 from ..program_families.attention import Attention as ModelAttention
 from ..program_families.attention import plain_sizes
-from .kernels import ATTENTION, MATMUL, TimedKernel
 from .modes import EXACT, FAST, INEXACT_MODES, MODES, STOCK
 from .products import products
+from .timed_kernels import ATTENTION, MATMUL, TimedKernel
 
 _ATTENTIONS = (
     (16, 4096, 128),

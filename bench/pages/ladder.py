@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from ..gpu.kernels import ATTENTION, MATMUL, TimedKernel
 from ..gpu.modes import EXACT, FAST, LAYOUT, NONE, STOCK
 from ..gpu.ratios import Ratios
 from ..gpu.references import CUBLAS, SERIES
+from ..gpu.timed_kernels import ATTENTION, MATMUL, TimedKernel
 
 PICTURE = Path(__file__).parents[2] / "docs" / "ladder.svg"
 DTYPE = "f16"

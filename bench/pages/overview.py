@@ -10,7 +10,6 @@ from ...emulator.chips import EMULATED_CHIPS
 from ...emulator.counters import Counted
 from ...sweep.tables import markdown_lines, summaries
 from ..attention_shapes import MOST
-from ..gpu.kernels import ATTENTION, CONVOLUTION, MATMUL, TimedKernel
 from ..gpu.modes import (
     EXACT,
     FAST,
@@ -24,8 +23,9 @@ from ..gpu.modes import (
 from ..gpu.ratios import LIBRARY, RMS_ERROR, Ratios, failing, is_scalar_in_stock
 from ..gpu.record import Figures
 from ..gpu.references import CUBLAS, FLASH
+from ..gpu.timed_kernels import ATTENTION, CONVOLUTION, MATMUL, TimedKernel
 from ..matmul_table import Row as ProductRow
-from ..whole_models.record import COMPILED, ModelRecord
+from ..whole_models.model_record import COMPILED, ModelRecord
 from .ladder import kernels
 from .records import MissingRowError, Records
 

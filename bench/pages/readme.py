@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from ..gpu.kernels import ATTENTION, MATMUL
 from ..gpu.modes import EXACT, FAST, LAYOUT, NONE, STOCK
 from ..gpu.references import CUBLAS, FLASH
+from ..gpu.timed_kernels import ATTENTION, MATMUL
 from .ladder import kernels
 from .overview import CUDNN, mean, times, wrapped
 from .records import Records

@@ -20,7 +20,7 @@ from ..gpu.record import Record
 from ..gpu_examples import Row as ExampleRow
 from ..matmul_table import Row as ProductRow
 from ..programs import ProgramRow
-from ..whole_models.record import ModelRecord
+from ..whole_models.model_record import ModelRecord
 
 _RowT = TypeVar("_RowT")
 _BenchRowT = TypeVar("_BenchRowT", bound=BenchRow)

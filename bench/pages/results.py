@@ -11,11 +11,11 @@ from ...sweep.rows import Row as SweptRow
 from ...sweep.tables import Summary, markdown_lines, summaries
 from ..attention_shapes import COMPARED
 from ..emulated_rows import EmulatedRow
-from ..gpu.kernels import ATTENTION, MATMUL, TimedKernel
 from ..gpu.modes import EXACT, FAST, FAST_HOPPER, HOPPER, LAYOUT, STOCK
 from ..gpu.ratios import LIBRARY, is_scalar_in_stock
 from ..gpu.references import CUBLAS, FLASH, SERIES
-from ..whole_models.record import TORCH_SERIES
+from ..gpu.timed_kernels import ATTENTION, MATMUL, TimedKernel
+from ..whole_models.model_record import TORCH_SERIES
 from .ladder import OF_SM_90, kernels
 from .overview import LARGE, SMALL, call_mean, mean, times, torch_mean
 from .records import Records

@@ -7,10 +7,10 @@ A program that differs from others by parameters is made by its family's class. 
 
 from __future__ import annotations
 
-from . import attention, convolutions, matmuls, models, reductions, reproducers
+from . import attention, convolutions, matmuls, model_blocks, reductions, reproducers
 from .program import Program
 
-_FAMILIES = (attention, matmuls, convolutions, reductions, models, reproducers)
+_FAMILIES = (attention, matmuls, convolutions, reductions, model_blocks, reproducers)
 
 
 def all_programs() -> list[Program]:

@@ -26,7 +26,7 @@ import torch
 
 from .architectures import ARCHITECTURES
 from .exported import ExportedModel, ExportedModels
-from .record import CALLS, COMPILED, EAGER, REPETITIONS
+from .model_record import CALLS, COMPILED, EAGER, REPETITIONS
 from .torch_models import TORCH_DTYPES, TorchModel, tensor_of, weights_of
 from .torch_times import READY
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..gpu.float64 import errors_of
 from .exported import ExportedModel, ExportedModels
-from .record import MOST_STOCK_ERROR, TORCH_SERIES, ModelRecord, TorchRow
+from .model_record import MOST_STOCK_ERROR, TORCH_SERIES, ModelRecord, TorchRow
 
 READY = "compiled, and has run"
 """What `torch_calls.py` prints once it can be timed."""

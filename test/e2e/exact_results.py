@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bankwise.bench.reference_attention import attention
 from bankwise.runtime.dtypes import dtype_of
-from bankwise.sweep.kernels import Attention, Matmul, random_operands
+from bankwise.sweep.swept_kernels import Attention, Matmul, random_operands
 
 Array = npt.NDArray[Any]
 Kernel = Attention | Matmul

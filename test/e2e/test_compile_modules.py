@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.sweep.kernels import Attention
+from bankwise.sweep.swept_kernels import Attention
 
 from .conftest import Tool
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bankwise.bench import program_families
-from bankwise.sweep.kernels import Attention
+from bankwise.sweep.swept_kernels import Attention
 
 from .conftest import Tool
 

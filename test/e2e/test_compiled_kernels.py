@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 
 from bankwise.bench import identity, runs
-from bankwise.bench.kernels import PackedMatmul
+from bankwise.bench.benchmark_kernels import PackedMatmul
 from bankwise.bench.runs import attention_cases
-from bankwise.sweep.kernels import AnyKernel, Attention, Matmul
+from bankwise.sweep.swept_kernels import AnyKernel, Attention, Matmul
 from bankwise.test.tool_server import ToolServer
 
 MATMUL = Matmul(512, 512, 512, "f16")

@@ -10,7 +10,7 @@ import pytest
 
 from bankwise import compile as compile_mlir
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention
+from bankwise.sweep.swept_kernels import Attention
 
 POLYNOMIAL = "cvt.rmi.f32.f32"
 """The rounding to an integer, which IREE's polynomials begin with."""

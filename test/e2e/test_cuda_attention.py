@@ -13,9 +13,9 @@ import pytest
 from bankwise.bench import cuda_attention
 from bankwise.bench.cuda_attention import COUNTERS, MITIGATIONS, Row, measure_all
 from bankwise.bench.gpu import counted_launches
-from bankwise.bench.gpu.kernels import CompiledKernels, TimedKernel
 from bankwise.bench.gpu.observed import compile_observed
-from bankwise.sweep.kernels import Attention
+from bankwise.bench.gpu.timed_kernels import CompiledKernels, TimedKernel
+from bankwise.sweep.swept_kernels import Attention
 
 RECORD = Path(cuda_attention.__file__).parent / "results" / "cuda_attention.json"
 ROWS = [Row(**row) for row in json.loads(RECORD.read_text())["rows"]]

@@ -10,7 +10,7 @@ import pytest
 
 from bankwise import compile as compile_mlir
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Matmul
+from bankwise.sweep.swept_kernels import Matmul
 
 MMA = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"
 LDMATRIX = "ldmatrix.sync.aligned.m8n8.x4.shared.b16"

@@ -15,7 +15,7 @@ from bankwise.runtime.emulated_module import compile_for_emulation
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.runtime.host_program import HostProgram
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention
+from bankwise.sweep.swept_kernels import Attention
 from bankwise.tuning.copies.form_direct_loads import FormDirectLoads
 from bankwise.tuning.costs.tile_cost import AttentionTile
 from bankwise.tuning.forced_tile import ForceTile

@@ -16,7 +16,7 @@ from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention, Matmul
+from bankwise.sweep.swept_kernels import Attention, Matmul
 
 from .exact_results import Kernel, exact_result, inputs_of
 

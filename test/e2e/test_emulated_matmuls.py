@@ -20,7 +20,7 @@ from bankwise.iree_plugin import embedding
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Matmul, random_operands
+from bankwise.sweep.swept_kernels import Matmul, random_operands
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention, Matmul
+from bankwise.sweep.swept_kernels import Attention, Matmul
 
 from .conftest import BIN
 

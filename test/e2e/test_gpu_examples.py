@@ -12,8 +12,8 @@ import pytest
 
 from bankwise.bench import gpu_examples
 from bankwise.bench.gpu import counted_launches
-from bankwise.bench.gpu.kernels import CompiledKernels, TimedKernel, predictions
 from bankwise.bench.gpu.profiler import METRICS
+from bankwise.bench.gpu.timed_kernels import CompiledKernels, TimedKernel, predictions
 from bankwise.bench.gpu_examples import EXAMPLES, Row, compile_all, measure_all
 
 RECORD = Path(gpu_examples.__file__).parent / "results" / "gpu_examples.json"

@@ -12,12 +12,12 @@ import pytest
 
 from bankwise.bench import gpu_times
 from bankwise.bench.gpu import compiling
+from bankwise.bench.gpu.command_steps import take_step
 from bankwise.bench.gpu.compiling import compile_sources
-from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.modes import EXACT, FAST, INEXACT_MODES, MODES, mode_for
 from bankwise.bench.gpu.products import products
 from bankwise.bench.gpu.record import Record, differing_rows, wrong_rows
-from bankwise.bench.gpu.steps import take_step
+from bankwise.bench.gpu.timed_kernels import CompiledKernels
 from bankwise.bench.gpu.timed_sets import kernels, model_attentions
 from bankwise.iree_plugin.python_compile import CompileError
 

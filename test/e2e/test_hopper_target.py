@@ -14,7 +14,7 @@ import bankwise
 from bankwise.bank_model.targets import NVIDIA
 from bankwise.report.measured.predictions import PREDICTIONS
 from bankwise.report.observed_compile import Observers, observing_edits
-from bankwise.sweep.kernels import Attention, Matmul
+from bankwise.sweep.swept_kernels import Attention, Matmul
 
 from .conftest import Tool
 from .test_executable_tool import HOOK, Compiler, compiler

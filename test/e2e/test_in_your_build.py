@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.sweep.kernels import Attention
+from bankwise.sweep.swept_kernels import Attention
 
 from .conftest import BIN
 from .documented_blocks import blocks

@@ -10,7 +10,7 @@ from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Matmul
+from bankwise.sweep.swept_kernels import Matmul
 from bankwise.tuning.matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
 from bankwise.tuning.matmuls.tile_matmuls_by_lanes import TileMatmulsByLanes
 

@@ -15,7 +15,7 @@ from bankwise.passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
 from bankwise.passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention
+from bankwise.sweep.swept_kernels import Attention
 from bankwise.tuning.ldmatrix.form_ldmatrix import FormLdmatrix
 
 FLAT = "iree-codegen-reinsert-swizzle-hints"

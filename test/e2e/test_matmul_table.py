@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bankwise.bench import matmul_table
+from bankwise.bench.benchmark_kernels import Convolution, Product
 from bankwise.bench.emulated_rows import Figures, Reason
 from bankwise.bench.emulated_runs import (
     MarkingDevice,
@@ -19,7 +20,6 @@ from bankwise.bench.emulated_runs import (
     run_mitigations,
     written,
 )
-from bankwise.bench.kernels import Convolution, Product
 from bankwise.bench.matmul_table import (
     EXACT,
     FAST,
@@ -35,7 +35,7 @@ from bankwise.bench.matmul_table import (
 from bankwise.emulator.counters import Counted
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import F64, Mask, Matmul, random_operands
+from bankwise.sweep.swept_kernels import F64, Mask, Matmul, random_operands
 
 MATMUL = Matmul(64, 64, 128, "f16")
 

@@ -16,7 +16,7 @@ from bankwise.passes.decisions import Action
 from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Matmul, random_operands
+from bankwise.sweep.swept_kernels import Matmul, random_operands
 from bankwise.tuning.matmuls.enlarge_matmuls import EnlargeMatmuls
 from bankwise.tuning.workarounds.fold_transposes import FoldTransposes
 

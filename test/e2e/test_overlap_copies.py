@@ -11,7 +11,7 @@ from bankwise import PipelineEdit
 from bankwise import compile as compile_mlir
 from bankwise.passes.accesses.verify_lds_conflicts import VerifyLdsConflicts
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention, Kernel, Matmul
+from bankwise.sweep.swept_kernels import Attention, Kernel, Matmul
 
 
 def loop_of(code: str) -> list[str]:

@@ -17,7 +17,7 @@ from bankwise.passes.mode import MITIGATIONS
 from bankwise.passes.pipeline_edit import Position
 from bankwise.passes.steps import STOCK_PAD_PASS, Place, Step
 from bankwise.runtime.module_run import RunSettings
-from bankwise.sweep.kernels import Attention
+from bankwise.sweep.swept_kernels import Attention
 from bankwise.tools import compile_arguments, report_arguments, run_arguments, sweep_arguments
 
 GFX942 = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]

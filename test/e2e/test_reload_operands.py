@@ -11,7 +11,7 @@ from bankwise import PipelineEdit
 from bankwise import compile as compile_mlir
 from bankwise.passes.decisions import Action, Decision, DecisionLog
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention
+from bankwise.sweep.swept_kernels import Attention
 from bankwise.tuning.fragments.reload_operands import ReloadOperands
 
 READ = re.compile(r"^\tldmatrix\.", re.MULTILINE)

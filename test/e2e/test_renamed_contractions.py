@@ -9,8 +9,8 @@ from typing import Any
 import numpy.typing as npt
 import pytest
 
+from bankwise.bench.benchmark_kernels import Convolution, Product
 from bankwise.bench.emulated_runs import MarkingDevice, at_given_tiles, written
-from bankwise.bench.kernels import Convolution, Product
 from bankwise.bench.matmul_table import TOLERANCE, largest_error
 from bankwise.bench.program_families.matmuls import Contraction
 from bankwise.bench.program_families.program import largest_error as relative_error
@@ -19,7 +19,7 @@ from bankwise.emulator.counters import Counted
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Matmul, random_operands
+from bankwise.sweep.swept_kernels import Matmul, random_operands
 from bankwise.tuning.contractions import contraction_renaming
 
 Array = npt.NDArray[Any]

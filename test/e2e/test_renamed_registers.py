@@ -17,8 +17,8 @@ from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention
 from bankwise.sweep.measure import SamplingDevice
+from bankwise.sweep.swept_kernels import Attention
 from bankwise.tuning.overlap.raise_priority import RaisePriority
 from bankwise.tuning.registers import renamed_transfers
 from bankwise.tuning.registers.renaming_choice import RegisterSearch, RenamedTransfer

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.sweep.kernels import Attention, Matmul
+from bankwise.sweep.swept_kernels import Attention, Matmul
 
 from .conftest import Tool
 

@@ -30,7 +30,7 @@ from bankwise.passes.decisions import Action, Decision, DecisionLog
 from bankwise.passes.pipeline_edit import PipelineEdit
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention, Matmul
+from bankwise.sweep.swept_kernels import Attention, Matmul
 from bankwise.tuning.attention.use_larger_instructions import UseLargerInstructions
 from bankwise.tuning.costs.tile_cost import AttentionTile, MatmulTile
 from bankwise.tuning.retile import Retile, tiled_operation

@@ -12,7 +12,7 @@ from iree.runtime import ParameterIndex
 
 from bankwise.runtime.dtypes import dtype_of
 from bankwise.runtime.runtime_device import device_answers
-from bankwise.sweep.kernels import Attention, Matmul
+from bankwise.sweep.swept_kernels import Attention, Matmul
 
 from .conftest import Tool
 from .exact_results import Kernel, exact_result, inputs_of

@@ -10,7 +10,7 @@ import pytest
 
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention, Matmul
+from bankwise.sweep.swept_kernels import Attention, Matmul
 
 from .conftest import Tool
 from .exact_results import Kernel, inputs_of

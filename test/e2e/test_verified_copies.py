@@ -9,7 +9,7 @@ import pytest
 
 from bankwise.bench.program_families.attention import Attention
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Matmul
+from bankwise.sweep.swept_kernels import Matmul
 
 from .conftest import Tool
 

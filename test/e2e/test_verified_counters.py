@@ -15,7 +15,7 @@ from bankwise.runtime.emulated_device import EmulatedDevice
 from bankwise.runtime.emulated_module import compile_for_emulation
 from bankwise.runtime.host_program import HostProgram
 from bankwise.runtime.values import parse_values
-from bankwise.sweep.kernels import Attention, Matmul
+from bankwise.sweep.swept_kernels import Attention, Matmul
 
 from .counted_accesses import CountAccesses, Key, counting_edits
 

@@ -16,7 +16,7 @@ from bankwise.iree_plugin.stepped_compile import CompileError
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.runtime.values import dtype_of
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Matmul, random_operands
+from bankwise.sweep.swept_kernels import Matmul, random_operands
 
 from .dispatches import dispatch_module
 

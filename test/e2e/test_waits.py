@@ -18,7 +18,7 @@ from bankwise.emulator.waits import check_waits, is_direct_load
 from bankwise.runtime.emulated_module import EmulatedModule, compile_for_emulation
 from bankwise.runtime.host_program import HostProgram
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention, Matmul, random_operands
+from bankwise.sweep.swept_kernels import Attention, Matmul, random_operands
 
 
 def without_each_wait(kernel: Kernel) -> Iterator[tuple[Instruction, Kernel]]:

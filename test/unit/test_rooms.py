@@ -72,12 +72,12 @@ def test_imports_by_name_are_seen(tmp_path: Path):
         "from ..report import text\n"
         "def late():\n"
         "    from bankwise import compile\n"
-        "    from bankwise.sweep.kernels import Matmul\n"
+        "    from bankwise.sweep.swept_kernels import Matmul\n"
     )
     assert {*imported_by_name(script)} == {
         ("tools", "run"),
         ("compile",),
-        ("sweep", "kernels", "Matmul"),
+        ("sweep", "swept_kernels", "Matmul"),
     }
 
 

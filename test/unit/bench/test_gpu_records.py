@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from bankwise.bench.gpu.kernels import CONVOLUTION
 from bankwise.bench.gpu.modes import EXACT, STOCK
 from bankwise.bench.gpu.ratios import NOISE
+from bankwise.bench.gpu.timed_kernels import CONVOLUTION
 from bankwise.bench.pages.records import Records
 
 

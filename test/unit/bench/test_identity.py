@@ -10,7 +10,7 @@ import pytest
 
 from bankwise.bench import identity
 from bankwise.bench.identity import EXECUTABLE, Case, Row, executable_cases
-from bankwise.sweep.kernels import Attention
+from bankwise.sweep.swept_kernels import Attention
 
 
 def test_all_kernels_are_taken_once() -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.record import Conditions
-from bankwise.bench.whole_models import measuring, torch_times
-from bankwise.bench.whole_models.compiling import timed
+from bankwise.bench.gpu.timed_kernels import CompiledKernels
+from bankwise.bench.whole_models import model_runs, torch_times
+from bankwise.bench.whole_models.compiled_models import timed
 from bankwise.bench.whole_models.exported import ExportedModel, ExportedModels, ModelInput
-from bankwise.bench.whole_models.measuring import measure_models
-from bankwise.bench.whole_models.record import ModelRecord, ModelRow
+from bankwise.bench.whole_models.model_record import ModelRecord, ModelRow
+from bankwise.bench.whole_models.model_runs import measure_models
 from bankwise.bench.whole_models.torch_times import READY, measure_torch
 
 from .gpu.ncu_tables import ncu_table, program
@@ -56,8 +56,8 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program(tmp_path / "iree-benchmark-module", f"{begin}print(json.dumps({time}))\n")
     program(tmp_path / "ncu", f"{begin}print({table!r})\n")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.setattr(measuring, "runtime_programs", lambda: tmp_path)
-    monkeypatch.setattr(measuring, "conditions", lambda *_: (GPU, {"ncu": "1"}))
+    monkeypatch.setattr(model_runs, "runtime_programs", lambda: tmp_path)
+    monkeypatch.setattr(model_runs, "conditions", lambda *_: (GPU, {"ncu": "1"}))
     ExportedModels({"torch": "2"}, MODELS).write_list(tmp_path)
     return tmp_path
 

@@ -14,11 +14,11 @@ import pytest
 
 from bankwise.bench.gpu.ratios import Finding
 from bankwise.bench.gpu.record import Errors
-from bankwise.bench.whole_models.compiling import scalar_contractions, timed
+from bankwise.bench.whole_models.compiled_models import scalar_contractions, timed
 from bankwise.bench.whole_models.exported import ExportedModel, ExportedModels, ModelInput
-from bankwise.bench.whole_models.parameters import write_parameters
-from bankwise.bench.whole_models.record import ModelRecord, ModelRow, TorchRow
-from bankwise.bench.whole_models.table import markdown
+from bankwise.bench.whole_models.model_record import ModelRecord, ModelRow, TorchRow
+from bankwise.bench.whole_models.model_table import markdown
+from bankwise.bench.whole_models.weights_file import write_parameters
 
 WEIGHTS = (
     ModelInput("mlp.weight", "6x20xf16", 0.5),

@@ -43,7 +43,7 @@ _COMPILES = """
 import sys
 from bankwise import compile
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention, Matmul
+from bankwise.sweep.swept_kernels import Attention, Matmul
 
 # Both have copies, and allocations on the stack that a `linalg.generic` uses.
 compile(Attention(1, 1024, 128, "f16").source(), target_flags("gfx942"))

@@ -20,10 +20,10 @@ from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep import engine as sweep_engine
 from bankwise.sweep.cases import Case, SweptKernel, attention_kernel, target_flags
 from bankwise.sweep.engine import SweepError, Workers, sweep
-from bankwise.sweep.kernels import Attention
 from bankwise.sweep.measure import SamplingDevice, measure, spread
 from bankwise.sweep.rows import Row
 from bankwise.sweep.rows_file import RowsFile
+from bankwise.sweep.swept_kernels import Attention
 
 from .swept_rows import case, failed_row, row
 

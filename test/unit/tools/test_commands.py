@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.sweep.kernels import Attention
+from bankwise.sweep.swept_kernels import Attention
 
 ROOT = Path(__file__).parents[3]
 GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.forced_tiles import compiling, report
-from bankwise.bench.forced_tiles.compiling import MODE, compile_pairs, listed
+from bankwise.bench.forced_tiles import compiled_tiles, tile_comparisons
+from bankwise.bench.forced_tiles.compiled_tiles import MODE, compile_pairs, listed
 from bankwise.bench.forced_tiles.forcing import TileError, compile_tiled, predicted_microseconds
 from bankwise.bench.forced_tiles.pairs import TiledKernel, label, timed_pairs
-from bankwise.bench.gpu.kernels import CompiledKernels
 from bankwise.bench.gpu.record import Conditions, Figures, Record, Row, wrong_rows
+from bankwise.bench.gpu.timed_kernels import CompiledKernels
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.sweep.cases import target_flags
-from bankwise.sweep.kernels import Attention, Matmul, random_operands
+from bankwise.sweep.swept_kernels import Attention, Matmul, random_operands
 from bankwise.tuning.costs.tile_cost import AttentionTile, MatmulTile
 from bankwise.tuning.forced_tile import ForceTile
 
@@ -111,8 +111,8 @@ def test_what_does_not_compile_is_left_out(tmp_path: Path, monkeypatch: pytest.M
             raise TileError("too large")
         return label(tile).encode()
 
-    monkeypatch.setattr(compiling, "compile_tiled", tiled)
-    monkeypatch.setattr(compiling, "compile", lambda source, flags, mode: mode.encode())
+    monkeypatch.setattr(compiled_tiles, "compile_tiled", tiled)
+    monkeypatch.setattr(compiled_tiles, "compile", lambda source, flags, mode: mode.encode())
     said: list[str] = []
     compile_pairs(tmp_path, "16x4096x128", say=said.append)
     assert said == ["attention_16x4096x128_f16.64x128.k32.w4: too large"]
@@ -151,8 +151,8 @@ def test_the_report_compares_predictions_with_times(monkeypatch: pytest.MonkeyPa
         asked.append((kernel.kernel.name, len(tiles), target, mode))
         return [2000.0, 1000.0] if kernel == attention else [500.0 + i for i in range(len(tiles))]
 
-    monkeypatch.setattr(report, "predicted_microseconds", predicted)
-    text = report.markdown(record)
+    monkeypatch.setattr(tile_comparisons, "predicted_microseconds", predicted)
+    text = tile_comparisons.markdown(record)
     assert asked == [(name, 2, "sm_80", MODE), (other, 10, "sm_80", MODE)]
     lines = text.splitlines()
     assert f"| {name} | 2 | -1.000 | {one} | {two} | 2.000x | 1.500x |" in lines
@@ -160,4 +160,4 @@ def test_the_report_compares_predictions_with_times(monkeypatch: pytest.MonkeyPa
     assert "12 pairs of a kernel and a tile" in text and "at most 2.000x" in text
     assert f"| {name} | {two} | 2000.0 | 1000.0 | 0.50x | 128 | 0.500x |" in lines
     with pytest.raises(RuntimeError, match="no tile"):
-        report.markdown(replace(record, rows=()))
+        tile_comparisons.markdown(replace(record, rows=()))

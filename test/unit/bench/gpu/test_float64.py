@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bankwise.bench.gpu.elements import STORAGE, values
+from bankwise.bench.gpu.array_elements import STORAGE, values
 from bankwise.bench.gpu.float64 import SampledAttention, attention, errors_of
 from bankwise.bench.gpu.inputs import input_bytes
-from bankwise.bench.gpu.kernels import TimedKernel
 from bankwise.bench.gpu.record import Errors
+from bankwise.bench.gpu.timed_kernels import TimedKernel
 from bankwise.bench.gpu.timed_sets import model_attention, timed_model
 from bankwise.bench.program_families.attention import Attention
 

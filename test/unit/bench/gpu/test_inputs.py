@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from bankwise.bench.gpu.inputs import INPUTS, bounded_bytes, input_bytes, normal_bytes
-from bankwise.bench.gpu.kernels import TimedKernel
+from bankwise.bench.gpu.timed_kernels import TimedKernel
 
 TYPES = pytest.mark.parametrize(
     ("dtype", "kind"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16)]

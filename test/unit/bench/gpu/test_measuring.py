@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bench/gpu/machine and measuring: what runs, what is kept, what goes on after a failure."""
+"""bench/gpu/gpu_machine and measuring: what runs, what is kept, what goes on after a failure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.gpu import machine as machine_module
-from bankwise.bench.gpu import measuring
+from bankwise.bench.gpu import gpu_machine, measuring
+from bankwise.bench.gpu.gpu_machine import Machine, conditions
 from bankwise.bench.gpu.inputs import bounded_bytes
-from bankwise.bench.gpu.kernels import CompiledKernels, TimedKernel
-from bankwise.bench.gpu.machine import Machine, conditions
 from bankwise.bench.gpu.measuring import Wanted, measure_all
 from bankwise.bench.gpu.modes import INEXACT_MODES, MODES
 from bankwise.bench.gpu.profiler import LAUNCHES, METRICS
 from bankwise.bench.gpu.record import Conditions, Record, Reference, differing_rows, wrong_rows
 from bankwise.bench.gpu.references import ReferenceCase
+from bankwise.bench.gpu.timed_kernels import CompiledKernels, TimedKernel
 
 from .ncu_tables import FIGURES, ncu_table, program
 
@@ -259,7 +258,7 @@ def test_kernels_are_measured_though_pytorch_fails(
 
 
 def test_the_machine_says_what_it_is(machine: Machine, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(machine_module, "_multiprocessors", lambda: 132)
+    monkeypatch.setattr(gpu_machine, "_multiprocessors", lambda: 132)
     found, versions = conditions("sm_80", "normal", "none")
     assert found == Conditions("NVIDIA H200", 132, "sm_80", "normal", "none")
     assert versions["driver"] == "580.1" and versions["ncu"] == "version"

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.gpu.kernels import TimedKernel
 from bankwise.bench.gpu.profiler import Launch, read_launches
 from bankwise.bench.gpu.references import (
     ReferenceCase,
@@ -18,6 +17,7 @@ from bankwise.bench.gpu.references import (
     measure_references,
     reference_cases,
 )
+from bankwise.bench.gpu.timed_kernels import TimedKernel
 
 from .ncu_tables import program
 

@@ -14,10 +14,10 @@ import pytest
 
 from bankwise import compile
 from bankwise.bench.gpu import repeating
+from bankwise.bench.gpu.command_steps import take_step
 from bankwise.bench.gpu.device_launches import DeviceLaunches
-from bankwise.bench.gpu.kernels import CompiledKernels, TimedKernel
 from bankwise.bench.gpu.repeating import SETS, differing, operands
-from bankwise.bench.gpu.steps import take_step
+from bankwise.bench.gpu.timed_kernels import CompiledKernels, TimedKernel
 from bankwise.bench.gpu.timed_sets import model_attention, timed_model
 from bankwise.bench.gpu_times import STEPS
 

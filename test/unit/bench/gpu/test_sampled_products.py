@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bankwise.bench.gpu.elements import STORAGE, values
+from bankwise.bench.gpu.array_elements import STORAGE, values
 from bankwise.bench.gpu.inputs import input_bytes
-from bankwise.bench.gpu.kernels import CONVOLUTION, MATMUL, TimedKernel
 from bankwise.bench.gpu.sampled_products import SAMPLED_ROWS, SampledProduct
+from bankwise.bench.gpu.timed_kernels import CONVOLUTION, MATMUL, TimedKernel
 from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
 
 Array = npt.NDArray[Any]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.gpu.kernels import TimedKernel
 from bankwise.bench.gpu.modes import INEXACT_MODES, MODES, mode_for
 from bankwise.bench.gpu.ratios import Mean, Ratios, failing
 from bankwise.bench.gpu.record import Conditions, Errors, Failure, Record, Reference, Row
 from bankwise.bench.gpu.table import markdown
+from bankwise.bench.gpu.timed_kernels import TimedKernel
 
 from .ncu_tables import FIGURES, section
 

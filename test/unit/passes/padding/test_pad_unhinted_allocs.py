@@ -34,7 +34,7 @@ from bankwise.passes.base import PassOptionError
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.passes.padding.padding_plan import plan_paddings
-from bankwise.sweep.kernels import Attention
+from bankwise.sweep.swept_kernels import Attention
 from bankwise.test.memref_views import SPACE, Memref
 
 from ...functions import (

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ...sweep.tables import markdown_lines
 from ..gpu.modes import EXACT, FAST, FAST_HOPPER, STOCK
 from ..gpu.table import findings_table
-from .record import TORCH_SERIES, Figure, ModelRecord
+from .model_record import TORCH_SERIES, Figure, ModelRecord
 
 _TIMES: dict[str, Figure] = {
     "call": lambda row: row.milliseconds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..sweep.kernels import F64, Mask, Matmul, accumulator_of, product_source
+from ..sweep.swept_kernels import F64, Mask, Matmul, accumulator_of, product_source
 from .program_families.convolutions import NHWC, Windowed
 
 

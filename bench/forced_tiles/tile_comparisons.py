@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ...sweep.tables import markdown_lines
 from ..gpu.modes import STOCK
 from ..gpu.record import Record
-from .compiling import MODE
+from .compiled_tiles import MODE
 from .forcing import predicted_microseconds
 from .pairs import TiledKernel, timed_pairs
 from .ranks import Comparison, mean_logarithmic_error, rank_correlation

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ..benchmark import first_line
 from ..gpu.compiling import compile_kernels, in_modes
-from ..gpu.kernels import CompiledKernels, TimedKernel
 from ..gpu.modes import EXACT, FAST, FAST_HOPPER, STOCK
+from ..gpu.timed_kernels import CompiledKernels, TimedKernel
 from .exported import FUNCTION, ExportedModel, ExportedModels
 
 MODES = (STOCK, EXACT, FAST, FAST_HOPPER)

@@ -17,16 +17,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ..gpu.elements import STORAGE, values
+from ..gpu.array_elements import STORAGE, values
 from ..gpu.float64 import errors_of
-from ..gpu.kernels import CompiledKernels, TimedKernel, digest, module_digests
-from ..gpu.machine import conditions
+from ..gpu.gpu_machine import conditions
 from ..gpu.profiler import TIME, launches_of_a_call, ncu_command, read_launches
 from ..gpu.ratios import Finding
 from ..gpu.runtime_programs import module_command, output_of, runtime_programs
+from ..gpu.timed_kernels import CompiledKernels, TimedKernel, digest, module_digests
 from .exported import SCOPE, ExportedModel, ExportedModels
-from .parameters import write_parameters
-from .record import CALLS, REPETITIONS, ModelRecord, ModelRow
+from .model_record import CALLS, REPETITIONS, ModelRecord, ModelRow
+from .weights_file import write_parameters
 
 _PROFILED_CALLS = 3
 """How many calls `ncu` sees."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from bankwise.sweep.html import sweep_page
 from bankwise.sweep.rows import Row
+from bankwise.sweep.sweep_page import sweep_page
 from bankwise.sweep.tables import group_lines, groups, summary_lines
 
 from .swept_rows import case, failed_row, row

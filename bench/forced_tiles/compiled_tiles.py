@@ -10,8 +10,8 @@ from pathlib import Path
 from ...iree_plugin.python_compile import compile
 from ...sweep.cases import target_flags
 from ..gpu.compiling import TARGET, compile_kernels
-from ..gpu.kernels import ATTENTION, TimedKernel
 from ..gpu.modes import FAST, STOCK
+from ..gpu.timed_kernels import ATTENTION, TimedKernel
 from ..gpu.timed_sets import timed
 from .forcing import compile_tiled
 from .pairs import TiledKernel, timed_pairs

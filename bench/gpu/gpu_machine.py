@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .inputs import input_bytes
-from .kernels import TimedKernel, digest
 from .profiler import LAUNCHES, METRICS, calls_of, figures_of, ncu_command, read_launches
 from .record import Conditions, Figures
 from .runtime_programs import gpu_and_versions, module_command, output_of, run_module
+from .timed_kernels import TimedKernel, digest
 
 _MULTIPROCESSOR_COUNT = 16
 """CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT of cuda.h."""
