@@ -18,7 +18,7 @@ from glob import glob
 from pathlib import Path
 
 from .endings import exit_code_of, fail, leave
-from .interruption import run_interruptibly
+from .interruption import Interrupted, run_interruptibly
 from .usage import UsageError
 
 PROGRAM = "check_files"
@@ -56,18 +56,24 @@ def shown(path: str) -> str:
 
 def has_conflicts(path: str, flags: Sequence[str]) -> bool:
     """Checks one file, prints what comes of it, and returns whether it fails."""
-    done = subprocess.run(
+    with subprocess.Popen(
         [*REPORT, path, *flags, "--fail-on-conflicts"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-    )
+    ) as done:
+        assert done.stdout is not None
+        try:
+            report = done.stdout.read()
+        except Interrupted:
+            done.terminate()  # It removes its files; `subprocess.run` would kill it.
+            raise
     if done.returncode == 0:
         print(f"{shown(path)}: no bank conflicts", flush=True)
         return False
-    print(done.stdout, end="")
+    print(report, end="")
     print(f"{shown(path)}: failed, exit code {done.returncode}", flush=True)
     return True
 

@@ -33,6 +33,8 @@ func.func @doubled(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 
 def program(tool: str) -> list[str]:
     """Returns the command that pip writes as `bankwise-<tool>`."""
+    if tool == "check_files":
+        return [sys.executable, "-m", "bankwise.tools.check_files"]
     name = f"{tool}_command"
     return [sys.executable, "-c", f"from bankwise.tools.commands import {name}; {name}()"]
 
@@ -105,6 +107,10 @@ def emulates(scratch: Path) -> bool:
     return any(scratch.rglob("bankwise-emulate-*"))
 
 
+def reports(scratch: Path) -> bool:
+    return any(scratch.glob("bankwise-*"))
+
+
 @pytest.fixture
 def kernel(tmp_path: Path) -> str:
     path = tmp_path / "attention.mlir"
@@ -119,6 +125,8 @@ def kernel(tmp_path: Path) -> str:
         ("report", signal.SIGTERM, later(0.3)),
         ("compile", signal.SIGINT, later(0.2)),
         ("run", signal.SIGHUP, emulates),
+        # It waits for a report, which it ends, and whose files go.
+        ("check_files", signal.SIGINT, reports),
     ],
 )
 def test_a_signal_is_one_line_and_leaves_nothing(
@@ -131,13 +139,16 @@ def test_a_signal_is_one_line_and_leaves_nothing(
     arguments = [kernel, *GFX942, "-o", "out"]
     if tool == "opt":
         arguments = ["-", "-o", "out"]
+    elif tool == "check_files":
+        arguments = [kernel, *GFX942]
     elif tool == "run":
         arguments = [f"--module={kernel}", "--device=emulated-gfx942", "--output=@out.npy"]
         arguments += ["--input=4x2048x128xf32=1"] * 3
     ended = interrupted(tmp_path, tool, arguments, number, ready)
     word = {1: "hung up", 2: "interrupted", 15: "terminated"}[number]
     said = [line for line in ended.stderr.splitlines() if not line.startswith("device: ")]
-    assert said == [f"bankwise-{tool}: error: {word}"]
+    name = tool if tool == "check_files" else f"bankwise-{tool}"
+    assert said == [f"{name}: error: {word}"]
     assert ended.returncode == 128 + number
     assert list((tmp_path / "work").iterdir()) == []
 
