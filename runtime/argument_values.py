@@ -22,7 +22,7 @@ from ..emulator.kernel_arguments import LDS_POINTER, POINTER, VALUE
 from ..emulator.kernel_metadata import KernelArgument
 from .calls import InputTypeError, as_element_type, type_text
 from .dtypes import element_type_of, packed
-from .values import ValueTextError, parse_values
+from .values import ValueTextError, parse_values, shortened
 
 Array = npt.NDArray[Any]
 
@@ -70,8 +70,7 @@ def check_type(name: str, value: object) -> None:
 
 def shown(value: object) -> str:
     """Returns how an error shows a value: shortened, in one line."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(" ".join(repr(value).split()))
 
 
 _POINTER_BYTES = {POINTER: 8, LDS_POINTER: 4}

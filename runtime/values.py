@@ -64,7 +64,7 @@ def parse_values(text: str) -> list[Array | int | float]:
         raise ValueTextError(f"'{text}': {error}") from None
     dimensions = [d for d in typed[1].split("x") if d]
     if any(len(d) > _MOST_DIGITS for d in dimensions):
-        raise ValueTextError(f"'{_shortened(text)}' has a dimension that no tensor can have")
+        raise ValueTextError(f"'{shortened(text)}' has a dimension that no tensor can have")
     shape = tuple(map(int, dimensions))
     contents = typed[3]
     _check_size(shape, dtype, text)
@@ -86,12 +86,12 @@ def _check_size(shape: tuple[int, ...], dtype: np.dtype[Any], text: str) -> None
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if size > memory:
         raise ValueTextError(
-            f"'{_shortened(text)}' is a tensor of {size:,} bytes; this machine's memory has "
+            f"'{shortened(text)}' is a tensor of {size:,} bytes; this machine's memory has "
             f"{memory:,}"
         )
     if len(shape) > _MOST_DIMENSIONS:
         raise ValueTextError(
-            f"'{_shortened(text)}' has {len(shape)} dimensions; {_MOST_DIMENSIONS} are possible"
+            f"'{shortened(text)}' has {len(shape)} dimensions; {_MOST_DIMENSIONS} are possible"
         )
 
 
@@ -100,7 +100,8 @@ _MOST_DIGITS = 30
 _MOST_DIMENSIONS = 64
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """Returns how an error shows a text that may be long."""
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -113,7 +114,7 @@ def _scalar(text: str) -> int | float:
         return float(text)
     except ValueError:
         raise ValueTextError(
-            f"'{_shortened(text)}' is no value; write a number, 2x3xf16=1.0, 2x2xi32=1 2 3 4 or "
+            f"'{shortened(text)}' is no value; write a number, 2x3xf16=1.0, 2x2xi32=1 2 3 4 or "
             "@file.npy"
         ) from None
 
@@ -133,12 +134,12 @@ def _elements(contents: str, shape: tuple[int, ...], kind: str, text: str) -> Ar
     except (ValueError, OverflowError) as error:
         if isinstance(error, ValueTextError):
             raise
-        raise ValueTextError(f"'{_shortened(text)}' holds an element that is no {kind}") from None
+        raise ValueTextError(f"'{shortened(text)}' holds an element that is no {kind}") from None
     if len(values) == 1:
         return np.full(shape, values[0], dtype)
     count = math.prod(shape)
     if len(values) != count:
-        raise ValueTextError(f"'{_shortened(text)}' has {len(values)} elements, its shape {count}")
+        raise ValueTextError(f"'{shortened(text)}' has {len(values)} elements, its shape {count}")
     return values.reshape(shape)
 
 
@@ -149,7 +150,7 @@ def _integers(words: Sequence[str], dtype: np.dtype[Any], kind: str, text: str) 
     numbers = [int(w == "true") if w in ("true", "false") else int(w, 0) for w in words]
     for number in numbers:
         if not low <= number < 1 << bits:
-            raise ValueTextError(f"'{_shortened(text)}' holds {number}, which does not fit {kind}")
+            raise ValueTextError(f"'{shortened(text)}' holds {number}, which does not fit {kind}")
     if low < 0:
         numbers = [n - (1 << bits) if n >= 1 << bits - 1 else n for n in numbers]
     return np.array(numbers, np.uint64 if low == 0 and bits == 64 else np.int64).astype(dtype)
