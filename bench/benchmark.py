@@ -34,22 +34,6 @@ INTERRUPTED = 130
 """What a shell reports of a program that Ctrl-C ended."""
 
 
-def record_arguments(description: str | None, *, jobs: bool = False) -> Namespace:
-    """Returns the arguments of a command that takes some rows of a record again.
-
-    Args:
-        jobs: whether it can take several at a time.
-    """
-    parser = ArgumentParser(description=description)
-    parser.add_argument(
-        "-o", "--output", type=Path, default=RESULTS, help="the folder of the files"
-    )
-    parser.add_argument("--only", default="", metavar="REGEX", help="take rows again that match")
-    if jobs:
-        parser.add_argument("--jobs", type=int, default=1, help="rows at a time")
-    return parser.parse_args()
-
-
 @dataclass(frozen=True)
 class BenchRow:
     """What one case gave, and why it failed.

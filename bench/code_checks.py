@@ -47,18 +47,12 @@ class CodeRow(BenchRow):
 
     Attributes:
         kernels: how many GPU kernels the module has.
-        instructions: how many instructions these kernels have.
-        waits: how many of the instructions are `s_waitcnt`.
-        matrices: how many of them are matrix instructions.
         missing: a message for each instruction that lacks a wait.
         unfinished: how many barriers accesses to the LDS may be under way at.
         suspected: a message for each packed instruction that may read old values.
     """
 
     kernels: int = 0
-    instructions: int = 0
-    waits: int = 0
-    matrices: int = 0
     missing: list[str] = field(default_factory=list)
     unfinished: int = 0
     suspected: list[str] = field(default_factory=list)
@@ -68,14 +62,10 @@ class CodeRow(BenchRow):
         kernel, chip, mode = case
         with compile_for_emulation(kernel.source(), target_flags(chip), mode) as module:
             kernels = list(module.kernels.values())
-        mnemonics = [each.mnemonic for kernel in kernels for each in kernel.instructions]
         reports = [(kernel, check_waits(kernel)) for kernel in kernels]
         return replace(
             self,
             kernels=len(kernels),
-            instructions=len(mnemonics),
-            waits=mnemonics.count("s_waitcnt"),
-            matrices=sum("mfma" in each for each in mnemonics),
             missing=[
                 f"{kernel.name}:{kernel.instructions[found.instruction].line}: "
                 f"{found.message(kernel)}"
@@ -85,11 +75,6 @@ class CodeRow(BenchRow):
             unfinished=sum(len(report.unfinished) for _, report in reports),
             suspected=suspected(kernels),
         )
-
-    @property
-    def is_suspected(self) -> bool:
-        """Returns whether an instruction may read old values."""
-        return bool(self.suspected)
 
     @property
     def faults(self) -> list[str]:
@@ -124,12 +109,8 @@ def summary(rows: Sequence[CodeRow]) -> str:
         "modules": len,
         "failed": total("failed"),
         "kernels": total("kernels"),
-        "instructions": total("instructions"),
-        "waits": total("waits"),
         "missing waits": total("missing"),
         "barriers with LDS under way": total("unfinished"),
-        "matrix instructions": total("matrices"),
-        "suspected in": total("is_suspected"),
         "suspected": total("suspected"),
     }
     return table(rows, ("target", "mode"), columns)

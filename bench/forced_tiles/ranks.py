@@ -80,6 +80,12 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [first[value] + (count[value] - 1) / 2 for value in values]
 
 
+def correlation(found: Sequence[Comparison]) -> float:
+    """Returns the rank correlation of predicted and measured times over all pairs."""
+    pairs = [(each.predicted[tile], time) for each in found for tile, time in each.measured.items()]
+    return rank_correlation([one for one, _ in pairs], [other for _, other in pairs])
+
+
 def mean_logarithmic_error(comparisons: Sequence[Comparison]) -> float:
     """Returns the root mean square of the logarithms of predicted over measured times."""
     deviations = [each for comparison in comparisons for each in comparison.deviations]

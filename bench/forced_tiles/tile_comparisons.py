@@ -13,7 +13,7 @@ from ..gpu.record import Record
 from .compiled_tiles import MODE
 from .forcing import predicted_microseconds
 from .pairs import TiledKernel, timed_pairs
-from .ranks import Comparison, mean_logarithmic_error, rank_correlation
+from .ranks import Comparison, correlation, mean_logarithmic_error
 
 
 def comparisons(record: Record) -> list[Comparison]:
@@ -48,15 +48,7 @@ def markdown(record: Record) -> str:
     Raises:
         RuntimeError: the record has times of no pair.
     """
-    return comparison_text(comparisons(record), record)
-
-
-def comparison_text(found: Sequence[Comparison], record: Record) -> str:
-    """Returns what comparisons say together, and their times.
-
-    Raises:
-        RuntimeError: there is no comparison.
-    """
+    found = comparisons(record)
     if not found:
         raise RuntimeError("the record has times of no tile")
     where = record.conditions
@@ -76,13 +68,13 @@ def summary(found: Sequence[Comparison]) -> str:
         taken = "" if each.taken_loss is None else f"{each.taken_loss:.3f}x"
         numbers = (str(len(each.measured)), f"{each.correlation:.3f}", each.best, each.foreseen)
         lines.append([each.kernel, *numbers, f"{each.foreseen_loss:.3f}x", taken])
-    losses = [each.foreseen_loss for each in found]
-    pairs = [(each.predicted[tile], time) for each in found for tile, time in each.measured.items()]
-    over_all = rank_correlation([one for one, _ in pairs], [other for _, other in pairs])
+    if not any(line[-1] for line in lines[1:]):
+        lines = [line[:-1] for line in lines]
+    losses, pairs = [each.foreseen_loss for each in found], sum(len(e.measured) for e in found)
     middle = statistics.median(each.correlation for each in found)
     text = [
-        f"{len(pairs)} pairs of a kernel and a tile: rank correlation {over_all:.3f} over all, "
-        f"{middle:.3f} in the median of the kernels. "
+        f"{pairs} pairs of a kernel and a tile: rank correlation {correlation(found):.3f} over "
+        f"all, {middle:.3f} in the median of the kernels. "
         f"The predicted best tile takes at most {max(losses):.3f}x the time of the best measured "
         f"one, {statistics.median(losses):.3f}x in the median. The root mean square of the "
         f"logarithmic error is {mean_logarithmic_error(found):.3f}.",

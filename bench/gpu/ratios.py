@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 
 from .modes import EXACT, MODES, NOT_SLOWER, STOCK, mode_and_target
 from .record import Record, Row, wrong_rows
@@ -78,10 +79,8 @@ class Ratios:
     def mean(self, kernels: Iterable[TimedKernel], series: str, base: str) -> Mean | None:
         """Returns the geometric mean of the ratios that `ratio` knows; None if it knows none."""
         ratios = [self.ratio(kernel, series, base) for kernel in kernels]
-        logarithms = [math.log(ratio) for ratio in ratios if ratio is not None]
-        if not logarithms:
-            return None
-        return Mean(math.exp(math.fsum(logarithms) / len(logarithms)), len(logarithms))
+        known = [ratio for ratio in ratios if ratio is not None]
+        return Mean(geometric_mean(known), len(known)) if known else None
 
     def fills_the_gpu(self, kernel: TimedKernel) -> bool:
         """Returns whether stock's grid is known to have a workgroup for every multiprocessor."""

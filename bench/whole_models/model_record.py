@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 
 from ..documents import Document
 from ..gpu.modes import FAST, STOCK, mode_and_target
@@ -159,7 +160,7 @@ class ModelRecord(Document):
 
 def _geometric_mean(ratios: Iterable[float | None]) -> float | None:
     known = [ratio for ratio in ratios if ratio]
-    return math.exp(math.fsum(map(math.log, known)) / len(known)) if known else None
+    return geometric_mean(known) if known else None
 
 
 def _is_wrong(row: ModelRow) -> bool:

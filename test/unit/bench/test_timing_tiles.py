@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from bankwise.bench.benchmark import RESULTS
-from bankwise.bench.forced_tiles.ranks import Comparison, ratio_error
+from bankwise.bench.forced_tiles.ranks import Comparison, correlation, ratio_error
 from bankwise.bench.timing_tiles import (
     NAME,
-    TARGETS,
+    Row,
+    cases,
     comparisons,
-    correlation,
-    kernels_of,
-    modelled_row,
     page,
     read_rows,
 )
@@ -28,17 +27,12 @@ def found() -> list[Comparison]:
 
 
 def test_the_record_has_all_pairs() -> None:
-    pairs = [
-        (kernel.kernel.name, target, label)
-        for target in TARGETS
-        for kernel in kernels_of(target)
-        for label in kernel.by_label()
-    ]
-    assert [(row.kernel, row.target, row.tile) for row in ROWS] == pairs
+    pairs = [(kernel.kernel.name, target, label) for kernel, target, label, _ in cases()]
+    assert [(row.kernel, row.target, row.mode) for row in ROWS] == pairs
 
 
 def test_the_formula_orders_tiles_as_the_model_does() -> None:
-    assert sum(not row.error for row in ROWS) >= 100
+    assert sum(not row.failed for row in ROWS) >= 100
     assert correlation(found()) >= 0.98
     assert max(each.foreseen_loss for each in found()) <= 1.05
 
@@ -49,8 +43,8 @@ def test_tiles_are_taken_where_they_save_more_than_the_formula_may_be_off() -> N
 
 def test_the_model_still_predicts_what_the_record_says() -> None:
     row = next(each for each in ROWS if each.kernel == "attention_2x1024x128_f16")
-    kernel = next(each for each in kernels_of(row.target) if each.kernel.name == row.kernel)
-    assert modelled_row(kernel, row.tile, kernel.by_label()[row.tile], row.target) == row
+    case = next(each for each in cases() if Row.of_case(each).key[:3] == row.key[:3])
+    assert replace(Row.measure(case), code=row.code) == row
 
 
 def test_the_page_is_made_of_the_record() -> None:
