@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 
-from ...bank_model.targets import Status, target
+from ...bank_model.targets import Status
 from ..chips import CDNA3, CDNA4
 
 
@@ -128,12 +128,6 @@ def _assumed(value: float, source: str) -> Constant:
     return Constant(value, Status.ASSUMED, source)
 
 
-def _units(arch: str) -> int:
-    processor = target(arch).processor
-    assert processor is not None
-    return processor.multiprocessors
-
-
 _DATA_SHEET_942 = "AMD Instinct MI300X data sheet"
 _DATA_SHEET_950 = "AMD Instinct MI355X data sheet"
 _MI300_PAGE = "ROCm documentation, AMD Instinct MI300 microarchitecture"
@@ -147,7 +141,7 @@ _TRITON_950 = "facebookexperimental/triton #2507, AMDLatencyModel.cpp, measured 
 
 _GFX942 = Chip(
     product="MI300X",
-    units=_published(_units(CDNA3), _DATA_SHEET_942),
+    units=_published(304, _DATA_SHEET_942),
     dies=_published(8, _DATA_SHEET_942),
     gigahertz=_published(2.1, _DATA_SHEET_942),
     clock_per_matrix=_assumed(0.45, "as gfx950"),
@@ -189,7 +183,7 @@ _GFX942 = Chip(
 _GFX950 = replace(
     _GFX942,
     product="MI355X",
-    units=_published(_units(CDNA4), _DATA_SHEET_950),
+    units=_published(256, _DATA_SHEET_950),
     gigahertz=_published(2.4, _DATA_SHEET_950),
     clock_per_matrix=_derived(
         0.49, "bf16 GEMM 8192: 1.48 GHz at 78 % of the matrix units' peak (HipKittens on MI355X)"

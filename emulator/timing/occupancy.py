@@ -11,7 +11,8 @@ from ..chips import CDNA3, CDNA4
 from ..dispatch import Dispatch
 from .constants import Chip
 
-_SIMDS, _REGISTER_GRANULE = 4, 8
+_SIMDS, _SIMD_WAVES = 4, 8
+_LANE_REGISTERS, _REGISTER_GRANULE = 512, 8
 _LDS_GRANULE = {CDNA3: 512, CDNA4: 1280}
 
 
@@ -43,15 +44,13 @@ def occupancy(dispatch: Dispatch, chip: Chip) -> Occupancy:
     """
     kernel, waves = dispatch.kernel, dispatch.waves_per_workgroup
     blocks = -(-max(kernel.directives.get("next_free_vgpr", 1), 1) // _REGISTER_GRANULE)
-    processor = target(kernel.arch).processor
-    assert processor is not None
-    by_registers = processor.lane_registers // (blocks * _REGISTER_GRANULE)
+    by_registers = _LANE_REGISTERS // (blocks * _REGISTER_GRANULE)
     granule = _LDS_GRANULE[kernel.arch]
     lds = -(-max(dispatch.lds_bytes, 1) // granule) * granule
     limits = {
-        "LDS": processor.lds_bytes // lds,
+        "LDS": target(kernel.arch).lds_bytes // lds,
         "registers": _SIMDS * by_registers // waves,
-        "wave slots": processor.max_warps // waves,
+        "wave slots": _SIMDS * _SIMD_WAVES // waves,
     }
     units, dies = int(chip.units.value), int(chip.dies.value)
     grid = math.prod(dispatch.grid)

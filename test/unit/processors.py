@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The processors of targets whose times are predicted."""
+"""The processors of GPUs whose times are predicted."""
 
 from __future__ import annotations
 
-from bankwise.bank_model.targets import Processor, target
+from bankwise.tuning.costs.processors import Processor, processor_of
 
 
-def processor_of(arch: str) -> Processor:
-    processor = target(arch).processor
+def known_processor(arch: str) -> Processor:
+    processor = processor_of(arch)
     assert processor is not None
     return processor
 
 
-SM80, GFX942 = processor_of("sm_80"), processor_of("gfx942")
+SM80, GFX942 = known_processor("sm_80"), known_processor("gfx942")

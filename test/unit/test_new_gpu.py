@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A new GPU is one row: with it, and without any other change, all rooms know the chip."""
+"""A new GPU is rows: with them, and without any other change, all rooms know the chip."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from bankwise.passes.base import PassContext
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.report.conflict_report import report_function
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.costs import processors
 from bankwise.tuning.retile import Retile
+
+from .processors import known_processor
 
 ROOT = Path(__file__).parents[2]
 NAME = "new1"
@@ -33,6 +36,8 @@ def like(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     """Adds a row for a chip that is like another one."""
     row = target(request.param)._replace(arch=NAME)
     monkeypatch.setattr(targets, "_TARGETS", {**targets._TARGETS, NAME: row})
+    rates = {**processors._PROCESSORS, NAME: known_processor(request.param)}
+    monkeypatch.setattr(processors, "_PROCESSORS", rates)
     return request.param
 
 
@@ -106,12 +111,12 @@ def test_tiles_are_predicted_by_the_rates_of_its_row(like: str) -> None:
     module, context = kernel(64), PassContext(test_target=NAME)
     circumstances = Retile().circumstances(function_of(module), context)
     assert circumstances is not None
-    assert circumstances.processor is target(like).processor
+    assert circumstances.processor is known_processor(like)
     assert circumstances.overlap == target(like).async_copies
 
 
 _NAMES_OF_CHIPS = re.compile(r"^(gfx|sm_)(\d|$)")
-_TABLES = ("bank_model/targets.py", "emulator/chips.py")
+_TABLES = ("bank_model/targets.py", "emulator/chips.py", "tuning/costs/processors.py")
 _NOT_IN_THE_WHEEL = ("bench", "examples", "test", "docs", "typings")
 
 

@@ -19,7 +19,6 @@ from math import prod
 
 from iree.compiler import ir
 
-from ...bank_model.targets import Processor
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.indexing_maps import loops_of
@@ -32,6 +31,7 @@ from ...dialect_utils.lowering_config import (
     WarpLaunch,
     basis_of,
 )
+from ..costs.processors import Processor
 from ..costs.scalar_cost import RowReduction, row_reduction_microseconds
 from ..costs.tile_cost import AttentionShape
 from ..tiles.tiled_operation import written_sizes

@@ -31,7 +31,7 @@ from __future__ import annotations
 from math import hypot
 from typing import NamedTuple
 
-from ...bank_model.targets import Processor
+from .processors import Processor
 
 _OUTER_LATENCIES = 4
 """How many latencies of the memory a kernel takes beside those of its waves."""

@@ -58,7 +58,7 @@ import math
 from typing import NamedTuple
 
 from ...bank_model.descriptor_tiles import CYCLE_BYTES
-from ...bank_model.targets import Processor
+from .processors import Processor
 from .tile_cost import MULTIPLY_ADDS, AttentionShape, TileWork, rotating_slots
 
 _LOAD_CYCLES, _LOAD_CYCLES_PER_BYTE = 10.6, 0.0706

@@ -13,7 +13,7 @@ and with the launch of the kernel and its loads 8,810: 5.9 us of 1,500 MHz.
 
 from __future__ import annotations
 
-from ...bank_model.targets import Processor
+from .processors import Processor
 
 _PART_BYTES = 4
 _STATISTICS = 2

@@ -79,8 +79,8 @@ import math
 from typing import NamedTuple
 
 from ...bank_model.descriptor_tiles import CYCLE_BYTES, GROUP_WARPS, STEP_BYTES, TILE_ALIGNMENT
-from ...bank_model.targets import Processor
 from .copy_layouts import LEAST_ASYNC_BYTES, shares_blocks, widest_share
+from .processors import Processor
 
 _SPILLED_PER_REGISTER = 1.4
 """Registers that ptxas spills for one that the estimate has too many."""

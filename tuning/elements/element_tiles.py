@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-from ...bank_model.targets import Processor
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import (
     CONFIG,
@@ -25,6 +24,7 @@ from ...dialect_utils.lowering_config import (
     changed_info,
     numbers_attribute,
 )
+from ..costs.processors import Processor
 from .elements import Elements
 
 _VECTOR_BYTES, _SECTOR_BYTES = 16, 32

@@ -47,6 +47,7 @@ from ...dialect_utils.lowering_config import (
 )
 from ...dialect_utils.operations import defining_operation, operands_with, operations_in
 from ...passes.base import FunctionPass, PassContext
+from ..costs.processors import processor_of
 
 _WARPS, _FEW_WARPS = (8, 4, 2), 4
 _SECTOR_BITS = 256
@@ -114,7 +115,7 @@ def _planned(function: ir.Operation, test_target: str | None) -> _JoinedRows | N
         Refusal: something is not understood.
     """
     chip, root = chip_of(function, test_target), only_root(function)
-    if chip is None or not chip.mma_sync or chip.processor is None:
+    if chip is None or not chip.mma_sync or (processor := processor_of(chip.arch)) is None:
         return None
     if root is None or root.name != GENERIC or not summed_loops(root):
         return None
@@ -135,7 +136,7 @@ def _planned(function: ir.Operation, test_target: str | None) -> _JoinedRows | N
         if count % sector:
             raise Refusal(f"{count} rows are written across, and are no multiple of {sector}")
         return _JoinedRows(root, rows, launch, min(sector, _FEW_WARPS), sector)
-    least = chip.processor.multiprocessors
+    least = processor.multiprocessors
     most = [each for each in _WARPS if count % each == 0 and prod(sizes) >= each * least]
     if not most:
         raise Refusal(f"{count} rows are not shared evenly")

@@ -36,6 +36,7 @@ from ...dialect_utils.lowering_config import (
 )
 from ...dialect_utils.operations import children
 from ...passes.base import FunctionPass, PassContext
+from ..costs.processors import processor_of
 from .element_tiles import ElementTile, element_tile
 from .elements import elements_of
 
@@ -78,7 +79,7 @@ def _planned(function: ir.Operation, test_target: str | None) -> _Planned | None
         Refusal: something is not understood.
     """
     chip, operation = chip_of(function, test_target), only_root(function)
-    if chip is None or not chip.mma_sync or chip.processor is None:
+    if chip is None or not chip.mma_sync or (processor := processor_of(chip.arch)) is None:
         return None
     if operation is None or operation.name != GENERIC or summed_loops(operation):
         return None
@@ -90,10 +91,10 @@ def _planned(function: ir.Operation, test_target: str | None) -> _Planned | None
     elif copied_loops(operation) is None:
         return None
     else:
-        launch = WarpLaunch(function.attributes[TRANSLATION_INFO], 1, chip.wave_size)
+        launch = WarpLaunch(function.attributes[TRANSLATION_INFO], 1, processor.lanes)
     if any(each.name == GENERIC and each != operation for each in children(function)):
         raise Refusal("another operation is computed with it")
-    tile = element_tile(elements_of(operation), chip.processor)
+    tile = element_tile(elements_of(operation), processor)
     return None if tile is None else _Planned(operation, launch, tile)
 
 

@@ -15,10 +15,10 @@ from math import log, prod
 
 from iree.compiler import ir
 
-from ...bank_model.targets import Processor
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import loops_of
 from ...dialect_utils.lowering_config import CONFIG, WORKGROUP, LoweringConfig
+from ..costs.processors import Processor
 from ..costs.row_sum_cost import RowSums
 from .dynamic_matmuls import ScalarLoops
 

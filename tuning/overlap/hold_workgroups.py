@@ -50,6 +50,7 @@ from ...dialect_utils.memory.lds_ops import (
 from ...dialect_utils.multiplications import EXPONENTIALS
 from ...dialect_utils.operations import defining_operation, has_operation, operations_in
 from ...passes.base import FunctionPass, PassContext
+from ..costs.processors import processor_of
 from ..costs.tile_cost import SAVED_REGISTERS
 from ..fragments.live_registers import REGISTER_BITS, UNCOUNTED, LoopRegisters, lane_registers
 
@@ -81,7 +82,10 @@ class HoldWorkgroups(FunctionPass):
         noted = take_held_workgroups(function)
         given = context.test_target
         chip, launch = chip_of(function, given), launch_of(function, given)
-        if chip is None or not chip.descriptor_tiles or chip.processor is None or launch is None:
+        if chip is None or not chip.descriptor_tiles or launch is None:
+            return
+        processor = processor_of(chip.arch)
+        if processor is None:
             return
         if WORKGROUPS in function.attributes or not self.has_work(function):
             return
@@ -91,7 +95,7 @@ class HoldWorkgroups(FunctionPass):
         if not counts:
             return
         total = allocated_bytes(function)
-        most = chip.processor.lds_bytes // (total + chip.processor.lds_overhead)
+        most = processor.lds_bytes // (total + processor.lds_overhead)
         most = most if noted is None else min(most, noted)
         by_registers = (
             n

@@ -61,6 +61,7 @@ from ...dialect_utils.swizzle_hint import ARRANGED
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import Action
 from ..copies.staged_copies import StagedCopy, StagedTile, StagingLoop, staging_loops
+from ..costs.processors import processor_of
 from ..costs.tile_cost import (
     MULTIPLY_ADDS,
     SCHEDULERS,
@@ -193,7 +194,8 @@ class OverlapCopies(FunctionPass):
         """
         given = context.test_target
         chip, launch = chip_of(function, given), launch_of(function, given)
-        if chip is None or chip.processor is None or launch is None:
+        processor = None if chip is None else processor_of(chip.arch)
+        if processor is None or launch is None:
             return False
         if loop.is_repeated or has_operation(loop.operation, *EXPONENTIALS):
             return False
@@ -201,7 +203,7 @@ class OverlapCopies(FunctionPass):
             return not before_wait or (loop.trip_count or _UNROLLED + 1) <= _UNROLLED
         lds = allocated_bytes(function, {tile.allocation for tile in loop.tiles})
         lds += sum(slots_bytes(tile, slots) for tile in loop.tiles)
-        alone = 2 * (lds + chip.processor.lds_overhead) > chip.processor.lds_bytes
+        alone = 2 * (lds + processor.lds_overhead) > processor.lds_bytes
         few = launch.threads <= SCHEDULERS * launch.subgroup_size
         return alone and few and (loop.trip_count or 0) >= _LONG * (slots - 1)
 

@@ -25,7 +25,6 @@ from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
-from ...bank_model.targets import Processor
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import chip_of
@@ -43,6 +42,7 @@ from ...dialect_utils.memory.surroundings import maps_to_workgroups
 from ...dialect_utils.operations import has_operation, operations_in, operations_of, parents_of
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import Action
+from ..costs.processors import Processor, processor_of
 
 _FORALL = "scf.forall"
 
@@ -61,9 +61,10 @@ class ShareLds(FunctionPass):
         """Shares what it may; never fails."""
         function = function.operation
         chip = chip_of(function, context.test_target)
-        if chip is None or chip.processor is None or not chip.descriptor_tiles:
+        if chip is None or not chip.descriptor_tiles:
             return
-        if not self.has_work(function):
+        processor = processor_of(chip.arch)
+        if processor is None or not self.has_work(function):
             return
         barriers = [each for each in operations_in(function, BARRIER) if orders_lds(each)]
         if not barriers:
@@ -74,7 +75,7 @@ class ShareLds(FunctionPass):
                 what_stays = f"{shown_type(type_of(allocation))} shares no memory"
                 with context.refusals_said(allocation.location, what_stays):
                     lives.append(_life_of(allocation, function))
-            for early, late in _pairs(lives, chip.processor):
+            for early, late in _pairs(lives, processor):
                 self._share(function, early, late, barriers[0], context)
 
     def _share(

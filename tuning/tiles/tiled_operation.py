@@ -18,13 +18,13 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from iree.compiler import ir
 
-from ...bank_model.targets import Processor
 from ...dialect_utils.copy_slots import note_slots
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import chip_of, lds_limit
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
+from ..costs.processors import Processor, processor_of
 from ..costs.tile_cost import (
     AnyTile,
     TileWork,
@@ -108,10 +108,11 @@ class Circumstances(NamedTuple):
                 follow that do so where the GPU can.
         """
         chip = chip_of(function, test_target)
-        if chip is None or chip.processor is None:
+        processor = None if chip is None else processor_of(chip.arch)
+        if chip is None or processor is None:
             return None
         return Circumstances(
-            chip.processor,
+            processor,
             lds_limit(function, test_target),
             other_order=other_order,
             overlap=chip.async_copies and overlap,

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from iree.compiler import ir
 
-from bankwise.bank_model.targets import target
 from bankwise.passes.decisions import Action
 from bankwise.passes.mode import RETILE
 from bankwise.tuning.costs.tile_cost import (
@@ -33,7 +32,7 @@ from bankwise.tuning.tiles.tiled_operation import (
 )
 
 from ..functions import PassRun, parse, run
-from ..processors import SM80
+from ..processors import GFX942, SM80
 from .tiles.configured_kernels import ALSO_CONFIGURED, AttentionIr, MatmulIr
 
 PLAIN = Circumstances(SM80, 166912)
@@ -219,9 +218,7 @@ def test_the_time_of_one_tile_is_that_which_the_choice_compares() -> None:
 
 
 def test_texts_say_how_much_must_be_saved_where_no_time_was_measured() -> None:
-    processor = target("gfx942").processor
-    assert processor is not None
     for gain in (MODELLED_GAIN, MODELLED_HALF_GAIN):
         assert f"{100 * gain:g} %" in RETILE["auto"]
-        said = doubt(100, 100, processor, "gfx942", gain)
+        said = doubt(100, 100, GFX942, "gfx942", gain)
         assert said.startswith(f"it saves less than {100 * gain:g}%, ")

@@ -7,7 +7,7 @@ import pytest
 
 from bankwise.tuning.costs.split_cost import memory_microseconds, merge_microseconds
 
-from ...processors import SM80, processor_of
+from ...processors import SM80, known_processor
 
 
 def test_the_worked_example_holds() -> None:
@@ -23,4 +23,4 @@ def test_a_merge_takes_its_launch_and_grows_with_its_parts() -> None:
 @pytest.mark.parametrize("arch", ["sm_80", "gfx942", "gfx950"])
 def test_memory_moves_what_the_data_sheets_say(arch: str) -> None:
     gigabytes = {"sm_80": 4800, "gfx942": 5300, "gfx950": 8000}[arch]
-    assert memory_microseconds(gigabytes * 1000, processor_of(arch)) == pytest.approx(1.0)
+    assert memory_microseconds(gigabytes * 1000, known_processor(arch)) == pytest.approx(1.0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankwise.bank_model.targets import target
+from bankwise.tuning.costs.processors import processor_of
 from bankwise.tuning.costs.tile_cost import (
     AttentionShape,
     AttentionTile,
@@ -26,9 +26,9 @@ from bankwise.tuning.costs.tile_cost import (
     slot_counts,
 )
 
-from ...processors import processor_of
+from ...processors import known_processor
 
-SM80, SM90A, CDNA3 = processor_of("sm_80"), processor_of("sm_90a"), processor_of("gfx942")
+SM80, SM90A, CDNA3 = known_processor("sm_80"), known_processor("sm_90a"), known_processor("gfx942")
 
 ATTENTIONS = [
     # Shape, rows, keys per step, warps; microseconds on an H200 by ncu.
@@ -459,7 +459,7 @@ def test_two_warps_that_copy_for_few_rows_are_slower_than_one_that_does_not() ->
     )
     copied, direct = (
         predicted_microseconds(
-            attention_work(shape, each, processor_of(chip), (16, 16, 16)), processor_of(chip)
+            attention_work(shape, each, known_processor(chip), (16, 16, 16)), known_processor(chip)
         )
         for each in (AttentionTile(32, 96, 128, 2, staged_queries=False), alone)
     )
@@ -474,8 +474,8 @@ def test_what_one_warp_copies_straight_to_the_lds_takes_longer_than_what_two_sha
         AttentionTile(16 * warps, 96, keys, warps, slots=2, stages=2, staged_queries=False)
         for keys, warps in ((64, 2), (128, 2), (128, 1))
     ]
-    works = [attention_work(shape, each, processor_of(chip), (16, 16, 16)) for each in tiles]
-    times = [predicted_microseconds(each, processor_of(chip)) for each in works]
+    works = [attention_work(shape, each, known_processor(chip), (16, 16, 16)) for each in tiles]
+    times = [predicted_microseconds(each, known_processor(chip)) for each in works]
     assert max(times[:2]) < times[2]
     assert times == pytest.approx([39.4, 40.9, 45.8], rel=0.15)
 
@@ -500,7 +500,7 @@ def test_a_short_step_on_amd_has_what_its_code_has(
     rows, keys, warps = tile
     shape = AttentionShape(8, 2048, 2048, head, head, depth=32, short_steps=True)
     cut = AttentionTile(rows, head, keys, warps, staged_queries=False)
-    work = attention_work(shape, cut, processor_of(chip), (16, 16, 16))
+    work = attention_work(shape, cut, known_processor(chip), (16, 16, 16))
     products, vector, instructions, cycles = counted
     assert (work.matrix_instructions, work.lds_cycles) == (products, cycles)
     assert work.vector == pytest.approx(vector, rel=0.06)
@@ -570,7 +570,7 @@ def test_registers_hold_a_part_of_a_step_s_operands() -> None:
 
     def registers(keys: int) -> float:
         of_keys = cut._replace(keys=keys)
-        return attention_work(shape, of_keys, processor_of("gfx950"), (16, 16, 16)).registers
+        return attention_work(shape, of_keys, known_processor("gfx950"), (16, 16, 16)).registers
 
     # Of the 256 that 8 waves leave a lane, the compiler spills 33 with 64 keys, and none with 32.
     assert registers(32) < 256 < registers(64)
@@ -593,7 +593,7 @@ def test_operands_that_warps_load_themselves_take_no_lds() -> None:
     assert (staged.memory_cycles, values.memory_cycles) == (0, keys_bytes / 64)
     assert neither.memory_cycles == (keys_bytes + values_bytes) / 64
     assert work(staged_keys=False).matrix_instructions == staged.matrix_instructions
-    assert math.isfinite(predicted_microseconds(neither, processor_of("gfx942")))
+    assert math.isfinite(predicted_microseconds(neither, known_processor("gfx942")))
     four = attention_work(
         shape, cut._replace(rows=64, warps=4, staged_keys=False), CDNA3, (16, 16, 16)
     )
@@ -608,12 +608,12 @@ def test_what_does_not_fit_takes_forever() -> None:
 
 
 def test_chips() -> None:
-    assert target("gfx90a").processor is None
-    assert processor_of("sm_90") == SM80 and SM80.measured
+    assert processor_of("gfx90a") is None
+    assert known_processor("sm_90") == SM80 and SM80.measured
     # Only code for sm_90a can have `wgmma`.
     assert SM80._replace(described_cycles=1.0) == SM90A
     for arch in ("sm_86", "sm_89", "gfx942", "gfx950"):
-        assert not processor_of(arch).measured
+        assert not known_processor(arch).measured
 
 
 @given(

@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankwise.bank_model.targets import target
 from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.tuning.elements.element_tiles import element_tile
 from bankwise.tuning.elements.elements import Elements, MovedTensor, elements_of
 from bankwise.tuning.elements.tile_elements import TileElements
 
 from ...functions import Kept, assert_kept, each_kept, edited, launched, parse, run
+from ...processors import known_processor
 
 ARCH = "sm_90a"
+PROCESSOR = known_processor(ARCH)
 TEXT = f"""
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>,
     #hal.pipeline.binding<storage_buffer>]>
@@ -144,15 +145,13 @@ def test_tiles_divide_all_loops_and_lanes_write_neighbours(
     written = tensor(data.draw(orders))
     reads = tuple(tensor(each) for each in data.draw(st.lists(orders | parts, max_size=3)))
     elements = Elements(tuple(extents), reads, (written,), data.draw(st.booleans()))
-    processor = target(ARCH).processor
-    assert processor is not None
     try:
-        tile = element_tile(elements, processor)
+        tile = element_tile(elements, PROCESSOR)
     except Refusal:
         return
     if tile is None:
         # A lane has at most a sector of what it writes, where that leaves lanes enough or not.
-        assert prod(extents) < processor.multiprocessors * 256 * (32 // written.size)
+        assert prod(extents) < PROCESSOR.multiprocessors * 256 * (32 // written.size)
         return
     for extent, workgroup, thread in zip(extents, tile.workgroup, tile.thread, strict=True):
         assert extent % workgroup == 0 and workgroup % thread == 0

@@ -7,7 +7,7 @@ import pytest
 
 from bankwise.tuning.costs.row_sum_cost import RowSums
 
-from ..processors import SM80
+from ...processors import SM80
 
 
 @pytest.mark.parametrize(
