@@ -224,7 +224,8 @@ def _prediction(case: Case, kind: type[FunctionPass] | None) -> Prediction:
     name = f"{case.kernel.name}_{case.kernel.dtype}"
     missing = "" if kind is None else kind.name.removeprefix(_PREFIX)
     counted = row.grid or row.measured or {}
-    time = row.predicted_microseconds and row.predicted_microseconds["expected"]
+    times = row.predicted_microseconds
+    time = None if times is None else times["expected"]
     conflicts, lds = counted.get(Counted.CONFLICTS, 0), counted.get(Counted.LDS, 0)
     return Prediction(name, case.mitigation, missing, time, conflicts, lds, row.error or "")
 
