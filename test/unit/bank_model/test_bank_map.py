@@ -18,8 +18,9 @@ from bankwise.bank_model.targets import LdsInstruction, known_targets, target
 INSTRUCTIONS = [i for arch in known_targets() for i in target(arch).instructions]
 
 
-@pytest.mark.parametrize("pairs", [False, True])
-@given(st.sampled_from(INSTRUCTIONS), st.randoms(use_true_random=False), st.booleans())
+@given(
+    st.sampled_from(INSTRUCTIONS), st.randoms(use_true_random=False), st.booleans(), st.booleans()
+)
 def test_a_map_agrees_with_the_counts(
     instruction: LdsInstruction, random: object, masked: bool, pairs: bool
 ) -> None:
