@@ -40,7 +40,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -55,7 +55,7 @@ from ..runtime.emulated_run import EmulatedRun, run_emulated
 from ..runtime.host_values import HostProgramError
 from ..sweep.cases import target_flags
 from ..sweep.tables import markdown_lines
-from .benchmark import RESULTS, Benchmark, BenchRow, each_mode, emulated_arguments
+from .benchmark import RESULTS, Benchmark, BenchRow, each_mode, emulated_arguments, table, total
 from .emulated_rows import Reason, reasons_of
 from .emulated_runs import MarkingDevice, at_given_tiles, written
 from .gpu.modes import FAST, STOCK
@@ -288,32 +288,27 @@ def _error(attention: Attention, inputs: Sequence[Array], run: EmulatedRun) -> f
 
 
 def summary(rows: Sequence[ShapeRow]) -> str:
-    """Returns a line about each chip."""
-    return "\n".join(
-        _chip_summary(chip, [row for row in rows if row.target == chip])
-        for chip in dict.fromkeys(row.target for row in rows)
-    )
+    """Returns a table with a line per chip."""
 
+    def within(counter: str) -> Callable[[list[ShapeRow]], str]:
+        def shown(group: list[ShapeRow]) -> str:
+            ratios = [ratio for row in group if (ratio := row.ratio(counter)) is not None]
+            fewer = sum(ratio <= MOST for ratio in ratios)
+            return f"{fewer} of {len(ratios)}, {max(ratios):.2f}x at most" if ratios else "-"
 
-def _chip_summary(chip: str, rows: Sequence[ShapeRow]) -> str:
-    counted = [row.fast for row in rows if row.fast]
-    parts = [
-        f"{chip}: {len(rows)} attentions, {sum(bool(row.stock) for row in rows)} with matrix "
-        f"instructions in stock, {sum(row.stock is None for row in rows)} that stock does not "
-        f"compile; at `fast` {sum(row.has_matrix_instructions for row in rows)} with "
-        f"matrix instructions, {sum(each.counters[Counted.CONFLICTS] > 0 for each in counted)} "
-        f"with conflicts, {sum(each.out_of_range > 0 for each in counted)} with accesses beyond "
-        f"the end of a tensor"
-    ]
-    for counter, what in COMPARED.items():
-        ratios = [ratio for row in rows if (ratio := row.ratio(counter)) is not None]
-        if ratios:
-            within = sum(ratio <= MOST for ratio in ratios)
-            parts.append(
-                f"{what} at most {MOST:g} times the round shape's in {within} of {len(ratios)}, "
-                f"{max(ratios):.2f} times at most"
-            )
-    return f"{'; '.join(parts)}; {sum(bool(row.faults) for row in rows)} failed"
+        return shown
+
+    columns: dict[str, Callable[[list[ShapeRow]], object]] = {
+        "attentions": len,
+        "failed": lambda group: sum(bool(row.faults) for row in group),
+        "matrix instructions in stock": lambda group: sum(bool(row.stock) for row in group),
+        "at `fast`": total("has_matrix_instructions"),
+        **{
+            f"{what} at most {MOST:g}x the round shape's": within(counter)
+            for counter, what in COMPARED.items()
+        },
+    }
+    return table(rows, ["target"], columns)
 
 
 def markdown(rows: Sequence[ShapeRow]) -> str:

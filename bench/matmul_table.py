@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -34,7 +34,7 @@ from ..emulator.counters import Counted
 from ..runtime.emulated_run import EmulatedRun
 from ..sweep.cases import target_flags
 from ..sweep.swept_kernels import Matmul, random_operands
-from .benchmark import RESULTS, Benchmark, emulated_arguments
+from .benchmark import RESULTS, Benchmark, emulated_arguments, table
 from .benchmark_kernels import Convolution, Product
 from .emulated_rows import (
     EmulatedRow,
@@ -183,50 +183,23 @@ def largest_error(kernel: Product, operands: Sequence[Array], output: Array) -> 
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Returns a line about all rows, and one about each level on each chip."""
-    without = [row for row in rows if row.figures and not row.uses_lds]
-    first = (
-        f"{len(rows)} rows ({len(without)} of them without LDS): "
-        f"{sum(row.extra_lds > 0 for row in rows)} with LDS above stock, "
-        f"{sum(bool(row.faults) for row in rows)} failed"
-    )
-    lines = [
-        _level_summary(chip, mode, [row for row in rows if row.target == chip])
-        for chip in dict.fromkeys(row.target for row in rows)
-        for mode in (LAYOUT, EXACT, FAST)
-    ]
-    return "\n".join([first, *(f"* {line}" for line in lines if line)])
+    """Returns a table with a line per chip."""
 
+    def conflicts(mode: str) -> Callable[[list[Row]], int]:
+        return lambda group: sum(bool(row.count(mode, Counted.CONFLICTS)) for row in group)
 
-def _level_summary(chip: str, mode: str, rows: Sequence[Row]) -> str:
-    """Returns what a level does on a chip against stock; empty where nothing is known of it."""
-    known = [row for row in rows if {"stock", mode} <= row.figures.keys()]
-    if not known:
-        return ""
-    more = [ratio for row in known if (ratio := row.instruction_ratio(mode)) > 1]
-    largest = f", up to {max(more):.3f}x" if more else ""
-    ratios = ", ".join(
-        f"{ratio:.3f}x {what}"
-        for what, counter in _AGAINST_STOCK
-        if (ratio := _sum_ratio(known, mode, counter)) is not None
-    )
-    return (
-        f"{chip} {mode}: {sum(bool(row.count(mode, Counted.CONFLICTS)) for row in known)} of "
-        f"{len(known)} rows with conflicts, {len(more)} with more LDS instructions than "
-        f"stock{largest}; in sum {ratios} of stock"
-    )
+    def more(mode: str) -> Callable[[list[Row]], int]:
+        return lambda group: sum(row.instruction_ratio(mode) > 1 for row in group)
 
-
-_AGAINST_STOCK = (
-    ("LDS cycles", Counted.LDS_CYCLES),
-    ("LDS instructions", Counted.LDS),
-    ("VALU instructions", Counted.VALU),
-)
-
-
-def _sum_ratio(rows: Sequence[Row], mode: str, counter: str) -> float | None:
-    stock = sum(row.figures["stock"].counters[counter] for row in rows)
-    return sum(row.figures[mode].counters[counter] for row in rows) / stock if stock else None
+    levels = (LAYOUT, EXACT, FAST)
+    columns: dict[str, Callable[[list[Row]], object]] = {
+        "rows": len,
+        "failed": lambda group: sum(bool(row.faults) for row in group),
+        "with LDS above stock": lambda group: sum(row.extra_lds > 0 for row in group),
+        **{f"with conflicts at {mode}": conflicts(mode) for mode in ("stock", *levels)},
+        **{f"with more LDS instructions at {mode}": more(mode) for mode in levels},
+    }
+    return table(rows, ["target"], columns)
 
 
 def markdown_table(rows: Sequence[Row]) -> str:

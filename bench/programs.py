@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Real-life programs under each mitigation, run on the emulated chips, as one table.
 
-python -m bankwise.bench.programs [--jobs 1] [--targets gfx942 gfx950] [--only REGEX] [--list]
+python -m bankwise.bench.programs [--jobs 1] [--targets gfx942 gfx950] [--only REGEX]
     [-o bench/results]
 
 Every program of `program_families` is compiled with `none`, `stock` and `auto`, and all its
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -100,8 +99,8 @@ def cases(targets: Sequence[str], only: str | re.Pattern[str] = "") -> list[Case
 
 def _is_stock(case: Case, run: EmulatedRun) -> bool:
     program, target = case
-    compiled = compile_source(program.source, target, None, program.flags)
-    return set(compiled.assembly.values()) == {text.encode() for text in run.assembly.values()}
+    assembly = compile_source(program.source, target, None, program.flags)
+    return set(assembly.values()) == {text.encode() for text in run.assembly.values()}
 
 
 def _error(outputs: Sequence[Array], expected: Sequence[Array]) -> float:
@@ -145,29 +144,16 @@ def markdown_table(rows: Sequence[ProgramRow]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _arguments(parser: ArgumentParser) -> None:
-    emulated_arguments(parser)
-    parser.add_argument("--list", action="store_true", help="print the names and run nothing")
-
-
-def _chosen(arguments: Namespace) -> list[Case]:
-    chosen = cases(arguments.targets, arguments.only)
-    if arguments.list and chosen:
-        print("\n".join(dict.fromkeys(program.name for program, _ in chosen)))
-        raise SystemExit(0)
-    return chosen
-
-
 BENCHMARK = Benchmark(
     "programs",
     ProgramRow,
-    _chosen,
+    lambda arguments: cases(arguments.targets, arguments.only),
     summary,
     texts={"md": markdown_table},
     measures="programs",
     jobs=1,
     output=RESULTS / "programs.json",
-    arguments=_arguments,
+    arguments=emulated_arguments,
 )
 
 

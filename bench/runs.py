@@ -3,31 +3,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
-from ..bank_model.targets import NVIDIA, family_of
-from ..iree_plugin.assembly_summary import AssemblySummary
 from ..passes.mode import Mode
 from ..sweep.cases import target_flags
-from ..sweep.swept_kernels import AnyKernel, Attention, swept_attentions
+from ..sweep.swept_kernels import Attention, swept_attentions
 
 BIN = Path(sys.executable).parent
 EXAMPLES = Path(str(resources.files("bankwise") / "examples"))
-
-_LOCAL_MEMORY = re.compile(r"workgroup_local_memory = (\d+)")
-_PHASES = "phases"
-_LAST_PHASE = f"{_PHASES}/*.executable-targets.mlir"
 
 
 def attention_cases(
@@ -42,66 +32,26 @@ def attention_cases(
     ]
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """One compile's results.
-
-    Attributes:
-        assembly: the dumped assembly files, by name.
-        summaries: their figures, by name.
-        lds_bytes: the LDS bytes of all kernels of the module together.
-        decisions: the decision file's entries; empty for `iree-compile`.
-    """
-
-    assembly: dict[str, bytes]
-    summaries: dict[str, AssemblySummary]
-    lds_bytes: int
-    decisions: list[dict[str, Any]]
-
-    def instructions(self, kind: str) -> int:
-        """Returns how many instructions of a kind, `lds` or `valu`, the assembly has."""
-        return sum(getattr(each, f"{kind}_instructions") for each in self.summaries.values())
-
-
-def compile_kernel(kernel: AnyKernel, target: str, mitigation: str | None) -> Compiled:
-    """Compiles with `bankwise-compile`, or with `iree-compile` where `mitigation` is None.
-
-    Raises:
-        RuntimeError: the compile fails; the message is the tool's.
-    """
-    return compile_source(kernel.source(), target, mitigation)
-
-
 def compile_source(
     text: str, target: str, mitigation: str | None, flags: Sequence[str] = ()
-) -> Compiled:
-    """Compiles as `compile_kernel` does, from MLIR text.
+) -> dict[str, bytes]:
+    """Compiles MLIR with `bankwise-compile`, or with `iree-compile` where `mitigation` is None.
 
     Args:
         flags: flags of the compiler beside those that name the target.
+
+    Returns:
+        The assembly files, by name.
 
     Raises:
         RuntimeError: the compile fails; the message is the tool's.
     """
     with tempfile.TemporaryDirectory(prefix="bankwise-bench-") as name:
-        directory = Path(name)
-        tool, its_flags = "iree-compile", ["--iree-hal-dump-executable-files-to=."]
-        if mitigation is not None:
-            tool = "bankwise-compile"
-            its_flags += [*Mode.parse(mitigation).flags(), "--bankwise-decisions=decisions.json"]
-        if family_of(target) is NVIDIA:
-            its_flags.append(f"--dump-compilation-phases-to={_PHASES}")
-        run_compiler(directory, tool, text, target, *its_flags, *flags)
-        assembly = assembly_in(directory)
-        summaries = {each: AssemblySummary.of(directory / each) for each in assembly}
-        lds = sum(summary.lds_bytes for summary in summaries.values())
-        if family_of(target) is NVIDIA:
-            # Shared memory is dynamic there: its size is not in the assembly, but in the module.
-            (module,) = directory.glob(_LAST_PHASE)
-            lds = sum(map(int, _LOCAL_MEMORY.findall(module.read_text())))
-        decisions = directory / "decisions.json"
-        entries = json.loads(decisions.read_text())["decisions"] if mitigation else []
-        return Compiled(assembly, summaries, lds, entries)
+        tool = "iree-compile" if mitigation is None else "bankwise-compile"
+        mode = [] if mitigation is None else Mode.parse(mitigation).flags()
+        dumps = "--iree-hal-dump-executable-files-to=."
+        run_compiler(Path(name), tool, text, target, dumps, *mode, *flags)
+        return assembly_in(Path(name))
 
 
 MODULE = "kernel.vmfb"

@@ -210,8 +210,7 @@ def run_workgroups(
         chosen: the workgroups that run.
         timing: whether the time of the whole grid is predicted.
     """
-    compiled = compile_source(source, arch, mitigation, flags)
-    ((name, text),) = compiled.assembly.items()
+    ((name, text),) = compile_source(source, arch, mitigation, flags).items()
     (kernel,) = parse_assembly(text.decode(), name).values()
     memory = GlobalMemory()
     pointers = np.array([memory.allocate(size) for size in buffers], np.uint64).tobytes()

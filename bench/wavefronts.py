@@ -262,6 +262,7 @@ def _launch(arguments: Namespace) -> bool:
 def _measure(arguments: Namespace) -> bool:
     """Counts the launches, and writes the record."""
     from .gpu.profiler import ncu_command, read_launches
+    from .gpu.runtime_programs import gpu_and_versions
 
     wanted = [f"{_SASS}_{end}.sum" for end in ("ld", "st", "ldsm", "atom")]
     wanted += [_ALL, _COPY_WAVEFRONTS, _COPY_CONFLICTS]
@@ -282,21 +283,16 @@ def _measure(arguments: Namespace) -> bool:
         for each, launch in zip(drawn, launches, strict=True)
     ]
     about = "one warp, one instruction a launch; counters that are 0 are left out"
+    device, versions = gpu_and_versions()
     document = {
         "about": about,
-        "gpu": _gpu(),
+        "gpu": ", ".join([device, versions["driver"]]),
         "columns": [*Table._fields, "counters"],
         "rows": rows,
     }
     arguments.record.write_text(json.dumps(document, separators=(",", ":")) + "\n")
     print(f"{len(rows)} launches in {arguments.record}")
     return True
-
-
-def _gpu() -> str:
-    from .gpu.runtime_programs import output_of
-
-    return output_of(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
 
 
 def modelled(form: Form, row: Table) -> tuple[int, int]:

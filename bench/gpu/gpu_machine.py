@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -15,9 +14,6 @@ from .profiler import LAUNCHES, METRICS, calls_of, figures_of, ncu_command, read
 from .record import Conditions, Figures
 from .runtime_programs import gpu_and_versions, module_command, output_of, run_module
 from .timed_kernels import TimedKernel, digest
-
-_MULTIPROCESSOR_COUNT = 16
-"""CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT of cuda.h."""
 
 
 @dataclass(frozen=True)
@@ -98,20 +94,4 @@ def conditions(target: str, inputs: str, clocks: str) -> tuple[Conditions, dict[
         raise RuntimeError("Nsight Compute's `ncu` is not in PATH")
     name, versions = gpu_and_versions()
     versions["ncu"] = output_of(["ncu", "--version"]).split("\n")[-2]
-    return Conditions(name, _multiprocessors(), target, inputs, clocks), versions
-
-
-def _multiprocessors() -> int | None:
-    """Returns how many the first GPU has, as the driver says."""
-    count = ctypes.c_int()
-    device = ctypes.c_int()
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return None
-    failed = (
-        driver.cuInit(0)
-        or driver.cuDeviceGet(ctypes.byref(device), 0)
-        or driver.cuDeviceGetAttribute(ctypes.byref(count), _MULTIPROCESSOR_COUNT, device)
-    )
-    return None if failed else count.value
+    return Conditions(name, target, inputs, clocks), versions

@@ -82,14 +82,6 @@ class Ratios:
         known = [ratio for ratio in ratios if ratio is not None]
         return Mean(geometric_mean(known), len(known)) if known else None
 
-    def fills_the_gpu(self, kernel: TimedKernel) -> bool:
-        """Returns whether stock's grid is known to have a workgroup for every multiprocessor."""
-        row = self.record.by_case().get((kernel.name, STOCK))
-        count = self.record.conditions.multiprocessors
-        if row is None or row.figures.workgroups is None or count is None:
-            return False
-        return row.figures.workgroups >= count
-
 
 @dataclass(frozen=True)
 class Mean:

@@ -97,14 +97,12 @@ class Conditions:
 
     Attributes:
         device: the name of the GPU.
-        multiprocessors: how many it has; None where that is not known.
         target: the architecture that the kernels were compiled for.
         inputs: what the inputs of attentions are, a key of `inputs.INPUTS`.
         clocks: what happens to the clocks, a key of `profiler.CLOCKS`.
     """
 
     device: str
-    multiprocessors: int | None
     target: str
     inputs: str
     clocks: str

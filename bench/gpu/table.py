@@ -94,8 +94,6 @@ def _groups(ratios: Ratios) -> Iterator[tuple[str, Sequence[TimedKernel], str]]:
     for function in FUNCTIONS:
         kernels = [kernel for kernel in ratios.family(function) if kernel.dtype == "f16"]
         yield f"{function}s", kernels, STOCK
-        filling = [kernel for kernel in kernels if ratios.fills_the_gpu(kernel)]
-        yield f"{function}s whose stock grids fill the GPU", filling, STOCK
         first, *others = libraries_of(function)
         yield f"{function}s", kernels, first
         if any(ratios.library(kernel) in others for kernel in kernels):

@@ -14,8 +14,6 @@ _TIMES: dict[str, Figure] = {
 }
 _MODES = {"exact": EXACT, "fast": FAST, "fast sm_90a": FAST_HOPPER}
 _TORCH_MODES = {"stock": STOCK, **_MODES}
-_SLOWEST = 2
-"""How many kernels of `fast` are named."""
 
 
 def markdown(record: ModelRecord) -> str:
@@ -26,7 +24,6 @@ def markdown(record: ModelRecord) -> str:
         f"{record.clocks}. {versions}",
         "## Times over stock's\n\n" + _ratios(record),
         "## Times over PyTorch's on the same GPU\n\n" + _of_torch(record),
-        "## The longest kernels of fast\n\n" + _slowest(record),
         "## Rows that fail\n\n" + findings_table(record.findings()),
     ]
     return "\n\n".join(parts) + "\n"
@@ -74,15 +71,3 @@ def _of_torch(record: ModelRecord) -> str:
 
 def _cell(ratio: float | None) -> str:
     return "" if ratio is None else f"{ratio:.2f}x"
-
-
-def _slowest(record: ModelRecord) -> str:
-    lines = [["model", "kernel", "share of the kernels' time"]]
-    for model in record.models():
-        row = record.row(model, FAST)
-        if row is None:
-            continue
-        longest = sorted(row.kernels.items(), key=lambda each: -each[1])[:_SLOWEST]
-        for name, time in longest:
-            lines.append([model, name, f"{time / row.kernel_milliseconds:.0%}"])
-    return markdown_lines(lines, text_columns=2)

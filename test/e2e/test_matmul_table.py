@@ -73,8 +73,7 @@ def test_a_matmul_passes(row: Row):
     assert row.written == 64 * 64
     assert row.uses_lds
     assert [row.count(mode, Counted.CONFLICTS) for mode in (LAYOUT, EXACT, FAST)] == [0, 0, 0]
-    assert summary([row]).startswith("1 rows (0 of them without LDS): 0 with LDS above stock, 0 f")
-    assert "gfx942 auto/fast: 0 of 1 rows with conflicts" in summary([row])
+    assert summary([row]).splitlines()[-1] == "| gfx942 | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 1 | 0 |"
     assert "| bitwise equal |" in markdown_table([row])
 
 
@@ -105,7 +104,7 @@ def test_wrong_results_fail_the_row(measured: Measured, monkeypatch: pytest.Monk
     row = Row.measure((OneTermMore(64, 64, 128, "f16"), "gfx942"))
     (fault,) = row.faults
     assert fault.startswith("results are wrong")
-    assert "1 failed" in summary([row])
+    assert summary([row]).splitlines()[-1].startswith("| gfx942 | 1 | 1 |")
 
 
 def test_compile_errors_are_rows():

@@ -27,7 +27,7 @@ MODELS = tuple(
     ExportedModel(name, kind, (X,), (ModelInput("w", "2x2xf16"),), "8xf16", 3, (1.0, 1.0, 1.0))
     for name, kind in (("a_f16", "torch"), ("b_f16", "stablehlo"), ("c_f16", "torch"))
 )
-GPU = Conditions("GPU", 132, "sm_80", "normal", "base")
+GPU = Conditions("GPU", "sm_80", "normal", "base")
 ONES = np.ones(8, np.float16).tobytes()
 
 

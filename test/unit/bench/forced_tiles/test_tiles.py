@@ -142,9 +142,7 @@ def test_the_report_compares_predictions_with_times(monkeypatch: pytest.MonkeyPa
     one, two, *_ = attention.by_label()
     rows = [row(name, "stock", 4.0), row(name, MODE, 1.5), row(name, one, 1.0), row(name, two, 2.0)]
     rows += [row(other, each, 1.0 + i) for i, each in enumerate(matmul.by_label())]
-    record = Record(
-        Conditions("GPU", 132, "sm_80", "normal", "base"), "2026-11-22", {}, (), tuple(rows)
-    )
+    record = Record(Conditions("GPU", "sm_80", "normal", "base"), "2026-11-22", {}, (), tuple(rows))
     asked: list[tuple[str, int, str, str]] = []
 
     def predicted(kernel: TiledKernel, tiles: list, target: str, mode: str) -> list[float]:

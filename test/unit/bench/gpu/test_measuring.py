@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.bench.gpu import gpu_machine, measuring
+from bankwise.bench.gpu import measuring
 from bankwise.bench.gpu.gpu_machine import Machine, conditions
 from bankwise.bench.gpu.inputs import bounded_bytes
 from bankwise.bench.gpu.measuring import Wanted, measure_all
@@ -27,7 +27,7 @@ KERNEL = TimedKernel("matmul_4x8x2_f16", "matmul", ("4x2xf16", "2x8xf16"), MODES
 ATTENTION = TimedKernel(
     "attention_1x64x4_f16", "attention", ("1x64x4xf16",) * 3, MODES, INEXACT_MODES, 0.5
 )
-GPU = Conditions("GPU", 132, "sm_80", "normal", "base")
+GPU = Conditions("GPU", "sm_80", "normal", "base")
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def test_a_record_of_another_gpu_is_not_mixed_in(
 ):
     write_modules(tmp_path, ["a"] * len(MODES))
     measure()
-    other = Conditions("Other", 132, "sm_80", "normal", "base")
+    other = Conditions("Other", "sm_80", "normal", "base")
     monkeypatch.setattr(measuring, "conditions", lambda *_: (other, {}))
     with pytest.raises(RuntimeError, match="device is 'Other' and was 'GPU'"):
         measure()
@@ -258,7 +258,6 @@ def test_kernels_are_measured_though_pytorch_fails(
 
 
 def test_the_machine_says_what_it_is(machine: Machine, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(gpu_machine, "_multiprocessors", lambda: 132)
     found, versions = conditions("sm_80", "normal", "none")
-    assert found == Conditions("NVIDIA H200", 132, "sm_80", "normal", "none")
+    assert found == Conditions("NVIDIA H200", "sm_80", "normal", "none")
     assert versions["driver"] == "580.1" and versions["ncu"] == "version"

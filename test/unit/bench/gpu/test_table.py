@@ -53,7 +53,7 @@ def row(kernel: str, mode: str, milliseconds: float, output: str = "same") -> Ro
 
 def record(times: Mapping[tuple[str, str], float] = TIMES) -> Record:
     return Record(
-        Conditions("GPU", 132, "sm_80", "normal", "base"),
+        Conditions("GPU", "sm_80", "normal", "base"),
         "2026-11-22",
         {"torch": "2"},
         (BIG, SMALL, BF16, MATMUL),
@@ -87,10 +87,8 @@ def test_means_are_geometric_and_of_f16():
     fast = {(line[0], line[1]): line[5] for line in lines}
     assert fast == {
         ("attentions", "stock"): "0.500x (2)",
-        ("attentions whose stock grids fill the GPU", "stock"): "0.250x (1)",
         ("attentions", "FlashAttention-2"): "2.828x (2)",
         ("matmuls", "stock"): "",
-        ("matmuls whose stock grids fill the GPU", "stock"): "",
         ("matmuls", "cuBLAS"): "",
     }
 
