@@ -237,8 +237,10 @@ def _predict(arguments: Namespace) -> bool:
         for mode in (EXACT, FAST)
         if re.search(arguments.only, kernel.name)
     ]
-    rows = [row for rows in measured(cases, _predict_all, Workers(arguments.jobs)) for row in rows]
-    Predictions(tuple(rows)).write(arguments.output)
+    rows = list[Prediction]()
+    for found in measured(cases, _predict_all, Workers(arguments.jobs)):
+        rows += found
+        Predictions(tuple(rows)).write(arguments.output)
     return True
 
 
