@@ -8,6 +8,8 @@ The target is IREE's `#iree_gpu.target` attribute inside the configuration of th
 The launch is what the function's `translation_info` says. A `gpu.func`, a `gpu.launch`, or any
 function with MLIR's attribute `gpu.known_block_size`, may say the size of its workgroups alone;
 then its waves are as large as the GPU has them.
+
+Part of it works around IREE 3.13 (`docs/for_iree.md#the-shared-memory-of-sm_86`).
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ devices of a program, or into the variants of executables.
 The name of a variant, such as sm_90a, has a letter behind the number, with which IREE's
 `iree-convert-to-nvvm` does not read it: it takes the GPU for an old one, and `arith.maximumf` then
 forgets NaNs. So code is lowered for sm_90, and becomes that of sm_90a before it is assembled.
+
+Part of it works around IREE 3.13 (`docs/for_iree.md#targets-with-a-letter`).
 """
 
 from __future__ import annotations
@@ -113,7 +115,8 @@ knows more than of their architecture."""
 def understood_flags(flags: Sequence[str]) -> list[str]:
     """Returns flags in which the products of NVIDIA have names that the compiler knows.
 
-    It crashes on others, such as `--iree-cuda-target=h100`, before it reads a program.
+    It crashes on others, such as `--iree-cuda-target=h100`. This works around IREE 3.13
+    (`docs/for_iree.md#names-of-nvidias-products`).
     """
     words: list[str] = []
     for word in flags:

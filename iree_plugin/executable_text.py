@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the text of a `hal.executable` says to whoever has not loaded the compiler."""
+"""What the text of a `hal.executable` says to whoever has not loaded the compiler.
+
+Part of it works around IREE 3.13
+(`docs/for_iree.md#resources-and---iree-hal-preprocess-executables-with`).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`bankwise-resolve-swizzle-hints`: swizzle hints become arithmetic on access offsets."""
+"""`bankwise-resolve-swizzle-hints`: swizzle hints become arithmetic on access offsets.
+
+Part of it works around IREE 3.13 (`docs/for_iree.md#the-period-of-xor_shuffle`).
+"""
 
 from __future__ import annotations
 

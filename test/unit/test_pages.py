@@ -43,17 +43,17 @@ def links(page: Path) -> Iterator[tuple[Path, str]]:
 
 
 @cache
-def anchors(page: Path) -> frozenset[str]:
-    """Returns the anchors of a page's headings, made as GitHub makes them."""
+def titles(page: Path) -> dict[str, str]:
+    """Returns the headings of a page by their anchors, made as GitHub makes them."""
     found: dict[str, int] = {}
-    names: set[str] = set()
+    names: dict[str, str] = {}
     for heading in _HEADING.findall(_FENCED.sub("", page.read_text())):
         shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
         slug = re.sub(r"[^\w\- ]", "", shown.replace("`", "")).replace(" ", "-")
         number = found.get(slug, 0)
         found[slug] = number + 1
-        names.add(f"{slug}-{number}" if number else slug)
-    return frozenset(names)
+        names[f"{slug}-{number}" if number else slug] = heading
+    return names
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -61,7 +61,7 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     broken = {
         f"{target}#{anchor}"
         for target, anchor in links(page)
-        if not target.exists() or (anchor and anchor not in anchors(target))
+        if not target.exists() or (anchor and anchor not in titles(target))
     }
     assert not broken
 
@@ -84,7 +84,7 @@ def test_links_and_anchors_are_read_as_github_reads_them(tmp_path: Path) -> None
         "[one](other.md#x) ![two](two.svg) [![three](three.svg)](three.md) [four](#twice)\n"
         "[out](https://example.com/a.md) `[no](no.md)`\n```\n# no\n[no](no.md)\n```\n"
     )
-    assert anchors(page) == {"what-a_b-is-and-why", "twice", "twice-1"}
+    assert {*titles(page)} == {"what-a_b-is-and-why", "twice", "twice-1"}
     found = {(target.name, anchor) for target, anchor in links(page)}
     assert found == {
         ("other.md", "x"),

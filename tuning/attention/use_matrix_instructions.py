@@ -23,6 +23,8 @@ with 16 rows.
 Sums are made in another order than without the pass: outputs are right to rounding.
 
 Runs on the configured function, before its pipeline.
+
+Part of it works around IREE 3.13 (`docs/for_iree.md#rows-that-are-an-odd-multiple-of-8`).
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ IREE reads the slice where it is, as a strided view in the kernel of the contrac
 matrix instructions, whose sums have another order: outputs are right to rounding.
 
 Runs on functions of the program, before dispatches are formed.
+
+Part of it works around IREE 3.13 (`docs/for_iree.md#strided-convolutions-of-1x1-on-cuda`).
 """
 
 from __future__ import annotations

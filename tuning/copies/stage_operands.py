@@ -20,6 +20,8 @@ Right before it, this pass makes such copies itself, as IREE would make them:
 The layout is the one that touches the fewest blocks of global memory
 (`tuning/costs/copy_layouts.py`).
 Where the tile lies in the LDS is decided by later passes, as for IREE's own copies.
+
+Part of it works around IREE 3.13 (`docs/for_iree.md#the-cliff-of-attention`).
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ IREE would make two kernels of a `tensor.pad`, a fill and a copy by single eleme
 operand. What indexes a flat tensor is one, which writes several elements a lane.
 
 Runs on functions of the program, before dispatches are formed and keys are split.
+
+Part of it works around IREE 3.13 (`docs/for_iree.md#divided-indices-on-cuda`).
 """
 
 from __future__ import annotations

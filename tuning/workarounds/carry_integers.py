@@ -20,6 +20,8 @@ if anything has computed with what is no f8.
 Sums of integers wrap, and are the same in any order: outputs are bitwise equal.
 
 Runs on the configured function, before its pipeline.
+
+This works around IREE 3.13 (`docs/for_iree.md#nvgpummasync-of-i8`).
 """
 
 from __future__ import annotations

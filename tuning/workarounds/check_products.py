@@ -14,6 +14,8 @@ rounding or a widening, is an error.
 
 The pass runs on the configured function, and again where a convolution has become a product of
 matrices. That product may have the factors in the other order, and widens both by `arith.extsi`.
+
+This works around IREE 3.13 (`docs/for_iree.md#unsigned-bytes-and-functions-of-factors`).
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ before it, this pass lets the epilogue read the part that is not transposed:
 
 IREE then reads the part by vectors and transposes these in registers, as it does for tensors that
 have the columns alone. No number is computed otherwise.
+
+This works around IREE 3.13 (`docs/for_iree.md#ragged-matmuls-on-cuda`).
 """
 
 from __future__ import annotations

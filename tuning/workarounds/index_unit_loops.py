@@ -17,6 +17,8 @@ one element too: a plain `h` says that the operand is as long as the loop, which
 that nobody reads is not.
 
 Runs on tiles of lanes, before they become vectors.
+
+This works around IREE 3.13 (`docs/for_iree.md#strided-convolutions-of-1x1-on-cuda`).
 """
 
 from __future__ import annotations

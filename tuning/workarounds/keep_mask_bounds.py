@@ -21,6 +21,8 @@ it all dimensions of one element beside it. So their bounds become part of anoth
     %mask = vector.create_mask %c1, %c1, %kept : vector<1x1x2xi1>
 
 which is the same mask, since one without columns has no elements.
+
+This works around IREE 3.13 (`docs/for_iree.md#bounds-of-masks`).
 """
 
 from __future__ import annotations

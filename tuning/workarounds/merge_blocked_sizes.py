@@ -16,6 +16,8 @@ This pass takes the parting back for all tensors of such a function, so that
     %x = iree_codegen.load_from_buffer %a : memref<?x64xf16> -> tensor<?x64xf16>
 
 Runs on the configured function, before its pipeline.
+
+This works around IREE 3.13 (`docs/for_iree.md#parted-sizes`).
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ bits than one of i32, and even a conversion may change the bits of what it takes
 operation on a value of f8 must be one that moves or chooses elements, and every operation on the
 f32 between the instruction and the `arith.bitcast` to i32 one that moves them. Else the function is
 compiled without `bankwise-carry-integers`.
+
+This works around IREE 3.13 (`docs/for_iree.md#nvgpummasync-of-i8`).
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ pad an operand are 0 as unsigned bytes and stay so: nothing has to be known of t
 
 Which factors are unsigned the function says (`bankwise-check-products`). The pass runs where each
 contraction is one instruction, right before it becomes that.
+
+This works around IREE 3.13 (`docs/for_iree.md#unsigned-bytes-and-functions-of-factors`).
 """
 
 from __future__ import annotations

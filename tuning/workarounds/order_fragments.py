@@ -23,6 +23,8 @@ On AMD GPUs a lane has one row of the first operand, and sums that differ in one
 that the order of the loops does not matter.
 
 Runs right behind `iree-codegen-gpu-pack-to-intrinsics`, where the tiles are made.
+
+This works around IREE 3.13 (`docs/for_iree.md#loops-of-matrix-instructions-on-cuda`).
 """
 
 from __future__ import annotations

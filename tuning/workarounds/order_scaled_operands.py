@@ -21,6 +21,8 @@ What moves whole blocks behind the read, a transposition of several steps of k, 
 scales stay where they are: lane `i + M p` has that of block p in both cases. What is proven
 first is that `%p` is the number of the lane among the P of its row, in all lanes. If one operand of
 a function is read otherwise, all stay as they are, and a warning says so.
+
+This works around IREE 3.13 (`docs/for_iree.md#scaled-products-of-f8`).
 """
 
 from __future__ import annotations

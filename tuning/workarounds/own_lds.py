@@ -14,6 +14,8 @@ the sum may be more than the GPU has:
       %second = llvm.getelementptr %memory[0, 212992]                        -> [0, 32768]
 
 Runs on modules whose functions are in the LLVM dialect, before they become machine code.
+
+This works around IREE 3.13 (`docs/for_iree.md#the-lds-of-specialized-kernels`).
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ which is global memory. This pass marks such loops for `iree-codegen-unroll-anno
 their length is known.
 
 Runs before that pass, in pipelines of TileAndFuse.
+
+This works around IREE 3.13 (`docs/for_iree.md#private-memory-on-cuda`).
 """
 
 from __future__ import annotations

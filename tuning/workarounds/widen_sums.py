@@ -17,6 +17,8 @@ for f16 sums round it in each step: outputs are right to rounding, with smaller 
 IREE fuses the rounding into the kernel of the product. Sizes must be known.
 
 Runs on functions of the program, before dispatches are formed.
+
+This works around IREE 3.13 (`docs/for_iree.md#sums-in-f16-and-bf16`).
 """
 
 from __future__ import annotations
