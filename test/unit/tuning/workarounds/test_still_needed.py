@@ -198,7 +198,7 @@ def strides_through_images(tmp_path: Path) -> bool:
     program = f"""
       func.func @main(%i: tensor<{image}>, %f: tensor<64x64x1x1xf16>) -> tensor<{result}> {{
         %e = tensor.empty() : tensor<{image}>
-        %a = linalg.elementwise kind=#linalg.elementwise_kind<abs>
+        %a = linalg.elementwise <abs>
             ins(%i : tensor<{image}>) outs(%e : tensor<{image}>) -> tensor<{image}>
         %zero = arith.constant dense<0.0> : tensor<{result}>
         %r = linalg.conv_2d_nchw_fchw {{strides = dense<2> : tensor<2xi64>}}
