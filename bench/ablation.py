@@ -37,7 +37,7 @@ from ..iree_plugin import mitigation
 from ..iree_plugin.python_compile import compile
 from ..iree_plugin.rooms import rooms_of
 from ..passes.base import FunctionPass
-from ..sweep.cases import Case, attention_kernel, matmul_kernel, target_flags
+from ..sweep.cases import Case, attention_kernel, matmul_kernel, named_kernels, target_flags
 from ..sweep.engine import Workers, measured
 from ..sweep.measure import measure
 from ..sweep.rows import installed_versions
@@ -117,8 +117,12 @@ def left_out(kind: type[FunctionPass] | None) -> Iterator[None]:
 
 
 @contextmanager
-def changing() -> Iterator[set[type[FunctionPass]]]:
-    """Yields a set that gets the passes which change something inside the body."""
+def changing(passes: str = "") -> Iterator[set[type[FunctionPass]]]:
+    """Yields a set that gets the passes which change something inside the body.
+
+    Args:
+        passes: a regular expression that is searched in their names.
+    """
     found = set[type[FunctionPass]]()
 
     def watched(kind: type[FunctionPass], run: Callable[..., None]) -> Callable[..., None]:
@@ -130,7 +134,7 @@ def changing() -> Iterator[set[type[FunctionPass]]]:
 
         return observe
 
-    kinds = _tuning_passes()
+    kinds = [kind for kind in _tuning_passes() if re.search(passes, kind.name)]
     with _patched({kind: watched(kind, kind.run) for kind in kinds}):
         yield found
 
@@ -156,7 +160,7 @@ def without(mode: str, kind: type[FunctionPass]) -> str:
 
 
 def _compile_all(
-    directory: Path, target: str, case: tuple[TimedKernel, str]
+    directory: Path, target: str, left: str, case: tuple[TimedKernel, str]
 ) -> tuple[TimedKernel, list[str]]:
     """Compiles a kernel in its modes, and without each pass that has work there.
 
@@ -167,7 +171,7 @@ def _compile_all(
     modes, failed = list[str](), list[str]()
     flags = target_flags(target)
     for mode in (each for each in (EXACT, FAST) if each in kernel.modes):
-        with changing() as passes:
+        with changing(left) as passes:
             plain = compile(source, flags, mode)
         kernel.module(directory, mode).write_bytes(plain)
         modes.append(mode)
@@ -193,7 +197,7 @@ def _compile(arguments: Namespace) -> bool:
         for kernel, source in SETS[a.set]().items()
         if re.search(a.only, kernel.name)
     ]
-    work = partial(_compile_all, a.directory, a.target)
+    work = partial(_compile_all, a.directory, a.target, a.passes)
     found = list(measured(chosen[:: a.every], work, Workers(a.jobs)))
     for text in (text for _, failed in found for text in failed):
         print(text)
@@ -206,14 +210,20 @@ def _compile_options(parser: ArgumentParser) -> None:
     parser.add_argument("--set", choices=SETS, default="attentions", help="what is compiled")
     parser.add_argument("--target", default="sm_80", metavar="GPU", help="the architecture")
     parser.add_argument("--every", type=count, default=1, help="take every Nth kernel")
+    _add_passes(parser)
+
+
+def _add_passes(parser: ArgumentParser) -> None:
+    about = "leave out the passes in whose names it is found"
+    parser.add_argument("--passes", default="", metavar="REGEX", help=about)
 
 
 # -- predicted -------------------------------------------------------------------------------------
 
 
-def _predict_all(case: Case) -> list[Prediction]:
+def _predict_all(left: str, case: Case) -> list[Prediction]:
     """Returns the prediction for a kernel, and those without each pass that has work there."""
-    with changing() as passes:
+    with changing(left) as passes:
         rows = [_prediction(case, None)]
     return rows + [_prediction(case, kind) for kind in sorted(passes, key=lambda each: each.name)]
 
@@ -231,17 +241,26 @@ def _prediction(case: Case, kind: type[FunctionPass] | None) -> Prediction:
 
 
 def _predict(arguments: Namespace) -> bool:
+    kernels = _KERNELS
+    if arguments.swept:
+        kernels = named_kernels("attention", ["f16"], arguments.swept)
     cases = [
         Case(kernel, "gfx942", mode, 2, timing=True)
-        for kernel in _KERNELS
+        for kernel in kernels
         for mode in (EXACT, FAST)
         if re.search(arguments.only, kernel.name)
     ]
     rows = list[Prediction]()
-    for found in measured(cases, _predict_all, Workers(arguments.jobs)):
+    for found in measured(cases, partial(_predict_all, arguments.passes), Workers(arguments.jobs)):
         rows += found
         Predictions(tuple(rows)).write(arguments.output)
     return True
+
+
+def _predict_options(parser: ArgumentParser) -> None:
+    about = "take every Nth of the 110 attentions of the public sweep, in f16"
+    parser.add_argument("--swept", type=count, metavar="N", help=about)
+    _add_passes(parser)
 
 
 # -- the table -------------------------------------------------------------------------------------
@@ -321,7 +340,7 @@ STEPS = {
     "predict": Step(
         "predict times for gfx942 with and without passes",
         _predict,
-        (output("rows.json"), _only, jobs(2, "kernels")),
+        (output("rows.json"), _only, jobs(2, "kernels"), _predict_options),
     ),
     "table": Step("print what each pass is worth", _table, (_records,)),
 }
