@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
+from .handed_attributes import CARRIES_INTEGERS
+
 INSTRUCTION = "NV_MMA_SYNC_F32_16x8x32_F8E4M3FN"
 """IREE's name for the instruction on f8."""
 SHAPE = (16, 8, 32)
 """Its rows, columns and summed elements."""
-
-_MARK = "bankwise.carries_integers"
 
 
 def operand_type(context: ir.Context) -> ir.Type:
@@ -38,19 +38,19 @@ def mark(function: ir.Operation, objection: str = "its contraction was not reach
     Args:
         objection: why they have not become those of i8 yet.
     """
-    function.attributes[_MARK] = ir.StringAttr.get(objection, function.context)
+    function.attributes[CARRIES_INTEGERS] = ir.StringAttr.get(objection, function.context)
 
 
 def unmark(function: ir.Operation) -> None:
     """Takes back what `mark` says."""
-    del function.attributes[_MARK]
+    del function.attributes[CARRIES_INTEGERS]
 
 
 def is_marked(function: ir.Operation) -> bool:
     """Returns whether the `mma.sync` of f8 in a function are those of i8."""
-    return _MARK in function.attributes
+    return CARRIES_INTEGERS in function.attributes
 
 
 def objection(function: ir.Operation) -> str:
     """Returns why the `mma.sync` of a marked function have not become those of i8."""
-    return ir.StringAttr(function.attributes[_MARK]).value
+    return ir.StringAttr(function.attributes[CARRIES_INTEGERS]).value

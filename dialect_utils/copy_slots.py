@@ -10,19 +10,18 @@ from __future__ import annotations
 from iree.compiler import ir
 
 from .gpu_target import chip_of
-
-_SLOTS = "bankwise.slots"
+from .handed_attributes import SLOTS
 
 
 def note_slots(function: ir.Operation, slots: int) -> None:
     """Notes how many steps' tiles the LDS shall hold."""
     kind = ir.IntegerType.get_signless(64, function.context)
-    function.attributes[_SLOTS] = ir.IntegerAttr.get(kind, slots)
+    function.attributes[SLOTS] = ir.IntegerAttr.get(kind, slots)
 
 
 def has_noted_slots(function: ir.Operation) -> bool:
     """Returns whether a number was noted."""
-    return _SLOTS in function.attributes
+    return SLOTS in function.attributes
 
 
 def loads_directly(function: ir.Operation, test_target: str | None) -> bool:
@@ -38,6 +37,6 @@ def take_noted_slots(function: ir.Operation) -> int:
     """Returns the number that was noted, or 0; forgets it."""
     if not has_noted_slots(function):
         return 0
-    slots = ir.IntegerAttr(function.attributes[_SLOTS]).value
-    del function.attributes[_SLOTS]
+    slots = ir.IntegerAttr(function.attributes[SLOTS]).value
+    del function.attributes[SLOTS]
     return slots

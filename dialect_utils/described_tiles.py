@@ -14,47 +14,43 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
+from .handed_attributes import ARRANGED, DESCRIBED_TILE, HELD_WORKGROUPS, STORED_FACTORS
 from .memory.flow import lds_allocations
-from .swizzle_hint import ARRANGED
-
-_DESCRIBED = "bankwise.described_tile"
-_HELD = "bankwise.held_workgroups"
-_STORED = "bankwise.stored_factors"
 
 
 def note_described_tile(function: ir.Operation) -> None:
     """Notes that the tile of `function` was chosen for operands that descriptors give."""
-    function.attributes[_DESCRIBED] = ir.UnitAttr.get(function.context)
+    function.attributes[DESCRIBED_TILE] = ir.UnitAttr.get(function.context)
 
 
 def has_described_tile(function: ir.Operation) -> bool:
     """Returns whether `note_described_tile` has marked `function`."""
-    return _DESCRIBED in function.attributes
+    return DESCRIBED_TILE in function.attributes
 
 
 def forget_described_tile(function: ir.Operation) -> None:
     """Removes the note, if there is one."""
     if has_described_tile(function):
-        del function.attributes[_DESCRIBED]
+        del function.attributes[DESCRIBED_TILE]
 
 
 def note_held_workgroups(function: ir.Operation, most: int) -> None:
     """Notes how many workgroups of `function` a multiprocessor is to hold at most."""
     kind = ir.IntegerType.get_signless(64, function.context)
-    function.attributes[_HELD] = ir.IntegerAttr.get(kind, most)
+    function.attributes[HELD_WORKGROUPS] = ir.IntegerAttr.get(kind, most)
 
 
 def has_held_workgroups(function: ir.Operation) -> bool:
     """Returns whether a number was noted."""
-    return _HELD in function.attributes
+    return HELD_WORKGROUPS in function.attributes
 
 
 def take_held_workgroups(function: ir.Operation) -> int | None:
     """Returns the number that was noted, and forgets it; None where there is none."""
     if not has_held_workgroups(function):
         return None
-    most = ir.IntegerAttr(function.attributes[_HELD]).value
-    del function.attributes[_HELD]
+    most = ir.IntegerAttr(function.attributes[HELD_WORKGROUPS]).value
+    del function.attributes[HELD_WORKGROUPS]
     return most
 
 
@@ -77,9 +73,9 @@ def note_stored_factors(allocation: ir.Operation) -> None:
     """Notes that an allocation, made like another one, holds factors stored for descriptors."""
     if ARRANGED in allocation.attributes:
         del allocation.attributes[ARRANGED]
-    allocation.attributes[_STORED] = ir.UnitAttr.get(allocation.context)
+    allocation.attributes[STORED_FACTORS] = ir.UnitAttr.get(allocation.context)
 
 
 def has_stored_factors(allocation: ir.Operation) -> bool:
     """Returns whether `note_stored_factors` has marked an allocation."""
-    return _STORED in allocation.attributes
+    return STORED_FACTORS in allocation.attributes

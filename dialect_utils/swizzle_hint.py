@@ -18,13 +18,6 @@ from .diagnostics import Refusal
 from .operations import defining_operation, operations_in
 
 HINT_NAME = "iree_codegen.swizzle_hint"
-PERMUTED_ELEMENTS = "bankwise.permuted_elements"
-"""Attribute of an allocation whose data `amdgpu.gather_to_lds` writes in swizzled order: the
-elements that the order was made for. Present only where copies of the buffer behind each other
-would not repeat the order."""
-ARRANGED = "bankwise.arranged"
-"""Attribute of an allocation whose hint is the layout that descriptors of `wgmma` have: no other
-swizzle may come on top."""
 STOWED_SWIZZLE = "iree_codegen.swizzle"
 """The attribute in which prefetching pipelines keep hints on the allocation itself."""
 

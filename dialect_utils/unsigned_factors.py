@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-_MARK = "bankwise.unsigned_factors"
-_IMAGE = "bankwise.image_factor"
+from .handed_attributes import IMAGE_FACTOR, UNSIGNED_FACTORS
 
 
 class UnsignedFactors(NamedTuple):
@@ -40,24 +39,26 @@ class UnsignedFactors(NamedTuple):
 
 def unsigned_factors(function: ir.Operation) -> UnsignedFactors | None:
     """Returns what a function says of its products; None where all factors are signed."""
-    if _MARK not in function.attributes:
+    if UNSIGNED_FACTORS not in function.attributes:
         return None
-    operands = ir.DenseI64ArrayAttr(function.attributes[_MARK])
+    operands = ir.DenseI64ArrayAttr(function.attributes[UNSIGNED_FACTORS])
     image = None
-    if _IMAGE in function.attributes:
-        image = ir.IntegerAttr(function.attributes[_IMAGE]).value
+    if IMAGE_FACTOR in function.attributes:
+        image = ir.IntegerAttr(function.attributes[IMAGE_FACTOR]).value
     return UnsignedFactors(frozenset(operands), image)
 
 
 def note_unsigned_factors(function: ir.Operation, factors: UnsignedFactors | None) -> None:
     """Lets a function say which factors are unsigned; None takes it back."""
-    for name in (_MARK, _IMAGE):
+    for name in (UNSIGNED_FACTORS, IMAGE_FACTOR):
         if name in function.attributes:
             del function.attributes[name]
     if factors is None:
         return
     context = function.context
-    function.attributes[_MARK] = ir.DenseI64ArrayAttr.get(sorted(factors.operands), context)
+    function.attributes[UNSIGNED_FACTORS] = ir.DenseI64ArrayAttr.get(
+        sorted(factors.operands), context
+    )
     if factors.image is not None:
         kind = ir.IntegerType.get_signless(64, context)
-        function.attributes[_IMAGE] = ir.IntegerAttr.get(kind, factors.image)
+        function.attributes[IMAGE_FACTOR] = ir.IntegerAttr.get(kind, factors.image)

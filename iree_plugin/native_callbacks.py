@@ -21,14 +21,13 @@ from iree.compiler import ir
 
 from ..dialect_utils.builders import Builder
 from ..dialect_utils.diagnostics import PassFailure
+from ..dialect_utils.handed_attributes import OF_THE_PROGRAM
 from ..dialect_utils.indexing_maps import GENERIC, copied_loops
 from ..dialect_utils.memory.lds_ops import ALLOC, view_row
 from ..dialect_utils.operations import operations_in
 
 _PRIVATE = "#gpu.address_space<private>"
 _WORKGROUP = "#gpu.address_space<workgroup>"
-_OF_THE_PROGRAM = "bankwise.of_the_program"
-"""Unit attribute of the `linalg.generic`s that were there before bufferization."""
 
 
 @contextmanager
@@ -39,7 +38,7 @@ def bufferizing_as_stock(function: ir.Operation) -> Iterator[None]:
         PassFailure: see `allocate_as_stock`.
     """
     for generic in operations_in(function, GENERIC):
-        generic.attributes[_OF_THE_PROGRAM] = ir.UnitAttr.get(function.context)
+        generic.attributes[OF_THE_PROGRAM] = ir.UnitAttr.get(function.context)
     yield
     copy_as_stock(function)
     allocate_as_stock(function)
@@ -52,8 +51,8 @@ def copy_as_stock(function: ir.Operation) -> None:
     before it, are told apart: stock leaves a copy that the program makes as it is.
     """
     for generic in operations_in(function, GENERIC):
-        if _OF_THE_PROGRAM in generic.attributes:
-            del generic.attributes[_OF_THE_PROGRAM]
+        if OF_THE_PROGRAM in generic.attributes:
+            del generic.attributes[OF_THE_PROGRAM]
         elif _is_copy(generic):
             source, target = generic.operands
             Builder.before(generic).copy(source, target)

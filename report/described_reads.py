@@ -29,8 +29,9 @@ from ..bank_model.descriptor_tiles import CYCLE_BYTES, GROUP_WARPS, LANES, STEP_
 from ..dialect_utils.described_tiles import arranged_number, has_stored_factors
 from ..dialect_utils.element_moves import is_move
 from ..dialect_utils.gpu_target import launch_of
+from ..dialect_utils.handed_attributes import DESCRIBED
 from ..dialect_utils.memory.flow import lds_allocation_of, lds_allocations
-from ..dialect_utils.memory.lds_ops import ADDRESS, DESCRIBED, LDMATRIX
+from ..dialect_utils.memory.lds_ops import ADDRESS, LDMATRIX
 from ..dialect_utils.memory.staged_tensors import executions_of
 from ..dialect_utils.operations import defining_operation, operations_in, parents_of, symbol_of
 from ..passes.base import FunctionPass, PassContext

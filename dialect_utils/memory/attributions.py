@@ -13,6 +13,7 @@ from __future__ import annotations
 from iree.compiler import ir
 
 from ..builders import Builder
+from ..handed_attributes import ATTRIBUTION
 from ..kernels import memory_arguments
 from ..loops import body_of
 from ..operations import GPU_FUNC, operations_in
@@ -22,7 +23,6 @@ from .memref_types import is_workgroup_memref, type_of
 
 _COUNT = "workgroup_attributions"
 _OF_ARGUMENTS = "workgroup_attrib_attrs"
-_MARK = "bankwise.attribution"
 
 
 def allocate_attributions(function: ir.Operation) -> int:
@@ -39,7 +39,9 @@ def allocate_attributions(function: ir.Operation) -> int:
     block = body_of(function)
     # A block loses its arguments from the last one on, so that numbers stay.
     for argument in reversed(own):
-        allocation = Builder.at_begin(block, argument.location).alloc(type_of(argument), _MARK)
+        allocation = Builder.at_begin(block, argument.location).alloc(
+            type_of(argument), ATTRIBUTION
+        )
         argument.replace_all_uses_with(allocation)
         block.erase_argument(argument.arg_number)
     del function.attributes[_COUNT]
@@ -51,7 +53,7 @@ def attribute_allocations(function: ir.Operation) -> int:
     made = [
         each
         for each in operations_in(function, ALLOC)
-        if _MARK in each.attributes and is_lds_allocation(each)
+        if ATTRIBUTION in each.attributes and is_lds_allocation(each)
     ]
     block = body_of(function) if made else None
     for allocation in made:

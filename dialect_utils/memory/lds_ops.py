@@ -28,6 +28,7 @@ from iree.compiler import ir
 from ...bank_model.targets import AccessKind, copy_instruction
 from ..diagnostics import Refusal
 from ..element_types import element_bits
+from ..handed_attributes import DESCRIBED
 from ..operations import segments_of
 from ..swizzle_hint import HINT_NAME
 from .memref_types import is_workgroup_memref, type_of, whole_element_bits
@@ -53,8 +54,6 @@ COPY, COPIES_END = "nvgpu.device_async_copy", "nvgpu.device_async_create_group"
 COPIES_WAIT = "nvgpu.device_async_wait"
 """What copies to the LDS while lanes go on, what makes a group of copies, and what waits for it."""
 ADDRESS = "memref.extract_aligned_pointer_as_index"
-DESCRIBED = "bankwise.described"
-"""What an `ADDRESS` has that only descriptors get."""
 
 ALLOCATIONS = frozenset({ALLOC, "memref.alloca"})
 """Operations that make memory; only the first one makes LDS."""

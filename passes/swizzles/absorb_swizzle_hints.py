@@ -25,12 +25,12 @@ from iree.compiler import ir
 
 from ...bank_model.swizzles import chain_period
 from ...dialect_utils.diagnostics import PassFailure, Refusal
+from ...dialect_utils.handed_attributes import PERMUTED_ELEMENTS
 from ...dialect_utils.memory.flow import Use, follow, uses_of
 from ...dialect_utils.memory.lds_ops import ALLOC, GATHER, is_view_in_order
 from ...dialect_utils.memory.memref_types import type_of
 from ...dialect_utils.operations import operations_in
 from ...dialect_utils.swizzle_hint import (
-    PERMUTED_ELEMENTS,
     STOWED_SWIZZLE,
     Chain,
     hint_swizzle,

@@ -12,28 +12,26 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from ...dialect_utils.handed_attributes import HINTS
 from ...dialect_utils.operations import operations_in
 from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, is_hint
 from ..base import FunctionPass
 
-_MARK = "bankwise.hints"
-"""Unit attribute of a function with our hints, from emitting to resolving them."""
-
 
 def mark_hints(function: ir.Operation) -> None:
     """Marks the hints of `function` as ours."""
-    function.attributes[_MARK] = ir.UnitAttr.get(function.context)
+    function.attributes[HINTS] = ir.UnitAttr.get(function.context)
 
 
 def are_hints_marked(function: ir.Operation) -> bool:
     """Returns whether `mark_hints` has marked `function`."""
-    return _MARK in function.attributes
+    return HINTS in function.attributes
 
 
 def unmark_hints(function: ir.Operation) -> None:
     """Removes the mark that `mark_hints` has made, if there is one."""
-    if _MARK in function.attributes:
-        del function.attributes[_MARK]
+    if HINTS in function.attributes:
+        del function.attributes[HINTS]
 
 
 def has_hints(function: ir.Operation) -> bool:

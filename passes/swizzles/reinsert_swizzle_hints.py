@@ -37,6 +37,7 @@ from iree.compiler import ir
 
 from ...bank_model.swizzles import chain_period
 from ...dialect_utils.diagnostics import PassFailure, Refusal
+from ...dialect_utils.handed_attributes import PERMUTED_ELEMENTS
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.memory.buffer_starts import start_offsets
 from ...dialect_utils.memory.flat_allocations import (
@@ -56,7 +57,6 @@ from ...dialect_utils.memory.memref_types import (
 )
 from ...dialect_utils.operations import defining_operation, operations_in
 from ...dialect_utils.swizzle_hint import (
-    PERMUTED_ELEMENTS,
     STOWED_SWIZZLE,
     Chain,
     is_hint,

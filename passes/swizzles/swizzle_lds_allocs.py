@@ -49,6 +49,7 @@ from ...bank_model.swizzle_legality import HintRules, behind_swizzles
 from ...bank_model.swizzles import XorShuffle
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import Launch
+from ...dialect_utils.handed_attributes import ARRANGED
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.allocation_layout import standing_layout
 from ...dialect_utils.memory.allocation_traces import AllocationTraces
@@ -76,7 +77,7 @@ from ...dialect_utils.memory.lds_ops import (
 )
 from ...dialect_utils.memory.memref_types import check_flat, type_of
 from ...dialect_utils.operations import defining_operation
-from ...dialect_utils.swizzle_hint import ARRANGED, STOWED_SWIZZLE, Chain, is_hint
+from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, Chain, is_hint
 from ..base import PassContext
 from ..decisions import LayoutRound
 from ..layout_policy import KnownTile, LayoutPolicy

@@ -43,6 +43,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.gpu_target import chip_of, launch_of, lds_limit
+from ...dialect_utils.handed_attributes import ARRANGED
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.loops import FOR
@@ -57,7 +58,6 @@ from ...dialect_utils.memory.memref_types import (
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.multiplications import EXPONENTIALS, MFMA, MULTIPLY_ADD
 from ...dialect_utils.operations import has_operation, operations_in
-from ...dialect_utils.swizzle_hint import ARRANGED
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import Action
 from ..copies.staged_copies import StagedCopy, StagedTile, StagingLoop, staging_loops

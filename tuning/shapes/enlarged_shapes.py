@@ -40,6 +40,7 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.handed_attributes import ENLARGED_BINDINGS, KEYS, SHAPE
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
 from ...dialect_utils.memory.buffer_starts import BUFFER_CAST
@@ -54,9 +55,6 @@ SUBSPAN = "hal.interface.binding.subspan"
 LOAD, STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _YIELD = "linalg.yield"
 _EMPTY = "tensor.empty"
-_SHAPE = "bankwise.shape"
-_ENLARGED = "bankwise.enlarged_bindings"
-_KEYS = "bankwise.keys"
 _CASTS = frozenset({"arith.extf", "arith.truncf", "arith.negf"})
 _SUMS = frozenset({"arith.addf", "arith.subf"})
 _NUMBER = "arith.constant"
@@ -122,7 +120,7 @@ class EnlargedShapes(NamedTuple):
             if definition is not None and definition.name == SUBSPAN:
                 sizes = zip(true, shape, strict=True)
                 kept = [new if is_rounded(new) else old for old, new in sizes]
-                definition.attributes[_SHAPE] = ir.DenseI64ArrayAttr.get(kept, function.context)
+                definition.attributes[SHAPE] = ir.DenseI64ArrayAttr.get(kept, function.context)
         _list_bindings(function)
 
 
@@ -131,7 +129,7 @@ def note_strided(function: ir.Operation, buffers: Mapping[ir.Operation, StridedB
     for binding, buffer in buffers.items():
         shape = buffer.shape
         binding.results[0].set_type(with_shape(binding.results[0].type, shape))
-        binding.attributes[_SHAPE] = ir.DenseI64ArrayAttr.get(shape, function.context)
+        binding.attributes[SHAPE] = ir.DenseI64ArrayAttr.get(shape, function.context)
         buffer.note(binding)
     _list_bindings(function)
 
@@ -139,9 +137,9 @@ def note_strided(function: ir.Operation, buffers: Mapping[ir.Operation, StridedB
 def _list_bindings(function: ir.Operation) -> None:
     """Lets a function remember which bindings have to get another shape again."""
     bindings = operations_in(function, SUBSPAN)
-    keys = sorted({_key(each) for each in bindings if _SHAPE in each.attributes})
+    keys = sorted({_key(each) for each in bindings if SHAPE in each.attributes})
     names = [ir.StringAttr.get(each, function.context) for each in keys]
-    function.attributes[_ENLARGED] = ir.ArrayAttr.get(names, function.context)
+    function.attributes[ENLARGED_BINDINGS] = ir.ArrayAttr.get(names, function.context)
 
 
 def enlarged_shapes(
@@ -210,43 +208,45 @@ def restored_bindings(
     Raises:
         Refusal: one that was enlarged is not found any more.
     """
-    if _ENLARGED not in function.attributes:
+    if ENLARGED_BINDINGS not in function.attributes:
         return []
-    names = {ir.StringAttr(each).value for each in ir.ArrayAttr(function.attributes[_ENLARGED])}
+    names = {
+        ir.StringAttr(each).value for each in ir.ArrayAttr(function.attributes[ENLARGED_BINDINGS])
+    }
     found: list[tuple[ir.Operation, Shape, StridedBuffer | None]] = []
     for binding in operations_in(function, SUBSPAN):
-        if _SHAPE in binding.attributes:
-            shape = tuple(ir.DenseI64ArrayAttr(binding.attributes[_SHAPE]))
+        if SHAPE in binding.attributes:
+            shape = tuple(ir.DenseI64ArrayAttr(binding.attributes[SHAPE]))
             found.append((binding, shape, StridedBuffer.of(binding)))
         elif _key(binding) in names:
             raise Refusal("a binding has lost its true shape", binding.location)
     if {_key(binding) for binding, *_ in found} != names:
         raise Refusal("a binding that was enlarged is missing")
     for binding, _, strided in found:
-        del binding.attributes[_SHAPE]
+        del binding.attributes[SHAPE]
         if strided is not None:
             StridedBuffer.forget(binding)
-    del function.attributes[_ENLARGED]
+    del function.attributes[ENLARGED_BINDINGS]
     return found
 
 
 def has_enlarged_bindings(function: ir.Operation) -> bool:
     """Returns whether shapes of `function` are enlarged."""
-    return _ENLARGED in function.attributes
+    return ENLARGED_BINDINGS in function.attributes
 
 
 def note_keys(function: ir.Operation, keys: int, enlarged: int) -> None:
     """Notes that only the first `keys` of the rows of K are there; sizes are those of a shape."""
     if keys != enlarged:
-        function.attributes[_KEYS] = ir.DenseI64ArrayAttr.get([keys, enlarged], function.context)
+        function.attributes[KEYS] = ir.DenseI64ArrayAttr.get([keys, enlarged], function.context)
 
 
 def noted_keys(function: ir.Operation) -> tuple[int, int] | None:
     """Returns how many rows K has and how many it has got, if that was noted; forgets it."""
-    if _KEYS not in function.attributes:
+    if KEYS not in function.attributes:
         return None
-    keys, enlarged = ir.DenseI64ArrayAttr(function.attributes[_KEYS])
-    del function.attributes[_KEYS]
+    keys, enlarged = ir.DenseI64ArrayAttr(function.attributes[KEYS])
+    del function.attributes[KEYS]
     return keys, enlarged
 
 
@@ -292,7 +292,7 @@ def true_row_of_buffer(buffer: ir.Value) -> int | None:
 def remembers_shape(buffer: ir.Value) -> bool:
     """Returns whether a whole buffer has another true shape than it has now."""
     binding = binding_of(buffer)
-    return binding is not None and _SHAPE in binding.attributes
+    return binding is not None and SHAPE in binding.attributes
 
 
 def binding_of(buffer: ir.Value) -> ir.Operation | None:
@@ -330,17 +330,17 @@ def flat_buffer(buffer: ir.Value) -> ir.Value:
 def true_shape_of_buffer(buffer: ir.Value) -> Shape | None:
     """Returns the true shape of a whole buffer that is enlarged, and whose sizes are known."""
     binding = binding_of(buffer)
-    if binding is None or _SHAPE not in binding.attributes or StridedBuffer.of(binding) is not None:
+    if binding is None or SHAPE not in binding.attributes or StridedBuffer.of(binding) is not None:
         return None
-    shape = tuple(ir.DenseI64ArrayAttr(binding.attributes[_SHAPE]))
+    shape = tuple(ir.DenseI64ArrayAttr(binding.attributes[SHAPE]))
     return None if any(is_rounded(each) or each == DYNAMIC for each in shape) else shape
 
 
 def _noted_row(binding: ir.Operation) -> int | None:
     """Returns the last of the true sizes that an enlarged binding remembers."""
-    if _SHAPE not in binding.attributes:
+    if SHAPE not in binding.attributes:
         return None
-    return max(list(ir.DenseI64ArrayAttr(binding.attributes[_SHAPE]))[-1], 1)
+    return max(list(ir.DenseI64ArrayAttr(binding.attributes[SHAPE]))[-1], 1)
 
 
 @dataclass(eq=False)

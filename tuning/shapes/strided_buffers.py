@@ -27,8 +27,8 @@ from typing import NamedTuple
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.handed_attributes import STRIDED
 
-_STRIDED = "bankwise.strided"
 _DIMS, _ELEMENTS, _OFFSET = "dims", "elements", "offset"
 _SECTOR_BYTES = 32
 """What an NVIDIA GPU reads of global memory at once."""
@@ -55,9 +55,9 @@ class StridedBuffer(NamedTuple):
     @staticmethod
     def of(binding: ir.Operation) -> StridedBuffer | None:
         """Returns what a binding remembers, if it is indexed by other loops than its dimensions."""
-        if _STRIDED not in binding.attributes:
+        if STRIDED not in binding.attributes:
             return None
-        entries = ir.DictAttr(binding.attributes[_STRIDED])
+        entries = ir.DictAttr(binding.attributes[STRIDED])
         numbers = [list(ir.DenseI64ArrayAttr(each)) for each in ir.ArrayAttr(entries[_DIMS])]
         dims = [tuple(zip(each[::2], each[1::2], strict=True)) for each in numbers]
         elements, offset = (ir.IntegerAttr(entries[name]).value for name in (_ELEMENTS, _OFFSET))
@@ -76,12 +76,12 @@ class StridedBuffer(NamedTuple):
             _ELEMENTS: ir.IntegerAttr.get(number, self.elements),
             _OFFSET: ir.IntegerAttr.get(number, self.offset),
         }
-        binding.attributes[_STRIDED] = ir.DictAttr.get(entries, context)
+        binding.attributes[STRIDED] = ir.DictAttr.get(entries, context)
 
     @staticmethod
     def forget(binding: ir.Operation) -> None:
         """Lets a binding forget it."""
-        del binding.attributes[_STRIDED]
+        del binding.attributes[STRIDED]
 
     @property
     def shape(self) -> tuple[int, ...]:

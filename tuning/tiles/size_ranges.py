@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.handed_attributes import SIZE_BOUNDS
 from ...dialect_utils.indexing_maps import loops_of
 from ...dialect_utils.operations import defining_operation
 from ..shapes.enlarged_shapes import LOAD, binding_of
@@ -29,7 +30,6 @@ from ..shapes.enlarged_shapes import LOAD, binding_of
 RANGES = "iree_codegen.specialization_ranges"
 SIZES = tuple(1 << power for power in range(14))
 """The sizes for which times are predicted: up to 8192, of which each counts the same."""
-_BOUNDS = "bankwise.size_bounds"
 _ASSUMED, _ORDINAL = "util.assume.int", "iree_tensor_ext.dispatch.workload.ordinal"
 _LARGEST = re.compile(r"umax = (\d+)")
 _BEFORE_SIZES = 1
@@ -47,7 +47,7 @@ def note_ranges(operation: ir.Operation, loop: int, bounds: Sequence[int]) -> No
     ranges = ", ".join(f"[{any_length}<umin = 0, umax = {bound}>]" for bound in bounds)
     text = f"#util<int.assumption.multi_array[{ranges}]>"
     operation.attributes[RANGES] = ir.Attribute.parse(text, operation.context)
-    operation.attributes[_BOUNDS] = ir.DenseI64ArrayAttr.get(bounds, operation.context)
+    operation.attributes[SIZE_BOUNDS] = ir.DenseI64ArrayAttr.get(bounds, operation.context)
 
 
 def asked_sizes(operation: ir.Operation, loop: int) -> Sequence[int]:
@@ -59,8 +59,8 @@ def asked_sizes(operation: ir.Operation, loop: int) -> Sequence[int]:
     if largest is None:
         return SIZES
     bounds = (
-        ir.DenseI64ArrayAttr(operation.attributes[_BOUNDS])
-        if _BOUNDS in operation.attributes
+        ir.DenseI64ArrayAttr(operation.attributes[SIZE_BOUNDS])
+        if SIZE_BOUNDS in operation.attributes
         else ()
     )
     least = max((bound for bound in bounds if bound < largest), default=0)

@@ -37,11 +37,12 @@ from ...bank_model.descriptor_tiles import (
 )
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.handed_attributes import DESCRIBED
 from ...dialect_utils.index.lane_values import Unknown, combine
 from ...dialect_utils.loops import Carried
 from ...dialect_utils.memory.flat_allocations import align_allocation
 from ...dialect_utils.memory.flow import lds_allocation_of
-from ...dialect_utils.memory.lds_ops import DESCRIBED, SUBVIEW
+from ...dialect_utils.memory.lds_ops import SUBVIEW
 from ...dialect_utils.memory.memref_types import static_strides, type_of, whole_element_bits
 from ...dialect_utils.memory.mma_operands import REGISTER_BITS
 from ...dialect_utils.multiplications import ACCUMULATOR
