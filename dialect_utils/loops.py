@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-from .operations import GPU_LAUNCH, parents_of, terminator
+from .builders import Builder
+from .operations import GPU_LAUNCH, operations_of, parents_of, terminator
 
 FOR, IF, YIELD = "scf.for", "scf.if", "scf.yield"
 _BOUNDS = 3
@@ -130,3 +131,31 @@ def loop_depth(operation: ir.Operation) -> int:
     """Returns how many `scf.for` are around an operation in its function or `gpu.launch`."""
     inside = takewhile(lambda parent: parent.name != GPU_LAUNCH, parents_of(operation))
     return sum(parent.name == FOR for parent in inside)
+
+
+def is_flat(loop: ir.Operation) -> bool:
+    """Returns whether no operation in the body of an `scf.for` has regions of its own."""
+    return not any(len(each.regions) for each in operations_of(body_of(loop)))
+
+
+def unroll(loop: ir.Operation, inductions: list[int]) -> None:
+    """Replaces an `scf.for` that `is_flat` by its iterations.
+
+    Args:
+        inductions: the value of the induction variable in each iteration.
+    """
+    body = body_of(loop)
+    *operations, end = operations_of(body)
+    induction, *arguments = body.arguments
+    carried = [each.initial for each in carried_values(loop)]
+    at = Builder.before(loop)
+    for number in inductions:
+        now = dict(zip(arguments, carried, strict=True))
+        now[induction] = at.constant(induction.type, number)
+        for operation in operations:
+            copy = at.clone(operation, [now.get(each, each) for each in operation.operands])
+            now |= zip(operation.results, copy.results, strict=True)
+        carried = [now.get(each, each) for each in end.operands]
+    for result, value in zip(loop.results, carried, strict=True):
+        result.replace_all_uses_with(value)
+    loop.erase()

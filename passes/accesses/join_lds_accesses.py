@@ -48,7 +48,7 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import launch_of
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown
-from ...dialect_utils.loops import FOR, bounds_of, loop_depth
+from ...dialect_utils.loops import FOR, bounds_of, is_flat, loop_depth, unroll
 from ...dialect_utils.memory.buffer_starts import begins_at_multiple_of
 from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations, ways_to
 from ...dialect_utils.memory.joined_accesses import MOST_UNROLLED
@@ -69,7 +69,6 @@ from ...dialect_utils.operations import (
 )
 from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, is_hint
 from ..base import FunctionPass, PassContext
-from .unrolled_loops import is_flat, unroll
 
 _KINDS = {
     "vector.load": AccessKind.READ,

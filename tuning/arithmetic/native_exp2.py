@@ -41,6 +41,7 @@ in f32. On AMD GPUs IREE uses the hardware's instruction itself.
 from __future__ import annotations
 
 import math
+import re
 from typing import ClassVar
 
 import numpy as np
@@ -52,10 +53,13 @@ from ...dialect_utils.gpu_target import chip_of
 from ...dialect_utils.multiplications import EXP, EXPONENTIALS
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
-from .float_mode import flushes_subnormals
 
 _FLUSHING = "ex2.approx.ftz"
 _PRECISE = "ex2.approx"
+
+_SUBNORMALS = "iree_codegen.denormal_fp_math_f32"
+_FLUSHES = re.compile(r'denormal_fp_math<\s*"?(?:preserve-sign|positive-zero)"?\s*>')
+_FLUSHES_CONFIGURED = re.compile(rf"\b{re.escape(_SUBNORMALS)} = #iree_codegen\.{_FLUSHES.pattern}")
 
 _LOG2_E = float(np.float32(math.log2(math.e)))
 # log2 e to 53 bits; f32 keeps 24 of those that the line above leaves.
@@ -134,3 +138,19 @@ def _exp(at: Builder, x: ir.Value, intrinsic: str) -> ir.Value:
     factor = at.minnumf(factor, constant(_GREATEST_FACTOR))
     factor = at.maxnumf(factor, constant(_LEAST_FACTOR))
     return at.mulf(_exp2(at, y, intrinsic), factor)
+
+
+def flushes_subnormals(function: ir.Operation) -> bool:
+    """Returns whether the f32 arithmetic of `function` may take subnormal numbers for zeros.
+
+    IREE lets it do so by an attribute. It stands in the configuration of `translation_info`, and on
+    the function itself once the pipeline has run:
+
+        iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"preserve-sign">
+    """
+    attributes = function.attributes
+    if _SUBNORMALS in attributes:
+        return _FLUSHES.search(str(attributes[_SUBNORMALS])) is not None
+    if "translation_info" not in attributes:
+        return False
+    return _FLUSHES_CONFIGURED.search(str(attributes["translation_info"])) is not None

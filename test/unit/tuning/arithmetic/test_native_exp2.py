@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pytest
 from iree.compiler import ir
 
-from bankwise.tuning.arithmetic.native_exp2 import NativeExp2
+from bankwise.tuning.arithmetic.native_exp2 import NativeExp2, flushes_subnormals
 
-from ...functions import Parsed, gpu_target, parse, run
+from ...functions import Parsed, gpu_target, launched, parse, run
 
 Floats = npt.NDArray[np.float32]
 
@@ -25,6 +25,7 @@ EX2_ERROR = 2.0**-22
 PROMISED = {"math.exp2": 2.0**-21.6, "math.exp": 2.0**-21}
 """The relative errors that the pass promises; f32 rounds the error of `ex2` up."""
 LEAST_NORMAL = float(np.finfo(np.float32).tiny)
+MODE = "iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<{}>"
 
 
 def ex2(x: Floats, error: float) -> Floats:
@@ -137,3 +138,24 @@ def test_a_function_without_a_target_stays() -> None:
     assert not NativeExp2().has_work(parsed.function)
     run(parsed, NativeExp2())
     assert parsed.operations("math.exp")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "flushes"),
+    [
+        ("", False),
+        (MODE.format('"preserve-sign"'), True),
+        (MODE.format('"positive-zero"'), True),
+        (MODE.format("none"), False),
+        (launched(options=MODE.format('"preserve-sign"')), True),
+        (launched(options=MODE.format("none")), False),
+        (launched(options="llvm_func_attrs = {}"), False),
+        # Another attribute of the same kind says nothing about f32.
+        (launched(options=MODE.replace("f32", "f64").format('"preserve-sign"')), False),
+        # The attribute of the function is the later one.
+        (MODE.format("none") + ", " + launched(options=MODE.format('"preserve-sign"')), False),
+    ],
+)
+def test_the_attribute_decides_wherever_it_stands(attributes: str, flushes: bool) -> None:
+    parsed = parse(f"func.func @f() attributes {{{attributes}}} {{ return }}")
+    assert flushes_subnormals(parsed.function) == flushes

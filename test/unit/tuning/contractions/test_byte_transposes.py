@@ -6,7 +6,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankwise.bank_model.byte_permutes import permuted, transposed
+from bankwise.tuning.contractions.byte_transposes import transposed
+
+
+def permuted(high: int, low: int, selector: int) -> int:
+    """Returns what `v_perm_b32` makes of two words, for bytes of the selector from 0 to 7."""
+    both = (high << 32) | low
+    picked = [both >> 8 * (selector >> 8 * byte & 7) & 0xFF for byte in range(4)]
+    return sum(value << 8 * byte for byte, value in enumerate(picked))
 
 
 def test_a_selector_picks_bytes_of_both_words() -> None:
