@@ -2,9 +2,9 @@
 """What each pass of `exact` and `fast` is worth: kernels compiled without it, and what they take.
 
     python -m bankwise.bench.ablation compile DIR [--set SET]           # where the compiler is
-    python -m bench.gpu_times measure DIR -o DIR/times.json             # where the GPU is
+    python -m bench.gpu_times measure DIR -o SET.json                   # where the GPU is
     python -m bankwise.bench.ablation predict rows.json                 # for gfx942, anywhere
-    python -m bankwise.bench.ablation table [DIR/times.json ...] [rows.json ...]
+    python -m bankwise.bench.ablation table [SET.json ...] [rows.json ...]
 
 `compile` compiles every kernel of a set of `gpu_times` as it is, and once more without each pass of
 `tuning/` that has changed something in it. Later passes know that the pass is missing, as they do
@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 from unittest.mock import patch
 
@@ -274,7 +274,7 @@ def _times_of(path: Path) -> tuple[str, Times]:
     if '"conditions"' in path.read_text():
         record = Record.read(path)
         times = {(row.kernel, *_parted(row.mode)): row.figures.milliseconds for row in record.rows}
-        return f"{record.conditions.target}, {path.parent.name}", times
+        return f"{record.conditions.target}, {path.stem.split('.')[0]}", times
     rows = Predictions.read(path).rows
     known = {
         (row.kernel, row.mode, row.without): row.microseconds
@@ -298,9 +298,17 @@ def ratios(times: Times) -> dict[str, list[float]]:
     return found
 
 
-def table(sets: Mapping[str, Times]) -> str:
-    """Returns a row for each pass, as Markdown: kernels, geometric mean and largest ratio a set."""
-    found = {name: ratios(times) for name, times in sets.items()}
+def table(sets: Mapping[str, Sequence[Times]]) -> str:
+    """Returns a row for each pass, as Markdown: geometric mean, kernels and ends of each set.
+
+    Args:
+        sets: the times of each run on a set. Ratios are those of one run.
+    """
+    found = {name: defaultdict[str, list[float]](list) for name in sets}
+    for name, runs in sets.items():
+        for times in runs:
+            for missing, values in ratios(times).items():
+                found[name][missing] += values
     rows = []
     for kind in _tuning_passes():
         name = kind.name.removeprefix(_PREFIX)
@@ -312,15 +320,15 @@ def table(sets: Mapping[str, Times]) -> str:
 def _shown(values: Sequence[float]) -> str:
     if not values:
         return ""
-    mean = prod(values) ** (1 / len(values))
+    mean = geometric_mean(values)
     return f"{mean:.3f} ({len(values)}, {min(values):.2f} to {max(values):.2f})"
 
 
 def _table(arguments: Namespace) -> bool:
-    sets: dict[str, dict[tuple[str, str, str], float]] = defaultdict(dict)
+    sets = defaultdict[str, list[Times]](list)
     for path in arguments.records:
         name, times = _times_of(path)
-        sets[name].update(times)
+        sets[name].append(times)
     print(table(sets))
     return True
 

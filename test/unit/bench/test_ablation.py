@@ -46,5 +46,5 @@ def test_a_row_has_the_mean_of_a_set_and_the_ends() -> None:
         ("two", "auto/exact", "native-exp2"): 7.0,  # What it is compared with is missing.
     }
     assert ratios(times) == {"native-exp2": [2.0, 0.5]}
-    (row,) = (line for line in table({"a set": times}).splitlines() if "native-exp2" in line)
+    (row,) = (line for line in table({"a set": [times]}).splitlines() if "native-exp2" in line)
     assert "1.000 (2, 0.50 to 2.00)" in row and "arithmetic" in row
