@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import InvalidParameterError, require_integer, require_positive
-from .targets import AccessKind
+from .lds_rules import AccessKind
 
 
 @dataclass(frozen=True)

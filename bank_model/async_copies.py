@@ -46,7 +46,8 @@ import numpy.typing as npt
 
 from .accesses import LINE_BYTES, CopySources
 from .conflicts import BoolArray, IntArray
-from .targets import LdsInstruction, copy_instruction
+from .lds_rules import LdsInstruction
+from .lds_tables import copy_instruction
 
 _CHUNK = 16
 _SECTORS = 4

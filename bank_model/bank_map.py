@@ -21,7 +21,7 @@ import numpy as np
 from .conflicts import phase_costs
 from .errors import InvalidParameterError
 from .layouts import MachineAccess
-from .targets import LdsInstruction
+from .lds_rules import LdsInstruction
 
 
 class BankWord(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import InvalidParameterError, require_positive
-from .targets import Target
+from .lds_rules import Lds
 
 IntArray = npt.NDArray[np.integer]
 
@@ -30,16 +30,16 @@ class Coalescing:
     """Counts per issue of a global access; all arrays have the issues' shape [...]."""
 
     transactions: npt.NDArray[np.int64]
-    """Blocks of `Target.transaction_bytes` moved: NVIDIA's sectors."""
+    """Blocks of `Lds.transaction_bytes` moved: NVIDIA's sectors."""
     lines: npt.NDArray[np.int64]
-    """Cache lines of `Target.line_bytes` looked up."""
+    """Cache lines of `Lds.line_bytes` looked up."""
     fetched_bytes: npt.NDArray[np.int64]
     useful_bytes: npt.NDArray[np.int64]
     """Distinct bytes that lanes asked for."""
 
 
 def coalescing(
-    target: Target,
+    lds: Lds,
     addresses: IntArray,
     width_bytes: int,
     active: npt.NDArray[np.bool_] | None = None,
@@ -54,25 +54,25 @@ def coalescing(
     """
     require_positive("width_bytes", width_bytes)
     addresses = np.asarray(addresses, dtype=np.int64)
-    if addresses.ndim == 0 or addresses.shape[-1] != target.wave_size:
+    if addresses.ndim == 0 or addresses.shape[-1] != lds.wave_size:
         raise InvalidParameterError(
-            "addresses.shape", addresses.shape, f"[..., {target.wave_size}] on {target.arch}"
+            "addresses.shape", addresses.shape, f"[..., {lds.wave_size}] on {lds.arch}"
         )
     on = None if active is None else np.broadcast_to(active, addresses.shape)
     used = addresses if on is None else addresses[on]
     if used.size and used.min() < 0:
         raise InvalidParameterError("addresses", int(used.min()), "byte addresses >= 0")
-    transactions = _blocks_touched(addresses, width_bytes, on, target.transaction_bytes)
+    transactions = _blocks_touched(addresses, width_bytes, on, lds.transaction_bytes)
     return Coalescing(
         transactions=transactions,
-        lines=_blocks_touched(addresses, width_bytes, on, target.line_bytes),
-        fetched_bytes=transactions * target.transaction_bytes,
+        lines=_blocks_touched(addresses, width_bytes, on, lds.line_bytes),
+        fetched_bytes=transactions * lds.transaction_bytes,
         useful_bytes=_blocks_touched(addresses, width_bytes, on, 1),
     )
 
 
 def transactions_of_runs(
-    target: Target,
+    lds: Lds,
     addresses: IntArray,
     run_bytes: int,
     active: npt.NDArray[np.bool_] | None = None,
@@ -85,7 +85,7 @@ def transactions_of_runs(
     count = 0
     for start in range(0, run_bytes, WIDEST_BYTES):
         piece = min(WIDEST_BYTES, run_bytes - start)
-        count += int(coalescing(target, addresses + start, piece, active).transactions.sum())
+        count += int(coalescing(lds, addresses + start, piece, active).transactions.sum())
     return count
 
 

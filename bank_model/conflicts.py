@@ -4,8 +4,8 @@
 The rule: memory is a sequence of 4-byte words, word w lies on bank w mod banks. The lanes of one
 phase are serviced together; a bank delivers one word per cycle, and lanes that want the same word
 share it, on reads and writes alike. So a phase costs as many cycles as the busiest bank has
-distinct words, and all but the first are conflict cycles. `targets.py` has the banks and phases of
-each instruction, with their sources.
+distinct words, and all but the first are conflict cycles. `lds_tables.py` has the banks and phases
+of each instruction, with their sources.
 
 Worked example: 32 banks, lanes 0 and 1 of one phase read words 0 and 32. Both lie on bank 0:
 cost 2, one conflict cycle. Had both read word 0 (or the two halves of it): cost 1, none.
@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import InvalidParameterError
-from .targets import LdsInstruction, Sharing
+from .lds_rules import LdsInstruction, Sharing
 
 IntArray = npt.NDArray[np.integer]
 BoolArray = npt.NDArray[np.bool_]

@@ -35,7 +35,7 @@ from . import f2
 from .accesses import LdsAccess, LdsTile
 from .conflicts import merged_issues, served_lanes
 from .layouts import MachineAccess, PlainInGroups, PlainLayout, machine_batches
-from .targets import Target
+from .lds_rules import Lds
 
 # Differences beyond these are left out. Gathers without any structure have tens of thousands, and
 # no layout helps them.
@@ -119,11 +119,11 @@ class BankConstraints:
 
 
 def phase_sets(
-    target: Target, tile: LdsTile, accesses: Sequence[LdsAccess], group: int | None
+    lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess], group: int | None
 ) -> PhaseSets:
     """Returns the phases of `accesses` if groups of `group` elements stay together.
 
-    With None for a group, everything stays together. A word has `target.bank_width_bytes`, and a
+    With None for a group, everything stays together. A word has `lds.bank_width_bytes`, and a
     group is at least a word.
     """
     subspaces: dict[tuple[tuple[int, ...], int], int] = {}
@@ -132,14 +132,14 @@ def phase_sets(
     phases = instructions = paired = 0
     weights = np.array([a.weight for a in accesses], dtype=np.int64)
     layout = PlainLayout() if group is None else PlainInGroups(group)
-    for machine, owner in machine_batches(target, tile, layout, accesses):
+    for machine, owner in machine_batches(lds, tile, layout, accesses):
         banks.add(machine.instruction.banks)
         issued = int(weights[owner].sum()) * machine.addresses.shape[-2]
         instructions += issued
-        if machine.instruction.width_bytes in target.paired_bytes:
+        if machine.instruction.width_bytes in lds.paired_bytes:
             paired += issued
         bank_mask = machine.instruction.banks - 1
-        for words, weight in _phases(machine, weights[owner], target.bank_width_bytes):
+        for words, weight in _phases(machine, weights[owner], lds.bank_width_bytes):
             phases += weight
             basis = f2.reduced_basis(words)
             if len(words) == 1 << len(basis):

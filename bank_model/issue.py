@@ -45,8 +45,8 @@ import numpy as np
 from .accesses import LdsAccess, LdsTile
 from .address_patterns import AddressPatterns
 from .layouts import AccessCost, Batch, Layout, counted_batches, machine_batches
+from .lds_rules import AccessKind, Lds, LdsInstruction
 from .padding_counts import PaddedCounts
-from .targets import AccessKind, LdsInstruction, Target
 
 if TYPE_CHECKING:
     from .constraints import PhaseSets
@@ -78,15 +78,15 @@ class LayoutCost(NamedTuple):
 
 
 def layout_cost(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+    lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> LayoutCost:
     """Counts `layout` exactly; raises what `layouts.machine_accesses` raises."""
-    costs, batches = counted_batches(target, tile, layout, accesses)
+    costs, batches = counted_batches(lds, tile, layout, accesses)
     weighted = [(a.weight, c) for a, c in zip(accesses, costs, strict=True)]
     return LayoutCost(
         sum(weight * c.wavefronts for weight, c in weighted),
         sum(weight * c.conflict_cycles for weight, c in weighted),
-        _issued(target, accesses, batches),
+        _issued(lds, accesses, batches),
         costs,
     )
 
@@ -98,9 +98,9 @@ class LayoutCosts:
     of its time.
     """
 
-    def __init__(self, target: Target, tile: LdsTile, accesses: Sequence[LdsAccess]) -> None:
+    def __init__(self, lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess]) -> None:
         """Counts nothing yet."""
-        self.target = target
+        self.lds = lds
         self.tile = tile
         self.accesses = tuple(accesses)
         self._counted: dict[Layout, LayoutCost] = {}
@@ -118,15 +118,15 @@ class LayoutCosts:
     def padded(self, amounts: tuple[int, ...]) -> list[tuple[int, int, int]]:
         """Returns `PaddedCounts.count` of some paddings."""
         if amounts not in self._padded:
-            counts = PaddedCounts(self.target, self.tile, self.accesses)
+            counts = PaddedCounts(self.lds, self.tile, self.accesses)
             self._padded[amounts] = counts.count(amounts)
         return self._padded[amounts]
 
     def inside_words(self, layout: Layout) -> int:
         """Returns the machine accesses of at least a word that begin inside one."""
         if layout not in self._inside_words:
-            word = self.target.bank_width_bytes
-            batches = machine_batches(self.target, self.tile, layout, self.accesses)
+            word = self.lds.bank_width_bytes
+            batches = machine_batches(self.lds, self.tile, layout, self.accesses)
             self._inside_words[layout] = sum(
                 len(owners)
                 for machine, owners in batches
@@ -137,7 +137,7 @@ class LayoutCosts:
     def of(self, layout: Layout) -> LayoutCost:
         """Returns `layout_cost` of `layout`, with its errors."""
         if layout not in self._counted:
-            self._counted[layout] = layout_cost(self.target, self.tile, layout, self.accesses)
+            self._counted[layout] = layout_cost(self.lds, self.tile, layout, self.accesses)
         return self._counted[layout]
 
     def instructions(self, layout: Layout) -> int:
@@ -145,8 +145,8 @@ class LayoutCosts:
         if layout in self._counted:
             return self._counted[layout].instructions
         if layout not in self._issued:
-            batches = machine_batches(self.target, self.tile, layout, self.accesses)
-            self._issued[layout] = _issued(self.target, self.accesses, batches)
+            batches = machine_batches(self.lds, self.tile, layout, self.accesses)
+            self._issued[layout] = _issued(self.lds, self.accesses, batches)
         return self._issued[layout]
 
 
@@ -163,7 +163,7 @@ class _Piece(NamedTuple):
     constant: int
 
 
-def _issued(target: Target, accesses: Sequence[LdsAccess], batches: Sequence[Batch]) -> int:
+def _issued(lds: Lds, accesses: Sequence[LdsAccess], batches: Sequence[Batch]) -> int:
     """Returns weighted instructions of all waves."""
     single = 0
     families: dict[tuple[object, ...], list[int]] = {}
@@ -175,7 +175,7 @@ def _issued(target: Target, accesses: Sequence[LdsAccess], batches: Sequence[Bat
         if piece.instruction.kind is AccessKind.WRITE:
             registers.setdefault(piece.segment, set()).add(piece.register)
     for piece in pieces:
-        if piece.instruction.width_bytes not in target.paired_bytes:
+        if piece.instruction.width_bytes not in lds.paired_bytes:
             single += piece.weight
             continue
         alone = piece.segment < 0 or len(registers.get(piece.segment, ())) > 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .layouts import AccessCost, Layout, PaddedLayout, PlainLayout, access_costs, machine_batches
-from .targets import Target
+from .lds_rules import Lds
 
 STOCK_PADDING_BITS = 64
 """What IREE's own pass appends to every row of an LDS allocation."""
@@ -41,16 +41,16 @@ class LayoutCount(NamedTuple):
 
 
 def count_layout(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+    lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> LayoutCount:
     """Counts `layout` exactly; raises what `layouts.machine_accesses` raises."""
-    costs = access_costs(target, tile, layout, accesses)
+    costs = access_costs(lds, tile, layout, accesses)
     conflicts = sum(a.weight * c.conflict_cycles for a, c in zip(accesses, costs, strict=True))
     return LayoutCount(layout, layout.size_bytes(tile), conflicts, costs)
 
 
 def instruction_names(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+    lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> tuple[tuple[str, int], ...]:
     """Returns the machine instructions that the accesses become under `layout`: (name, how many).
 
@@ -58,7 +58,7 @@ def instruction_names(
     """
     found: Counter[str] = Counter()
     widths: dict[str, int] = {}
-    for machine, owners in machine_batches(target, tile, layout, accesses):
+    for machine, owners in machine_batches(lds, tile, layout, accesses):
         found[machine.instruction.name] += len(owners)
         widths[machine.instruction.name] = machine.instruction.width_bytes
     return tuple(sorted(found.items(), key=lambda item: (-widths[item[0]], item[0])))

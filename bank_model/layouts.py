@@ -23,10 +23,10 @@ from .accesses import LdsAccess, LdsTile
 from .async_copies import CopyCost, copy_cost
 from .conflicts import phase_costs, served_lanes
 from .errors import InvalidParameterError, require_integer
+from .lds_rules import Lds, LdsInstruction
 from .linear_layout import LinearLayout
 from .strided_layout import StridedLayout
 from .swizzles import Swizzle
-from .targets import LdsInstruction, Target
 
 IntArray = npt.NDArray[np.integer]
 
@@ -263,7 +263,7 @@ def misaligned_element(tile: LdsTile, layout: Layout, access: LdsAccess) -> int 
 
 
 def machine_accesses(
-    target: Target, tile: LdsTile, layout: Layout, access: LdsAccess
+    lds: Lds, tile: LdsTile, layout: Layout, access: LdsAccess
 ) -> tuple[MachineAccess, ...]:
     """Returns the machine instructions that `access` becomes, in address order in each run.
 
@@ -277,12 +277,12 @@ def machine_accesses(
     """
     return tuple(
         MachineAccess(m.instruction, m.addresses[0], None if m.active is None else m.active[0])
-        for m, _ in machine_batches(target, tile, layout, [access])
+        for m, _ in machine_batches(lds, tile, layout, [access])
     )
 
 
 def machine_batches(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+    lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> list[Batch]:
     """Returns `machine_accesses` of many accesses, alike ones together for speed.
 
@@ -294,11 +294,11 @@ def machine_batches(
         raise InvalidParameterError("bytes of the tile", size, f"1 to {MOST_BYTES}")
     alike: dict[tuple[object, ...], list[int]] = {}
     for index, access in enumerate(accesses):
-        if access.elements.shape[1] != target.wave_size:
+        if access.elements.shape[1] != lds.wave_size:
             raise InvalidParameterError(
                 "elements.shape[1]",
                 access.elements.shape[1],
-                f"{target.wave_size}, the wave size of {target.arch}",
+                f"{lds.wave_size}, the wave size of {lds.arch}",
             )
         # Masked accesses stay alone: their masks decide where they split.
         mask = None if access.active is None else index
@@ -306,7 +306,7 @@ def machine_batches(
         alike.setdefault((*shape, mask), []).append(index)
     batches: list[Batch] = []
     for members in alike.values():
-        batches += _batches_of_alike(target, tile, layout, accesses, members)
+        batches += _batches_of_alike(lds, tile, layout, accesses, members)
     return batches
 
 
@@ -315,7 +315,7 @@ Piece = tuple[npt.NDArray[np.int64], int, npt.NDArray[np.int64]]
 
 
 def _batches_of_alike(
-    target: Target,
+    lds: Lds,
     tile: LdsTile,
     layout: Layout,
     accesses: Sequence[LdsAccess],
@@ -337,7 +337,7 @@ def _batches_of_alike(
     for piece in _pieces(tile, layout, starts, access.count, np.array(members, dtype=np.int64)):
         instruction = access.instruction if piece[1] == access.count else ""
         for width, alignment, addresses, owners in _aligned_alike(tile, layout, piece):
-            for part, offset in target.legalize(access.kind, width, alignment, instruction):
+            for part, offset in lds.legalize(access.kind, width, alignment, instruction):
                 batches.append((MachineAccess(part, addresses + offset, active), owners))
     return batches
 
@@ -456,38 +456,36 @@ class AccessCost(NamedTuple):
 
 
 def access_costs(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+    lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> tuple[AccessCost, ...]:
     """Counts every access exactly; raises what `machine_accesses` raises."""
-    return counted_batches(target, tile, layout, accesses)[0]
+    return counted_batches(lds, tile, layout, accesses)[0]
 
 
 def counted_batches(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+    lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> tuple[tuple[AccessCost, ...], list[Batch]]:
     """Returns `access_costs` and the `machine_batches` that they were counted from."""
     totals = np.zeros((3, len(accesses)), dtype=np.int64)
-    batches = machine_batches(target, tile, layout, accesses)
+    batches = machine_batches(lds, tile, layout, accesses)
     for machine, owner in batches:
-        costs = _phase_costs_once(machine, target.bank_width_bytes)
+        costs = _phase_costs_once(machine, lds.bank_width_bytes)
         totals[0, owner] += np.maximum(costs - 1, 0).sum(axis=(1, 2))
         totals[1, owner] += costs.sum(axis=(1, 2))
         totals[2, owner] += 1
     for number, access in enumerate(accesses):
-        copy = access_copy(target, tile, layout, access)
+        copy = access_copy(lds, tile, layout, access)
         if copy is not None:
             totals[:2, number] = copy.conflict_cycles, copy.lds_cycles
     return tuple(AccessCost(*column) for column in totals.T.tolist()), batches
 
 
-def access_copy(
-    target: Target, tile: LdsTile, layout: Layout, access: LdsAccess
-) -> CopyCost | None:
+def access_copy(lds: Lds, tile: LdsTile, layout: Layout, access: LdsAccess) -> CopyCost | None:
     """Returns what a `cp.async` takes under a layout; None for any other access.
 
     It is no `cp.async` either where the layout parts what a lane copies.
     """
-    machines = () if access.copied is None else machine_accesses(target, tile, layout, access)
+    machines = () if access.copied is None else machine_accesses(lds, tile, layout, access)
     if len(machines) != 1 or machines[0].instruction.name != access.instruction:
         return None
     assert access.copied is not None
@@ -513,13 +511,11 @@ def _phase_costs_once(machine: MachineAccess, bank_width_bytes: int) -> npt.NDAr
     return costs[inverse].reshape(*addresses.shape[:-1], -1)
 
 
-def layout_conflicts(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]
-) -> int:
+def layout_conflicts(lds: Lds, tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]) -> int:
     """Returns weighted conflict cycles of `accesses` under `layout`, by exact count.
 
     It raises what `machine_accesses` raises.
     """
     counted = list(accesses)
-    costs = access_costs(target, tile, layout, counted)
+    costs = access_costs(lds, tile, layout, counted)
     return sum(a.weight * c.conflict_cycles for a, c in zip(counted, costs, strict=True))

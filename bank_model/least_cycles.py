@@ -21,10 +21,10 @@ from .accesses import LdsAccess, LdsTile
 from .async_copies import least_copy_cycles
 from .conflicts import wavefront_floor
 from .layouts import MAX_USEFUL_ALIGNMENT
-from .targets import LdsInstruction, Target
+from .lds_rules import Lds, LdsInstruction
 
 
-def least_cycles(target: Target, tile: LdsTile, access: LdsAccess) -> int:
+def least_cycles(lds: Lds, tile: LdsTile, access: LdsAccess) -> int:
     """Returns the fewest LDS cycles of `access` in any layout, all issues together, unweighted.
 
     A layout that is best for one access may be a bad one for another, so that a tile may have no
@@ -39,24 +39,22 @@ def least_cycles(target: Target, tile: LdsTile, access: LdsAccess) -> int:
     def floor(instruction: LdsInstruction, start: int) -> int:
         """Returns the cycles of an instruction that moves bytes from `start` on."""
         addresses = bytes_of_lanes + start
-        cycles = wavefront_floor(instruction, addresses, active, target.bank_width_bytes)
+        cycles = wavefront_floor(instruction, addresses, active, lds.bank_width_bytes)
         return int(cycles.sum(axis=-1) @ times)
 
     if access.instruction:
-        (whole, *others) = target.legalize(
-            access.kind, size, MAX_USEFUL_ALIGNMENT, access.instruction
-        )
+        (whole, *others) = lds.legalize(access.kind, size, MAX_USEFUL_ALIGNMENT, access.instruction)
         if not others and access.copied is not None:
             return least_copy_cycles(whole[0], access.elements, access.copied, access.active)
         if not others:
             return floor(whole[0], 0)
     # No layout splits a word, and none an element that is narrower than one.
-    step = min(max(tile.element_bits // 8, 1), target.bank_width_bytes)
+    step = min(max(tile.element_bits // 8, 1), lds.bank_width_bytes)
     least = {0: 0}
     for end in range(step, size + 1, step):
         least[end] = min(
-            least[end - width] + floor(target.instruction(access.kind, width), end - width)
-            for width in target.widths(access.kind)
+            least[end - width] + floor(lds.instruction(access.kind, width), end - width)
+            for width in lds.widths(access.kind)
             if width % step == 0 and width <= end
         )
     return least[size]

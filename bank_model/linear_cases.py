@@ -27,9 +27,9 @@ from typing import NamedTuple
 from .accesses import LdsAccess, LdsTile
 from .constraints import BankConstraints, PhaseSets, bank_constraints, phase_sets
 from .layouts import SubByteAccessError
+from .lds_rules import Lds
 from .splitting import Division, VectorClass, access_classes, split_divisions
 from .swizzle_search import SearchSpace
-from .targets import Target
 
 # Two group sizes and five classes of vectors have 62 divisions; kernels have two or three classes.
 _MAX_DIVISIONS = 64
@@ -60,7 +60,7 @@ class LinearCases:
 
     def __init__(
         self,
-        target: Target,
+        lds: Lds,
         tile: LdsTile,
         accesses: Sequence[LdsAccess],
         groups: Sequence[int],
@@ -80,14 +80,14 @@ class LinearCases:
         """
         self.unit = unit
         self.block = tile.elements if block is None else block
-        self.target = target
+        self.lds = lds
         self.tile = tile
         self.accesses = [
             a
             for a in accesses
             if a.weight and (a.elements.size if a.active is None else a.active.any())
         ]
-        word = target.bank_width_bytes * 8
+        word = lds.bank_width_bytes * 8
         self.to_words = tile.element_bits.bit_length() - word.bit_length()
         """Bit i of an element index is bit i + to_words of a word index."""
         self.group_bits = [max(g.bit_length() - 1 + self.to_words, 0) for g in groups]
@@ -170,7 +170,7 @@ class LinearCases:
         if (key, group_bit) not in self._parts:
             group = None if group_bit is None else 1 << max(group_bit - self.to_words, 0)
             accesses = [self.accesses[i] for i in members]
-            self._parts[key, group_bit] = phase_sets(self.target, self.tile, accesses, group)
+            self._parts[key, group_bit] = phase_sets(self.lds, self.tile, accesses, group)
         return self._parts[key, group_bit]
 
     def cover_everything(self) -> bool:
@@ -185,9 +185,9 @@ class LinearCases:
             for access in self.accesses:
                 if access.count > 1 << bit:
                     try:
-                        split = phase_sets(self.target, self.tile, [access], 1 << bit)
+                        split = phase_sets(self.lds, self.tile, [access], 1 << bit)
                     except SubByteAccessError:
                         continue
-                    if split.phases <= phase_sets(self.target, self.tile, [access], None).phases:
+                    if split.phases <= phase_sets(self.lds, self.tile, [access], None).phases:
                         return False
         return True

@@ -25,14 +25,14 @@ from typing import NamedTuple
 from .accesses import LdsAccess, LdsTile
 from .errors import ProofError
 from .layouts import Layout, PlainInGroups, PlainLayout, machine_accesses
+from .lds_rules import Lds
 from .slow_count import count_slowly, served_together, words_of
-from .targets import Target
 
 _MAX_VECTOR_CLASSES = 8
 
 
 def check_linear_minimum(
-    target: Target, tile: LdsTile, accesses: Sequence[LdsAccess], conflict_cycles: int
+    lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess], conflict_cycles: int
 ) -> None:
     """Raises ProofError if some linear swizzle has fewer than `conflict_cycles`.
 
@@ -40,21 +40,21 @@ def check_linear_minimum(
     layout, and those whose rows do not fill the tile. Also raises ProofError where the accesses are
     outside the theory, so that nothing can be said about all swizzles.
     """
-    bits, word = tile.element_bits, target.bank_width_bytes * 8
+    bits, word = tile.element_bits, lds.bank_width_bytes * 8
     if bits & (bits - 1):
         raise ProofError(f"optimality: {bits}-bit elements have no linear swizzles")
     smallest = max(1, bits // word)
     running = [a for a in accesses if a.weight and (a.active is None or a.active.any())]
     vectors = _sorted_vectors(running, bits, word, smallest)
-    _check_words_stay_whole(target, tile, running)
-    plain = {v: _Demands.of(target, tile, PlainLayout(), v.accesses) for v in vectors}
+    _check_words_stay_whole(lds, tile, running)
+    plain = {v: _Demands.of(lds, tile, PlainLayout(), v.accesses) for v in vectors}
     most_phases = sum(demands.phases for demands in plain.values())
     grouped: dict[tuple[_Vectors, int], _Demands] = {}
     for group, split in _divisions(vectors, smallest):
         layout = PlainInGroups(group * word // bits)
         for v in split:
             if (v, group) not in grouped:
-                grouped[v, group] = _Demands.of(target, tile, layout, v.accesses)
+                grouped[v, group] = _Demands.of(lds, tile, layout, v.accesses)
         chosen = [grouped[v, group] if v in split else plain[v] for v in vectors]
         if sum(demands.phases for demands in chosen) > most_phases:
             continue
@@ -114,21 +114,21 @@ def _sorted_vectors(
     return [_Vectors(words, basis, alike) for (words, basis), alike in found.items()]
 
 
-def _check_words_stay_whole(target: Target, tile: LdsTile, accesses: list[LdsAccess]) -> None:
+def _check_words_stay_whole(lds: Lds, tile: LdsTile, accesses: list[LdsAccess]) -> None:
     """Raises ProofError if splitting an access inside a word runs no more phases than before."""
     group = 1
-    while group * tile.element_bits < target.bank_width_bytes * 8:
+    while group * tile.element_bits < lds.bank_width_bytes * 8:
         for access in accesses:
             if access.count > group and group * tile.element_bits % 8 == 0:
-                plain = _phases_run(target, tile, PlainLayout(), access)
-                if _phases_run(target, tile, PlainInGroups(group), access) <= plain:
+                plain = _phases_run(lds, tile, PlainLayout(), access)
+                if _phases_run(lds, tile, PlainInGroups(group), access) <= plain:
                     raise ProofError("optimality: splitting inside words is outside the theory")
         group *= 2
 
 
-def _phases_run(target: Target, tile: LdsTile, layout: Layout, access: LdsAccess) -> int:
+def _phases_run(lds: Lds, tile: LdsTile, layout: Layout, access: LdsAccess) -> int:
     """Returns the weighted cycles that no conflict causes."""
-    cost = count_slowly(target, tile, layout, access)
+    cost = count_slowly(lds, tile, layout, access)
     return access.weight * (cost.wavefronts - cost.conflict_cycles)
 
 
@@ -144,13 +144,13 @@ class _Demands(NamedTuple):
     """Whether the words of every phase are a coset of a subspace."""
 
     @staticmethod
-    def of(target: Target, tile: LdsTile, layout: Layout, accesses: list[LdsAccess]) -> _Demands:
+    def of(lds: Lds, tile: LdsTile, layout: Layout, accesses: list[LdsAccess]) -> _Demands:
         """Returns the demands of accesses that are split as `layout` splits them."""
         found: dict[tuple[int, int], int] = {}
         banks: set[int] = set()
         phases, linear = 0, True
         for access in accesses:
-            for bank_count, words in _touched(target, tile, layout, access):
+            for bank_count, words in _touched(lds, tile, layout, access):
                 banks.add(bank_count)
                 phases += access.weight * bool(words)
                 origin = min(words, default=0)
@@ -164,15 +164,15 @@ class _Demands(NamedTuple):
 
 
 def _touched(
-    target: Target, tile: LdsTile, layout: Layout, access: LdsAccess
+    lds: Lds, tile: LdsTile, layout: Layout, access: LdsAccess
 ) -> Iterator[tuple[int, set[int]]]:
     """Yields the number of banks and the touched words of every phase of an access."""
-    for m in machine_accesses(target, tile, layout, access):
+    for m in machine_accesses(lds, tile, layout, access):
         for issue, row in enumerate(m.addresses.tolist()):
             used = [x for x in range(len(row)) if m.active is None or m.active[issue, x]]
             for phase in served_together(m.instruction, {lane: row[lane] for lane in used}):
                 lanes = [x for x in phase if x in used]
-                words = (words_of(m.instruction, target, row[lane]) for lane in lanes)
+                words = (words_of(m.instruction, lds, row[lane]) for lane in lanes)
                 yield m.instruction.banks, {word for touched in words for word in touched}
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from .accesses import LdsAccess, LdsTile
 from .bank_map import BankMap, bank_map, worst_phase
 from .layouts import Layout, MachineAccess, machine_accesses
-from .targets import Target
+from .lds_rules import Lds
 
 Place = tuple[int, int, int]
 """(index of the instruction, issue, phase)."""
@@ -71,31 +71,31 @@ class FoldedMap(NamedTuple):
 
 
 def folded_map(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+    lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> FoldedMap | None:
     """Returns the map of the worst phase of accesses under `layout`, with all others compared.
 
     Returns None where no lane is ever active. Raises what `machine_accesses` raises.
     """
-    machines = _machines(target, tile, layout, accesses)
-    return fold_maps(machines, target.bank_width_bytes)
+    machines = _machines(lds, tile, layout, accesses)
+    return fold_maps(machines, lds.bank_width_bytes)
 
 
 def instruction_of(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess], number: int
+    lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess], number: int
 ) -> MachineAccess:
     """Returns the machine instruction of accesses under `layout` that has a number in their maps.
 
     Raises what `machine_accesses` raises.
     """
-    return _machines(target, tile, layout, accesses)[number]
+    return _machines(lds, tile, layout, accesses)[number]
 
 
 def _machines(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+    lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> list[MachineAccess]:
     return [
-        machine for access in accesses for machine in machine_accesses(target, tile, layout, access)
+        machine for access in accesses for machine in machine_accesses(lds, tile, layout, access)
     ]
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .targets import target
+from .features import features_of
 
 WAVE = 64
 """The lanes of a wave."""
@@ -98,7 +98,7 @@ def smfmac_shapes(arch: str) -> dict[str, MatrixShape]:
 
 
 def _shapes(arch: str, prefix: str, table: _Table) -> dict[str, MatrixShape]:
-    generation = target(arch).matrix_generation
+    generation = features_of(arch).matrix_generation
     found: dict[str, MatrixShape] = {}
     for result, sources, sizes, generations in table:
         if generation not in generations:

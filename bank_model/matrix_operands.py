@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import InvalidParameterError
+from .features import features_of
 from .matrix_instructions import WAVE, MatrixShape, mfma_shapes
-from .targets import Target
 
 IntArray = npt.NDArray[np.int64]
 OPERANDS = ("A", "B", "C")
@@ -93,14 +93,15 @@ _SOURCE_BITS: Mapping[str, tuple[int, ...]] = {
 }
 
 
-def matrix_instructions(target: Target) -> dict[str, MatrixInstruction]:
+def matrix_instructions(arch: str) -> dict[str, MatrixInstruction]:
     """Returns the dense matrix instructions of a chip that compute one block, by name.
 
     Names are those of the ISA without `v_`, `mfma_f32_16x16x16_f16`, and `mma.m16n8k16`, which
     takes several types.
     """
-    if target.compute_capability is None:
-        shapes = mfma_shapes(target.arch).items()
+    capability = features_of(arch).compute_capability
+    if capability is None:
+        shapes = mfma_shapes(arch).items()
         found = {name.removeprefix("v_"): shape for name, shape in shapes if shape.blocks == 1}
         return {
             name: MatrixInstruction(name, shape, _SOURCE_BITS.get(shape.source, (8,)), WAVE)
@@ -108,9 +109,7 @@ def matrix_instructions(target: Target) -> dict[str, MatrixInstruction]:
         }
     instructions: dict[str, MatrixInstruction] = {}
     for name, (since, bits) in _MMA.items():
-        known = tuple(
-            b for b, first in zip(bits, since, strict=True) if first <= target.compute_capability
-        )
+        known = tuple(b for b, first in zip(bits, since, strict=True) if first <= capability)
         match = re.fullmatch(r"mma\.m(\d+)n(\d+)k(\d+)", name)
         assert match is not None
         m, n, k = map(int, match.groups())

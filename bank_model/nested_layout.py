@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
-from .targets import AccessKind
+from .lds_rules import AccessKind
 
 Ints = tuple[int, ...]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .accesses import LdsAccess, LdsTile
 from .conflicts import phase_costs
 from .layouts import MAX_USEFUL_ALIGNMENT, split_into_runs
-from .targets import Target
+from .lds_rules import Lds
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,9 @@ class PaddedCounts:
     tile with one pattern of lanes at many places, so that few patterns remain.
     """
 
-    def __init__(self, target: Target, tile: LdsTile, accesses: Sequence[LdsAccess]) -> None:
+    def __init__(self, lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess]) -> None:
         """Merges issues and accesses that are shifted copies of each other."""
-        self.target = target
+        self.lds = lds
         self.tile = tile
         merged: dict[tuple[object, ...], _Pattern] = {}
         for index, access in enumerate(accesses):
@@ -125,13 +125,13 @@ class PaddedCounts:
             alignments = common & -common
             for alignment in sorted(set(alignments.tolist())):
                 here = np.flatnonzero(alignments == alignment)
-                pieces = self.target.legalize(access.kind, count * bits // 8, alignment)
+                pieces = self.lds.legalize(access.kind, count * bits // 8, alignment)
                 for instruction, offset in pieces:
                     costs = phase_costs(
                         instruction,
                         addresses[here] + offset,
                         access.active,
-                        self.target.bank_width_bytes,
+                        self.lds.bank_width_bytes,
                     )
                     conflicts = np.maximum(costs - 1, 0).sum(axis=-1) @ weights
                     totals[here, 0] += conflicts

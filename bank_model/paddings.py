@@ -41,7 +41,7 @@ from typing import NamedTuple
 from .accesses import LdsAccess, LdsTile
 from .issue import ISSUE_CYCLES, LayoutCosts
 from .layouts import PaddedLayout, PlainLayout, misaligned_element
-from .targets import Target
+from .lds_rules import Lds
 
 
 class PaddingChoice(NamedTuple):
@@ -66,7 +66,7 @@ class PaddingChoice(NamedTuple):
 
 
 def padding_choices(
-    target: Target,
+    lds: Lds,
     tile: LdsTile,
     accesses: Iterable[LdsAccess],
     max_lds_bytes: int | None = None,
@@ -82,7 +82,7 @@ def padding_choices(
     `layouts.machine_accesses` raises is raised here too.
     """
     accesses = tuple(accesses)
-    costs = costs or LayoutCosts(target, tile, accesses)
+    costs = costs or LayoutCosts(lds, tile, accesses)
     cost = costs.of(PlainLayout())
     plain = PaddingChoice(
         padding_elements=0,
@@ -95,7 +95,7 @@ def padding_choices(
         return (plain,)
     choices = [plain]
     waves = min(len(access.elements) for access in accesses)
-    amounts = padding_amounts(target, tile, max_lds_bytes)
+    amounts = padding_amounts(lds, tile, max_lds_bytes)
     for padding, (conflicts, unpaired, phases) in zip(amounts, costs.padded(amounts), strict=True):
         cycles = phases + conflicts
         # At best all are pairs.
@@ -117,23 +117,21 @@ def padding_choices(
 
 def keeps_words(costs: LayoutCosts, layout: PaddedLayout) -> bool:
     """Returns whether no more machine accesses begin inside words than in the plain tile."""
-    word_bits = costs.target.bank_width_bytes * 8
+    word_bits = costs.lds.bank_width_bytes * 8
     whole = layout.padding_elements * costs.tile.element_bits % word_bits == 0
-    if not costs.target.unaligned_lds or whole:
+    if not costs.lds.unaligned or whole:
         return True
     return costs.inside_words(layout) <= costs.inside_words(PlainLayout())
 
 
-def padding_amounts(
-    target: Target, tile: LdsTile, max_lds_bytes: int | None = None
-) -> tuple[int, ...]:
+def padding_amounts(lds: Lds, tile: LdsTile, max_lds_bytes: int | None = None) -> tuple[int, ...]:
     """Returns the paddings that differ in bank or alignment, in elements, ascending.
 
     The distance of two rows starts over, modulo the bytes of one turn of the banks, when the
     padding is a multiple of them: for f32 and 32 banks after 32 elements, for 24-bit elements
     after 128. Rows that would start inside a byte and tiles above `max_lds_bytes` are left out.
     """
-    turn_bits = max(i.banks for i in target.instructions) * target.bank_width_bytes * 8
+    turn_bits = max(i.banks for i in lds.instructions) * lds.bank_width_bytes * 8
     amounts: list[int] = []
     for padding in range(1, turn_bits // gcd(turn_bits, tile.element_bits) + 1):
         if (tile.row_elements + padding) * tile.element_bits % 8:

@@ -17,9 +17,9 @@ import numpy as np
 from .accesses import LdsAccess, LdsTile
 from .errors import ProofError
 from .layouts import AccessCost, Layout, PlainLayout, SwizzledLayout
+from .lds_rules import Lds
 from .linear_minimum import check_linear_minimum
 from .slow_count import count_slowly
-from .targets import Target
 
 
 class Optimality(Enum):
@@ -54,21 +54,21 @@ class Proof:
     even be worse than the plain one."""
 
 
-def check(proof: Proof, target: Target, accesses: Sequence[LdsAccess]) -> None:
+def check(proof: Proof, lds: Lds, accesses: Sequence[LdsAccess]) -> None:
     """Verifies every claim of `proof`; raises ProofError for the first one that does not hold."""
-    if proof.arch != target.arch:
-        raise ProofError(f"arch: the proof is about {proof.arch}, not {target.arch}")
+    if proof.arch != lds.arch:
+        raise ProofError(f"arch: the proof is about {proof.arch}, not {lds.arch}")
     if len(proof.costs) != len(accesses):
         raise ProofError(f"costs: {len(proof.costs)} for {len(accesses)} accesses")
     _check_placement(proof)
-    counted = [count_slowly(target, proof.tile, proof.layout, access) for access in accesses]
+    counted = [count_slowly(lds, proof.tile, proof.layout, access) for access in accesses]
     for index, (found, claimed) in enumerate(zip(counted, proof.costs, strict=True)):
         if found != claimed:
             raise ProofError(f"costs[{index}]: claimed {claimed}, counted {found}")
     total, cycles = _weighted(accesses, counted)
     if total != proof.conflict_cycles:
         raise ProofError(f"conflict_cycles: claimed {proof.conflict_cycles}, counted {total}")
-    plain = [count_slowly(target, proof.tile, PlainLayout(), access) for access in accesses]
+    plain = [count_slowly(lds, proof.tile, PlainLayout(), access) for access in accesses]
     plain_total, plain_cycles = _weighted(accesses, plain)
     if plain_total != proof.plain_conflict_cycles:
         raise ProofError(
@@ -80,7 +80,7 @@ def check(proof: Proof, target: Target, accesses: Sequence[LdsAccess]) -> None:
         raise ProofError(
             f"layout: it takes {cycles} LDS cycles, and the plain layout {plain_cycles}"
         )
-    _check_optimality(proof, target, accesses)
+    _check_optimality(proof, lds, accesses)
 
 
 def _check_placement(proof: Proof) -> None:
@@ -98,7 +98,7 @@ def _check_placement(proof: Proof) -> None:
         raise ProofError("layout: a swizzle of the chain does not permute the allocation")
 
 
-def _check_optimality(proof: Proof, target: Target, accesses: Sequence[LdsAccess]) -> None:
+def _check_optimality(proof: Proof, lds: Lds, accesses: Sequence[LdsAccess]) -> None:
     """Raises ProofError unless what is claimed about other layouts holds."""
     total = proof.conflict_cycles
     if proof.optimality is Optimality.FLOOR and total:
@@ -106,7 +106,7 @@ def _check_optimality(proof: Proof, target: Target, accesses: Sequence[LdsAccess
     if proof.optimality is not Optimality.FLOOR and not total:
         raise ProofError("optimality: 0 conflict cycles are the floor")
     if proof.optimality is Optimality.LINEAR_MINIMUM:
-        check_linear_minimum(target, proof.tile, accesses, total)
+        check_linear_minimum(lds, proof.tile, accesses, total)
 
 
 def _weighted(accesses: Sequence[LdsAccess], costs: Sequence[AccessCost]) -> tuple[int, int]:

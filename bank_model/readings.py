@@ -13,8 +13,8 @@ from typing import NamedTuple
 from .accesses import LdsAccess, LdsTile
 from .layout_counts import instruction_names
 from .layouts import Layout, layout_conflicts
+from .lds_rules import Lds, LdsInstruction, Sharing, Status
 from .shown_text import counted
-from .targets import LdsInstruction, Sharing, Status, Target
 
 EVIDENCE = {
     Status.MEASURED: "measured by counter",
@@ -47,36 +47,36 @@ class OtherReading(NamedTuple):
 
 
 def other_readings(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]
+    lds: Lds, tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]
 ) -> Iterator[OtherReading]:
     """Yields each other reading by which the accesses have other conflict cycles in the layout.
 
     It raises what `layouts.machine_accesses` raises.
     """
     accesses = tuple(accesses)
-    for source in target.other_sources:
-        rows = [row for row in target.rows if row.other and row.other.source == source]
+    for source in lds.other_sources:
+        rows = [row for row in lds.rows if row.other and row.other.source == source]
         kinds = {row.kind for row in rows}
         concerned = [each for each in accesses if each.kind in kinds]
         by_row, by_other = (
-            layout_conflicts(chip, tile, layout, concerned)
-            for chip in (target, target.read_by(source))
+            layout_conflicts(reading, tile, layout, concerned)
+            for reading in (lds, lds.read_by(source))
         )
         if by_row == by_other:
             continue
-        names = {name for name, _ in instruction_names(target, tile, layout, concerned)}
+        names = {name for name, _ in instruction_names(lds, tile, layout, concerned)}
         used = [row for row in rows if row.name in names]
         shown = " and ".join(row.name for row in used)
-        now = layout_conflicts(target, tile, layout, accesses)
+        now = layout_conflicts(lds, tile, layout, accesses)
         claim = f"by {source}, {shown} {_difference(used[0])}"
         yield OtherReading(claim, now, now - by_row + by_other)
 
 
 def shown_readings(
-    target: Target, tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]
+    lds: Lds, tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]
 ) -> tuple[str, ...]:
     """Returns `other_readings` in a sentence each."""
-    return tuple(map(str, other_readings(target, tile, layout, accesses)))
+    return tuple(map(str, other_readings(lds, tile, layout, accesses)))
 
 
 def _difference(instruction: LdsInstruction) -> str:

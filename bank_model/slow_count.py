@@ -21,7 +21,7 @@ import numpy as np
 from .accesses import CopySources, LdsAccess, LdsTile
 from .errors import ProofError
 from .layouts import MAX_USEFUL_ALIGNMENT, AccessCost, Layout, PaddedLayout, PlainLayout
-from .targets import AccessKind, LdsInstruction, Sharing, Target
+from .lds_rules import AccessKind, Lds, LdsInstruction, Sharing
 
 
 class _Lane(NamedTuple):
@@ -32,7 +32,7 @@ class _Lane(NamedTuple):
     start: int
 
 
-def count_slowly(target: Target, tile: LdsTile, layout: Layout, access: LdsAccess) -> AccessCost:
+def count_slowly(lds: Lds, tile: LdsTile, layout: Layout, access: LdsAccess) -> AccessCost:
     """Returns the cost of one access; raises ProofError where the layout cannot serve it."""
     lanes = [
         _Lane(issue, lane, int(start))
@@ -48,14 +48,14 @@ def count_slowly(target: Target, tile: LdsTile, layout: Layout, access: LdsAcces
         steps = np.arange(access.count)
         lowest = {start: int(layout.offsets(tile, start + steps).min()) for start in starts}
         moved = np.vectorize(lambda start: lowest.get(start, 0))(access.elements)
-        return count_slowly(target, tile, PlainLayout(), replace(access, elements=moved))
+        return count_slowly(lds, tile, PlainLayout(), replace(access, elements=moved))
     if access.copied is not None and len(runs) == 1:
         addresses = _addresses(tile, layout, lanes, 0, access.count)
-        return _copy_cost(target, access, access.copied, addresses)
+        return _copy_cost(lds, access, access.copied, addresses)
     total = AccessCost(0, 0, 0)
     for first, count in runs:
         addresses = _addresses(tile, layout, lanes, first, count)
-        cost = _run_cost(target, access.kind, count * tile.element_bits // 8, addresses)
+        cost = _run_cost(lds, access.kind, count * tile.element_bits // 8, addresses)
         total = AccessCost(*(a + b for a, b in zip(_numbers(total), _numbers(cost), strict=True)))
     return total
 
@@ -118,16 +118,16 @@ def _addresses(
 
 
 def _run_cost(
-    target: Target, kind: AccessKind, width: int, addresses: dict[tuple[int, int], int]
+    lds: Lds, kind: AccessKind, width: int, addresses: dict[tuple[int, int], int]
 ) -> AccessCost:
     """Returns the cost of a run of `width` bytes."""
     common = gcd(MAX_USEFUL_ALIGNMENT, *addresses.values())
-    pieces = target.legalize(kind, width, common)
+    pieces = lds.legalize(kind, width, common)
     conflicts = wavefronts = 0
     for instruction, offset in pieces:
         for issue in sorted({issue for issue, _ in addresses}):
             there = {lane: addresses[i, lane] + offset for i, lane in addresses if i == issue}
-            for cost in phases_cost(instruction, target, there):
+            for cost in phases_cost(instruction, lds, there):
                 wavefronts += cost
                 conflicts += max(cost - 1, 0)
     return AccessCost(conflicts, wavefronts, len(pieces))
@@ -152,10 +152,10 @@ def served_together(
 
 
 def _copy_cost(
-    target: Target, access: LdsAccess, copied: CopySources, addresses: dict[tuple[int, int], int]
+    lds: Lds, access: LdsAccess, copied: CopySources, addresses: dict[tuple[int, int], int]
 ) -> AccessCost:
     """Returns the cost of a `cp.async`, as `async_copies.py` says it, at most for any shift."""
-    (whole,) = (each for each in target.special_instructions if each.name == access.instruction)
+    (whole,) = (each for each in lds.special_instructions if each.name == access.instruction)
     conflicts = wavefronts = 0
     for issue in sorted({issue for issue, _ in addresses}):
         lanes = [lane for number, lane in addresses if number == issue]
@@ -227,31 +227,29 @@ def _fills(moves: Mapping[tuple[int, int], frozenset[tuple[int, int]]]) -> int:
     return sum(max(map(sources.count, sources)) for sources in alike.values())
 
 
-def phases_cost(
-    instruction: LdsInstruction, target: Target, addresses: Mapping[int, int]
-) -> list[int]:
+def phases_cost(instruction: LdsInstruction, lds: Lds, addresses: Mapping[int, int]) -> list[int]:
     """Returns the cycles of each phase of an issue.
 
     Args:
         addresses: the byte address of each active lane.
     """
     return [
-        _phase_cost(instruction, target, [addresses[lane] for lane in phase if lane in addresses])
+        _phase_cost(instruction, lds, [addresses[lane] for lane in phase if lane in addresses])
         for phase in served_together(instruction, addresses)
     ]
 
 
-def _phase_cost(instruction: LdsInstruction, target: Target, addresses: list[int]) -> int:
+def _phase_cost(instruction: LdsInstruction, lds: Lds, addresses: list[int]) -> int:
     banks: dict[int, set[tuple[int, int]]] = {}
     shares = instruction.sharing is Sharing.WORD
     for number, address in enumerate(addresses):
-        for word in words_of(instruction, target, address):
+        for word in words_of(instruction, lds, address):
             banks.setdefault(word % instruction.banks, set()).add((word, 0 if shares else number))
     times = 2 if instruction.sharing is Sharing.LANE_TWICE else 1
     return times * max(map(len, banks.values()), default=0)
 
 
-def words_of(instruction: LdsInstruction, target: Target, address: int) -> range:
+def words_of(instruction: LdsInstruction, lds: Lds, address: int) -> range:
     """Returns the words that a lane touches at a byte address."""
-    width = target.bank_width_bytes
+    width = lds.bank_width_bytes
     return range(address // width, (address + instruction.width_bytes - 1) // width + 1)

@@ -44,6 +44,7 @@ from .layouts import (
     SwizzledLayout,
     layout_kind,
 )
+from .lds_rules import Lds
 from .linear_cases import LinearCase, LinearCases
 from .linear_swizzle import FieldStep, LinearSwizzle
 from .paddings import padding_amounts, padding_choices
@@ -57,7 +58,6 @@ from .swizzle_search import (
     free_pairs,
 )
 from .swizzles import RotateRows, XorShuffle, xor_chain
-from .targets import Target
 from .vectorization import Vectorization, vectorization
 
 
@@ -127,7 +127,7 @@ class _Candidate(NamedTuple):
 
 
 def solve(
-    target: Target,
+    lds: Lds,
     tile: LdsTile,
     accesses: Iterable[LdsAccess],
     options: SolverOptions | None = None,
@@ -150,7 +150,7 @@ def solve(
     inside a byte.
     """
     if costs is None:
-        costs = LayoutCosts(target, tile, tuple(accesses))
+        costs = LayoutCosts(lds, tile, tuple(accesses))
     return _Solver(costs, options or SolverOptions()).solve()
 
 
@@ -159,11 +159,11 @@ class _Solver:
 
     def __init__(self, costs: LayoutCosts, options: SolverOptions) -> None:
         self.costs = costs
-        self.target = target = costs.target
+        self.lds = lds = costs.lds
         self.tile = tile = costs.tile
         self.accesses = costs.accesses
         self.options = options
-        limit = target.lds_bytes if options.max_lds_bytes is None else options.max_lds_bytes
+        limit = lds.workgroup_bytes if options.max_lds_bytes is None else options.max_lds_bytes
         self.plain_bytes = PlainLayout().size_bytes(tile)
         if self.plain_bytes > limit:
             raise InvalidParameterError("tile", f"{self.plain_bytes} bytes", f"up to {limit} bytes")
@@ -259,7 +259,7 @@ class _Solver:
         rules = self.options.rules
         unit, block = (rules.unit, rules.block) if rules else (1, self.tile.elements)
         groups, counted = self.group_sizes(), self.costs.phases
-        linear = LinearCases(self.target, self.tile, self.accesses, groups, unit, block, counted)
+        linear = LinearCases(self.lds, self.tile, self.accesses, groups, unit, block, counted)
         cases: list[LinearCase] = []
         found: list[_Candidate] = []
         for case in linear.cases(self.base_wavefronts):
@@ -386,7 +386,7 @@ class _Solver:
         """
         bits = self.tile.element_bits
         widest = max(min(a.count * bits, MAX_USEFUL_ALIGNMENT * 8) for a in self.accesses)
-        word = self.target.bank_width_bytes * 8
+        word = self.lds.bank_width_bytes * 8
         smallest = max(word // bits, 1, self.options.rules.unit if self.options.rules else 1)
         largest = max(1 << (-(-widest // bits) - 1).bit_length(), smallest)
         sizes: list[int] = []
@@ -457,7 +457,7 @@ class _Solver:
         if self.options.paddings is not None:
             return list(self.exact(PaddedLayout(p) for p in self.options.paddings if p))
         *_, best = padding_choices(
-            self.target, self.tile, self.accesses, self.lds_limit, costs=self.costs
+            self.lds, self.tile, self.accesses, self.lds_limit, costs=self.costs
         )
         if not best.padding_elements:
             return []
@@ -469,7 +469,7 @@ class _Solver:
             return []
         layouts: list[Layout] = []
         group = self.group_sizes()[0]
-        for padding in padding_amounts(self.target, self.tile, self.lds_limit):
+        for padding in padding_amounts(self.lds, self.tile, self.lds_limit):
             pitch = self.tile.row_elements + padding
             if padding % group or pitch % (2 * group):
                 continue
@@ -493,7 +493,7 @@ class _Solver:
             for now, before in zip(best.cost.accesses, self.plain.cost.accesses, strict=True)
         )
         proof = Proof(
-            arch=self.target.arch,
+            arch=self.lds.arch,
             tile=self.tile,
             layout=best.layout,
             lds_bytes=size,

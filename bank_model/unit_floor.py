@@ -21,18 +21,16 @@ import numpy as np
 
 from .accesses import LdsAccess, LdsTile
 from .layouts import MachineAccess, PlainLayout, machine_accesses
-from .targets import Target
+from .lds_rules import Lds
 
 
-def unit_conflict_floor(
-    target: Target, tile: LdsTile, accesses: Iterable[LdsAccess], unit: int
-) -> int:
+def unit_conflict_floor(lds: Lds, tile: LdsTile, accesses: Iterable[LdsAccess], unit: int) -> int:
     """Returns the weighted conflict cycles of every layout that moves `unit` elements together.
 
     A layout may split an access that is wider than a unit, or that crosses from one unit into
     another. Nothing is claimed for such accesses.
     """
-    unit_words = unit * tile.element_bits // (8 * target.bank_width_bytes)
+    unit_words = unit * tile.element_bits // (8 * lds.bank_width_bytes)
     if unit_words < 2:
         return 0
     total = 0
@@ -40,8 +38,8 @@ def unit_conflict_floor(
         used = access.elements if access.active is None else access.elements[access.active]
         if (used % unit).max(initial=0) + access.count > unit:
             continue
-        for machine in machine_accesses(target, tile, PlainLayout(), access):
-            total += access.weight * _floor(machine, unit_words, target.bank_width_bytes)
+        for machine in machine_accesses(lds, tile, PlainLayout(), access):
+            total += access.weight * _floor(machine, unit_words, lds.bank_width_bytes)
     return total
 
 

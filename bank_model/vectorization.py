@@ -10,7 +10,7 @@ import numpy as np
 
 from . import f2
 from .accesses import LdsAccess, LdsTile
-from .targets import AccessKind
+from .lds_rules import AccessKind
 
 
 class Vectorization(NamedTuple):

@@ -42,7 +42,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from ..bank_model.targets import NVIDIA, family_of
+from ..bank_model.families import NVIDIA, family_of
 from ..dialect_utils.operations import operations_in
 from ..iree_plugin.python_compile import compile
 from ..passes.base import PassContext

@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from ..bank_model.targets import target
+from ..bank_model.lds_tables import lds_of
 from ..emulator.assembly import parse_assembly
 from ..emulator.dispatch import Dispatch
 from ..emulator.global_memory import GlobalMemory
@@ -41,7 +41,7 @@ def seconds(kernel: Attention, workgroups: list[tuple[int, int, int]] | None) ->
     arguments = np.array([*inputs, memory.allocate(values.nbytes)], np.uint64).tobytes()
     started = time.perf_counter()
     dispatch = Dispatch.of(compiled, (32, 1, 1))
-    launch(dispatch, target(ARCH), arguments, memory, workgroups)
+    launch(dispatch, lds_of(ARCH), arguments, memory, workgroups)
     return time.perf_counter() - started
 
 

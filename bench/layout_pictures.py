@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ..bank_model.bank_map import bank_map
 from ..bank_model.layouts import MachineAccess, machine_accesses
-from ..bank_model.targets import LdsInstruction
+from ..bank_model.lds_rules import LdsInstruction
 from ..tiles.answers import TileCount
 from ..tiles.contents import layout_title
 from ..tiles.solve import count
@@ -91,10 +91,10 @@ class Panel:
     @cached_property
     def banks(self) -> npt.NDArray[np.int64]:
         """Returns the first bank of each cell: [rows, cells of a row]."""
-        tile, target = self.counted.question.named.tile, self.counted.question.target
+        tile, lds = self.counted.question.named.tile, self.counted.question.lds
         first = np.arange(0, self.drawing.rows * tile.row_elements, self.drawing.group)
         bits = self.counted.layout.offsets(tile, first) * tile.element_bits
-        words = bits // (8 * target.bank_width_bytes)
+        words = bits // (8 * lds.bank_width_bytes)
         return (words % self.instruction.banks).reshape(self.drawing.rows, -1)
 
     @cached_property
@@ -128,7 +128,7 @@ class Panel:
         """Returns the first access of the read, which stays one instruction in these layouts."""
         question = self.counted.question
         (machine,) = machine_accesses(
-            question.target, question.named.tile, self.counted.layout, question.flat[0]
+            question.lds, question.named.tile, self.counted.layout, question.flat[0]
         )
         return machine
 
@@ -208,7 +208,7 @@ def svg(drawing: Drawing) -> str:
 def _panel(panel: Panel, x: int, y: int) -> Iterator[str]:
     """Yields the elements of one panel, the frames last so that no cell covers them."""
     width = panel.drawing.cell_width
-    words = panel.instruction.width_bytes // panel.counted.question.target.bank_width_bytes
+    words = panel.instruction.width_bytes // panel.counted.question.lds.bank_width_bytes
     cells: list[str] = []
     numbers: list[str] = []
     frames: list[str] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bank_model.targets import target
+from ..bank_model.lds_tables import lds_of
 from ..emulator.assembly import Kernel, parse_assembly
 from ..emulator.dispatch import Dispatch
 from ..emulator.global_memory import GlobalMemory
@@ -47,7 +47,11 @@ def piece(code: str, arch: str = "gfx942", waves: int = 1, arguments: int = 0) -
         arguments: the bytes of its arguments.
     """
     text = _FRAME.format(
-        arch=arch, code=code, threads=64 * waves, arguments=arguments, lds=target(arch).lds_bytes
+        arch=arch,
+        code=code,
+        threads=64 * waves,
+        arguments=arguments,
+        lds=lds_of(arch).workgroup_bytes,
     )
     return parse_assembly(text, "piece.s")["k"]
 
@@ -76,7 +80,7 @@ def played(
     if bytes_of_buffer:
         arguments = np.uint64(memory.allocate(bytes_of_buffer)).tobytes()
     dispatch = Dispatch.of(kernel, (1, 1, 1))
-    launch(dispatch, target(arch), arguments, memory, recorder=recorder)
+    launch(dispatch, lds_of(arch), arguments, memory, recorder=recorder)
     return predict(dispatch, recorder.finished, buffer_uses(recorder.finished, memory), chip)
 
 

@@ -300,9 +300,10 @@ def modelled(form: Form, row: Table) -> tuple[int, int]:
     from ..bank_model.accesses import CopySources
     from ..bank_model.async_copies import copy_cost
     from ..bank_model.conflicts import phase_costs
-    from ..bank_model.targets import AccessKind, target
+    from ..bank_model.lds_rules import AccessKind
+    from ..bank_model.lds_tables import lds_of
 
-    chip = target("sm_90")
+    chip = lds_of("sm_90")
     places = np.array([row.addresses])
     active = np.array([[bool(row.active >> lane & 1) for lane in range(_LANES)]])
     if form.is_copy:

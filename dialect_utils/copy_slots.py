@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
-from .gpu_target import chip_of
+from .gpu_target import gpu_features_of
 from .handed_attributes import SLOTS
 
 
@@ -29,8 +29,7 @@ def loads_directly(function: ir.Operation, test_target: str | None) -> bool:
 
     Layouts are then chosen once they have this form, behind the distribution of vectors.
     """
-    chip = chip_of(function, test_target)
-    return has_noted_slots(function) and chip is not None and chip.direct_loads
+    return has_noted_slots(function) and gpu_features_of(function, test_target).direct_loads
 
 
 def take_noted_slots(function: ir.Operation) -> int:

@@ -22,7 +22,11 @@ from typing import NamedTuple
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 
-from ..bank_model.targets import MLIR_DEFAULT_CHIPS, Target, UnknownTargetError, target_named
+from ..bank_model.families import MLIR_DEFAULT_CHIPS
+from ..bank_model.features import Features, features_of
+from ..bank_model.lds_rules import Lds
+from ..bank_model.lds_tables import UnknownTargetError, lds_of
+from ..bank_model.targets import arch_named
 from .diagnostics import Refusal
 from .operations import GPU_FUNC, GPU_LAUNCH, children, constant_value, segments_of
 
@@ -52,10 +56,10 @@ class GpuTargetInfo(NamedTuple):
     """The names that the compiler has for the matrix instructions of the GPU."""
 
     @property
-    def chip(self) -> Target | None:
-        """Returns what is known of the GPU, that of `sm_120` for `sm_120a`; None if nothing is."""
+    def lds(self) -> Lds | None:
+        """Returns the LDS of the GPU, that of `sm_120` for `sm_120a`; None if it is not known."""
         try:
-            return target_named(self.arch)
+            return lds_of(arch_named(self.arch))
         except UnknownTargetError:
             return None
 
@@ -181,8 +185,10 @@ def _launched(operation: ir.Operation, test_target: str | None, arch: str | None
     block = block_size_of(operation)
     if block is None:
         return None
-    chip = chip_of(operation, test_target) if arch is None else target_named(arch)
-    return None if chip is None else Launch(block, chip.wave_size)
+    if arch is not None:
+        return Launch(block, lds_of(arch_named(arch)).wave_size)
+    info = gpu_target_of(operation, test_target)
+    return None if info is None or info.lds is None else Launch(block, info.lds.wave_size)
 
 
 KNOWN_BLOCK_SIZES = {GPU_FUNC: "known_block_size"}
@@ -219,13 +225,17 @@ WHY_NO_LAUNCH = (
 """Why a function has no launch."""
 
 
-def chip_of(function: ir.Operation | ir.OpView, test_target: str | None = None) -> Target | None:
-    """Returns what is known of the GPU that a function is compiled for; None if nothing is."""
+_NO_FEATURES = Features("")
+
+
+def gpu_features_of(function: ir.Operation | ir.OpView, test_target: str | None = None) -> Features:
+    """Returns what the GPU that a function is compiled for has; nothing for one that is unknown."""
     info = gpu_target_of(function, test_target)
-    return None if info is None else info.chip
+    lds = None if info is None else info.lds
+    return _NO_FEATURES if lds is None else features_of(lds.arch)
 
 
-def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, Launch]:
+def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Lds, Launch]:
     """Returns the bank model of the function's GPU and the function's launch.
 
     Raises:
@@ -234,7 +244,7 @@ def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Target, 
     info = gpu_target_of(function, test_target)
     if info is None:
         raise Refusal("the function has no GPU target")
-    lds = info.chip
+    lds = info.lds
     if lds is None:
         raise Refusal(f"the LDS of {info.arch} is not known")
     launch = launch_of(function, test_target)
@@ -257,10 +267,10 @@ def lds_limit(function: ir.Operation, test_target: str | None) -> int:
     info = gpu_target_of(function, test_target)
     if info is None:
         return DEFAULT_LDS_BYTES
-    chip, said = info.chip, info.max_workgroup_memory_bytes
-    if chip is None:
+    lds, said = info.lds, info.max_workgroup_memory_bytes
+    if lds is None:
         return DEFAULT_LDS_BYTES if said is None else said
-    return chip.lds_bytes if said is None else min(said, chip.lds_bytes)
+    return lds.workgroup_bytes if said is None else min(said, lds.workgroup_bytes)
 
 
 def _self_and_parents(op: ir.Operation) -> Iterator[ir.Operation]:

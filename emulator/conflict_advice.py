@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bank_model.conflicts import conflict_cycles, phase_costs
-from ..bank_model.targets import LdsInstruction
+from ..bank_model.lds_rules import LdsInstruction
 
 Row = npt.NDArray[np.int64]
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from operator import mul
 
-from ..bank_model.targets import Target
+from ..bank_model.lds_rules import Lds
 from .assembly import Kernel
 from .chips import EMULATED_CHIPS, LANES
 from .emulation_errors import LaunchError
@@ -61,25 +61,25 @@ class Dispatch:
         """Returns the number of waves of a workgroup, of which the last may be partly off."""
         return -(-self.work_items // LANES)
 
-    def check(self, target: Target) -> None:
+    def check(self, lds_model: Lds) -> None:
         """Refuses a launch that the chip or the kernel's metadata does not allow.
 
         Raises:
             LaunchError: the chip or a size does not fit.
         """
         kernel, name = self.kernel, f"kernel '{self.kernel.name}'"
-        if target.arch not in EMULATED_CHIPS:
+        if lds_model.arch not in EMULATED_CHIPS:
             raise LaunchError(
-                f"{target.arch} cannot be emulated; use {' or '.join(EMULATED_CHIPS)}"
+                f"{lds_model.arch} cannot be emulated; use {' or '.join(EMULATED_CHIPS)}"
             )
-        if kernel.arch != target.arch:
+        if kernel.arch != lds_model.arch:
             raise LaunchError(
-                f"{name} is for {kernel.arch}: emulate that, or compile for {target.arch}"
+                f"{name} is for {kernel.arch}: emulate that, or compile for {lds_model.arch}"
             )
-        if self.lds_bytes > target.lds_bytes:
+        if self.lds_bytes > lds_model.workgroup_bytes:
             raise LaunchError(
                 f"{name} needs {self.lds_bytes} bytes of LDS; "
-                f"a workgroup on {target.arch} has {target.lds_bytes}"
+                f"a workgroup on {lds_model.arch} has {lds_model.workgroup_bytes}"
             )
         if min(self.grid) < 1:
             raise LaunchError(f"{name}: a grid of {self.grid} workgroups is empty")

@@ -271,7 +271,7 @@ def _build(context: BuildContext, instruction: Instruction) -> Step:
         return lambda group: None
     if instruction.mnemonic in _WITHOUT_EFFECT:
         return _without_effect(instruction)
-    arch = context.target.arch
+    arch = context.arch
     if arch != CDNA4 and base_name(instruction.mnemonic) in CDNA4_ONLY:
         raise UnknownInstructionError(instruction, f"{arch} has no '{instruction.mnemonic}'")
     if instruction.mnemonic == "s_waitcnt":

@@ -126,4 +126,4 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     if context.kernel.directives.get("fp16_overflow", 0):
         raise UnknownInstructionError(instruction, "no model of fp16_overflow")
     name, make = entry
-    return make(instruction, fp8_formats(context.target.arch)[name])
+    return make(instruction, fp8_formats(context.arch)[name])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..bank_model.targets import Target
+from ..bank_model.lds_rules import Lds
 from .assembly import Kernel
 from .chips import LANES
 from .counters import Counters
@@ -33,7 +33,7 @@ _UNWATCHED = Supervision()
 
 def launch(
     dispatch: Dispatch,
-    target: Target,
+    lds_model: Lds,
     arguments: bytes,
     memory: GlobalMemory,
     workgroups: Sequence[Size] | None = None,
@@ -58,14 +58,14 @@ def launch(
             instruction.
     """
     chosen = None if workgroups is None else _chosen_workgroups(dispatch.grid, workgroups)
-    place = (dispatch, target, arguments, memory)
+    place = (dispatch, lds_model, arguments, memory)
     runs = _runs(*place, chosen, max_waves, supervision, recorder)
     return Counters.sum([machine.counters for machine in runs])
 
 
 def launch_each(
     dispatch: Dispatch,
-    target: Target,
+    lds_model: Lds,
     arguments: bytes,
     memory: GlobalMemory,
     workgroups: Sequence[Size],
@@ -75,7 +75,7 @@ def launch_each(
 ) -> list[Counters]:
     """Runs some workgroups of a kernel, as `launch` does, and returns what each of them counted."""
     chosen = _chosen_workgroups(dispatch.grid, workgroups)
-    place = (dispatch, target, arguments, memory)
+    place = (dispatch, lds_model, arguments, memory)
     return [
         machine.workgroup_counters.of(index)
         for machine in _runs(*place, chosen, max_waves, supervision, recorder)
@@ -85,7 +85,7 @@ def launch_each(
 
 def _runs(
     dispatch: Dispatch,
-    target: Target,
+    lds_model: Lds,
     arguments: bytes,
     memory: GlobalMemory,
     workgroups: npt.NDArray[np.int64] | None,
@@ -95,13 +95,13 @@ def _runs(
 ) -> Iterator[Machine]:
     """Runs all portions of workgroups, and yields the machine of each at its end."""
     kernel = dispatch.kernel
-    dispatch.check(target)
+    dispatch.check(lds_model)
     if len(arguments) != kernel.kernarg_bytes:
         raise LaunchError(
             f"kernel '{kernel.name}' takes {kernel.kernarg_bytes} bytes of arguments, "
             f"not {len(arguments)}"
         )
-    program = Program(BuildContext(_link(kernel, memory), target))
+    program = Program(BuildContext(_link(kernel, memory), lds_model))
     state = prepare(dispatch, arguments, memory)
     total = math.prod(dispatch.grid) if workgroups is None else len(workgroups)
     size = max(1, min(total, _workgroups_at_once(dispatch, max_waves)))

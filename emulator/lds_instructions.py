@@ -24,9 +24,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ..bank_model import targets
+from ..bank_model import lds_rules
 from ..bank_model.conflicts import phase_costs, wavefront_floor
-from ..bank_model.targets import AccessKind, LdsInstruction
+from ..bank_model.lds_rules import AccessKind, LdsInstruction
 from . import atomics
 from .byte_access import Words, words_of
 from .chips import CDNA4, LANES
@@ -204,9 +204,9 @@ def _accessor(
     offsets: tuple[int, ...] | None = None,
 ) -> _Accessor:
     try:
-        hardware = context.target.instruction_named(instruction.mnemonic)
-    except targets.UnknownInstructionError:
-        hardware = context.target.instruction(kind, width)
+        hardware = context.lds_model.instruction_named(instruction.mnemonic)
+    except lds_rules.UnknownInstructionError:
+        hardware = context.lds_model.instruction(kind, width)
     if offsets is None:
         offsets = (instruction.offset(0, 0xFFFF),)
     return _Accessor(_lane_address(address), offsets, width, hardware, {})
@@ -388,8 +388,8 @@ def _transposed_load(context: BuildContext, instruction: Instruction, bits: int)
     elements, lanes 0..3 read row 0, lanes 4..7 row 1, and lane 5 gets, as its element 2, the
     second element that lane 9 read.
     """
-    if context.target.arch != CDNA4:
-        raise UnknownInstructionError(instruction, f"{context.target.arch} has no transposing load")
+    if context.arch != CDNA4:
+        raise UnknownInstructionError(instruction, f"{context.arch} has no transposing load")
     destination, address = instruction.operands
     accessor = _accessor(context, instruction, address, AccessKind.READ, 8)
     register = vector_registers(destination, words_of(8))

@@ -48,12 +48,12 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     sparse = name.startswith("v_smfmac_")
     known = smfmac_shapes if sparse else mfma_shapes
     # The scaled instructions have the shapes of those without scales.
-    shape = known(context.target.arch).get(name.replace("v_mfma_scale_", "v_mfma_"))
+    shape = known(context.arch).get(name.replace("v_mfma_scale_", "v_mfma_"))
     if shape is None:
         if name.endswith("_xf32"):
             raise UnknownInstructionError(instruction, "the rounding of xf32 is not documented")
         raise UnknownInstructionError(
-            instruction, f"the emulator does not know '{name}' on {context.target.arch}"
+            instruction, f"the emulator does not know '{name}' on {context.arch}"
         )
     formats = _formats(context, instruction, shape, () if sparse else ("cbsz", "abid"))
     if name.startswith("v_mfma_scale_"):
@@ -92,7 +92,7 @@ def _formats(
     Modifiers that change where elements come from are refused: those in `refused`, and `blgp`, for
     all types but `f8f6f4`.
     """
-    small = fp8_formats(context.target.arch)
+    small = fp8_formats(context.arch)
     if shape.source == "f8f6f4":
         a, b = (_narrow_format(instruction, name, small) for name in ("cbsz", "blgp"))
         return a, b

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bank_model.coalescing import coalescing
-from ..bank_model.targets import Target
+from ..bank_model.lds_rules import Lds
 from . import atomics
 from .byte_access import Offsets, Words
 from .chips import CDNA4, LANES
@@ -46,7 +46,7 @@ def _vector_memory(
 ) -> Step | None:
     where = _PLACES[prefix]
     # A lane's private memory is not counted: how the hardware lays it out is no choice of a kernel.
-    traffic = None if prefix == "scratch_" else _Traffic(context.target)
+    traffic = None if prefix == "scratch_" else _Traffic(context.lds_model)
     to_lds = bool(instruction.modifiers.get("lds")) or name.startswith("load_lds_")
     name = name.replace("load_lds_", "load_")
     if traffic is None and (to_lds or name.startswith("atomic_")):
@@ -333,7 +333,7 @@ class _Traffic:
     addresses relative to the block of the lowest one.
     """
 
-    target: Target
+    lds_model: Lds
     known: dict[tuple[int, bytes], Counts] = field(default_factory=dict)
 
     def count(self, group: WaveGroup, target: _LaneAccess, width: int) -> None:
@@ -380,7 +380,7 @@ class _Traffic:
         return found
 
     def _count_row(self, row: Offsets, width: int) -> Counts:
-        result = coalescing(self.target, np.maximum(row, 0), width, row >= 0)
+        result = coalescing(self.lds_model, np.maximum(row, 0), width, row >= 0)
         return np.array([[result.transactions], [result.useful_bytes]], np.int64)
 
 
@@ -460,10 +460,8 @@ def _load_to_lds(
     LDS instruction and its lanes store to consecutive words. M0 and the offset count dwords: their
     two low bits must be 0 (CDNA3 ISA, "Memory Buffer Load to LDS").
     """
-    if width > 4 and context.target.arch != CDNA4:
-        raise UnknownInstructionError(
-            instruction, f"{context.target.arch} moves 4 bytes to the LDS"
-        )
+    if width > 4 and context.arch != CDNA4:
+        raise UnknownInstructionError(instruction, f"{context.arch} moves 4 bytes to the LDS")
     lane = np.arange(LANES, dtype=np.uint32) * np.uint32(width)
     offsets = (instruction.integer("offset") & 0xFFFFFFFF,)
 

@@ -56,8 +56,8 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     found = _NAME.match(instruction.mnemonic)
     if found is None:
         return None
-    if context.target.arch != CDNA4:
-        arch = context.target.arch
+    if context.arch != CDNA4:
+        arch = context.arch
         raise UnknownInstructionError(instruction, f"it does not exist on {arch}")
     if context.kernel.directives.get("fp16_overflow", 0):
         raise UnknownInstructionError(instruction, "no model of fp16_overflow")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..bank_model.targets import Target
+from ..bank_model.lds_rules import Lds
 from .assembly import Kernel
 from .wave_state import WaveGroup
 
@@ -19,4 +19,9 @@ class BuildContext:
     """What an instruction's step may depend on, besides the instruction."""
 
     kernel: Kernel
-    target: Target
+    lds_model: Lds
+
+    @property
+    def arch(self) -> str:
+        """Returns the chip that the kernel is for."""
+        return self.lds_model.arch

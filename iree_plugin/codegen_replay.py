@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from iree.compiler import ir
 
-from ..bank_model.targets import known_targets
+from ..bank_model.lds_tables import known_targets
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure
 from ..dialect_utils.gpu_target import gpu_target_of
 from ..passes.base import FunctionPass
@@ -335,7 +335,7 @@ class CodegenReplay:
         warned: set[str] = set()
         for function in functions:
             info = gpu_target_of(function.op)
-            if info is None or info.chip is not None or info.arch in warned:
+            if info is None or info.lds is not None or info.arch in warned:
                 continue
             warned.add(info.arch)
             self.runner.context.sink.warning(

@@ -3,7 +3,7 @@
 
 `iree-compile` describes a GPU to its codegen by an `#iree_gpu.target`. It has none for sm_90, gives
 the device a target without one, and ends with "missing GPU target", although LLVM knows the chip.
-Here the description is made of what `bank_model/targets.py` knows, and put in this place: into the
+Here the description is made of what `bank_model/` knows, and put in this place: into the
 devices of a program, or into the variants of executables.
 
 The name of a variant, such as sm_90a, has a letter behind the number, with which IREE's
@@ -19,14 +19,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..bank_model.targets import (
-    NVIDIA,
-    Target,
-    UnknownTargetError,
-    known_targets,
-    target,
-    target_named,
-)
+from ..bank_model.families import NVIDIA, family_of
+from ..bank_model.features import features_of
+from ..bank_model.lds_rules import Lds
+from ..bank_model.lds_tables import UnknownTargetError, known_targets, lds_of
+from ..bank_model.targets import arch_named
 from .compile_settings import joined_flags
 
 if TYPE_CHECKING:
@@ -35,6 +32,10 @@ if TYPE_CHECKING:
 DEVICES_ASSIGNED = "preprocessing"
 """The phase behind which a program names its devices."""
 
+_DESCRIBED = (90,)
+"""The compute capabilities that are described here."""
+_UNKNOWN = (*_DESCRIBED, 100, 103)
+"""Those that IREE 3.13 does not know."""
 _FLAG = re.compile(rf"(--?iree-{NVIDIA.backend}-target)(?:=(.*))?")
 _FEATURES_FLAG = re.compile(rf"--?iree-{NVIDIA.backend}-target-features=(.*)")
 _BARE = '#hal.executable.target<"cuda", "cuda-nvptx-fb"'
@@ -46,19 +47,19 @@ class DescribedTarget(NamedTuple):
     """A GPU that IREE does not describe.
 
     Attributes:
-        chip: what is known of it.
+        lds: its LDS.
         features: the features for LLVM's backend, as `--iree-cuda-target-features` gives them.
     """
 
-    chip: Target
+    lds: Lds
     features: str = _FEATURES
 
     @staticmethod
     def of_flags(flags: Sequence[str]) -> DescribedTarget | None:
         """Returns the GPU that flags name; None where it is none of these."""
-        chip = _described(named_cuda_target(flags))
+        lds = _described(named_cuda_target(flags))
         given = [m[1] for flag in joined_flags(flags) if (m := _FEATURES_FLAG.fullmatch(flag))]
-        return chip and DescribedTarget(chip, *given[-1:])
+        return lds and DescribedTarget(lds, *given[-1:])
 
     def __str__(self) -> str:
         """Returns the `#iree_gpu.target`, which has all that IREE says of sm_89."""
@@ -71,21 +72,21 @@ class DescribedTarget(NamedTuple):
             "compute = fp64|fp32|fp16|int64|int32|int16|int8, storage = b64|b32|b16|b8, "
             "subgroup = shuffle|arithmetic, dot = dp4xi8toi32, "
             f"mma = [{', '.join(instructions)}], "
-            f"subgroup_size_choices = [{self.chip.wave_size}], "
+            f"subgroup_size_choices = [{self.lds.wave_size}], "
             "max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, "
-            f"max_workgroup_memory_bytes = {self.chip.lds_bytes}, "
+            f"max_workgroup_memory_bytes = {self.lds.workgroup_bytes}, "
             "max_workgroup_counts = [2147483647, 65535, 65535]>>"
         )
 
     @property
     def general(self) -> DescribedTarget:
         """Returns the GPU without a letter: its code runs on newer ones too, and lacks `wgmma`."""
-        return self._replace(chip=target(f"{NVIDIA.prefix}{self.chip.compute_capability}"))
+        return self._replace(lds=lds_of(f"{NVIDIA.prefix}{_capability(self.lds.arch)}"))
 
     @property
     def is_variant(self) -> bool:
         """Returns whether the code runs on this GPU alone."""
-        return self.chip is not self.general.chip
+        return self.lds is not self.general.lds
 
     def describe(self, module: ir.Operation) -> None:
         """Adds the description to the CUDA targets of a module that have no configuration."""
@@ -98,7 +99,13 @@ class DescribedTarget(NamedTuple):
 
     @property
     def _arch(self) -> str:
-        return f'arch = "{self.chip.arch}"'
+        return f'arch = "{self.lds.arch}"'
+
+
+def compiles_for(arch: str) -> bool:
+    """Returns whether IREE 3.13 compiles for an NVIDIA GPU, if it is told what that is."""
+    capability = _capability(arch)
+    return capability is not None and (capability in _DESCRIBED or capability not in _UNKNOWN)
 
 
 def named_cuda_target(flags: Sequence[str]) -> str:
@@ -133,10 +140,10 @@ def _understood(name: str) -> str:
     if _NAMES_OF_IREE.fullmatch(name) or name.startswith(NVIDIA.prefix):
         return name
     try:
-        chip = target_named(name)
+        arch = arch_named(name)
     except UnknownTargetError:
         return name
-    return chip.arch if chip.family is NVIDIA else name
+    return arch if family_of(arch) is NVIDIA else name
 
 
 def refuse_unknown_names(flags: Sequence[str]) -> str:
@@ -148,25 +155,29 @@ def refuse_unknown_names(flags: Sequence[str]) -> str:
     name = _understood(named_cuda_target(flags))
     if not name or re.fullmatch(r"sm_\d+[af]?", name) or _NAMES_OF_IREE.fullmatch(name):
         return ""
-    known = ", ".join(each for each in known_targets() if target(each).family is NVIDIA)
+    known = ", ".join(each for each in known_targets() if family_of(each) is NVIDIA)
     return (
         f"--iree-{NVIDIA.backend}-target={name}: no GPU of this name is known (known: {known}, and "
         "products such as a100, h100 and rtx4090)"
     )
 
 
-def _described(name: str) -> Target | None:
+def _described(name: str) -> Lds | None:
     """Returns the GPU of this name, unless IREE describes it or nothing is known of it.
 
     A name such as `sm_90f`, of a variant that does not exist, is none.
     """
     try:
-        chip = target_named(name)
+        arch = arch_named(name)
     except UnknownTargetError:
         return None
-    if chip.family is not NVIDIA or not chip.described:
+    if _capability(arch) not in _DESCRIBED or (name.startswith(NVIDIA.prefix) and name != arch):
         return None
-    return None if name.startswith(NVIDIA.prefix) and name != chip.arch else chip
+    return lds_of(arch)
+
+
+def _capability(arch: str) -> int | None:
+    return features_of(arch).compute_capability
 
 
 def _replace_in_targets(module: ir.Operation, text: str, other: str) -> None:

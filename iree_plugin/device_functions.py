@@ -9,7 +9,7 @@ from typing import NamedTuple
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gpu
 
-from ..bank_model.targets import FAMILIES
+from ..bank_model.families import FAMILIES
 from ..dialect_utils.indexing_maps import copied_buffers
 from ..dialect_utils.kernels import backend_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info

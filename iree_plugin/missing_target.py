@@ -6,8 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..bank_model.targets import NVIDIA, Target, known_targets, target
-from .described_target import named_cuda_target, understood_flags
+from ..bank_model.families import NVIDIA
+from ..bank_model.features import features_of
+from ..bank_model.lds_tables import known_targets, lds_of
+from .described_target import compiles_for, named_cuda_target, understood_flags
 
 _NAME = re.compile(rf"{NVIDIA.prefix}(\d+)[af]?")
 _FAULT = re.compile(r"^(.*?: )?error: missing GPU target", re.MULTILINE)
@@ -22,10 +24,9 @@ def unknown_cuda_target(flags: Sequence[str]) -> str:
     return name if _NAME.fullmatch(name) and name not in _compiled() else ""
 
 
-def _compiled() -> dict[str, Target]:
+def _compiled() -> list[str]:
     """Returns the NVIDIA GPUs that code can be compiled for, but for names of products."""
-    chips = (target(each) for each in known_targets())
-    return {each.arch: each for each in chips if each.family is NVIDIA and each.compiles}
+    return [each for each in known_targets() if compiles_for(each)]
 
 
 def missing_target(arch: str, diagnostics: str, version: str) -> str:
@@ -49,13 +50,11 @@ def _replacement(arch: str) -> str:
         return f"{NVIDIA.prefix}{number}"
     # The code of a variant, such as sm_90a, runs on no other GPU.
     older = {
-        each.arch: each
-        for each in compiled.values()
-        if each.compute_capability is not None
-        and each.compute_capability < number
-        and each.arch == f"{NVIDIA.prefix}{each.compute_capability}"
+        each: capability
+        for each in compiled
+        if (capability := features_of(each).compute_capability) is not None
+        and capability < number
+        and each == f"{NVIDIA.prefix}{capability}"
     }
     # The one with the most shared memory, the oldest of these: an H200 runs code for sm_80.
-    return min(
-        older, key=lambda a: (-older[a].lds_bytes, older[a].compute_capability or 0), default=""
-    )
+    return min(older, key=lambda arch: (-lds_of(arch).workgroup_bytes, older[arch]), default="")

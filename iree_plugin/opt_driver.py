@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from ..bank_model.targets import target_named
+from ..bank_model.targets import arch_named
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity
 from ..dialect_utils.kernels import functions_in
 from ..dialect_utils.memory.lds_reading import state_block_sizes
@@ -115,7 +115,7 @@ def optimize(settings: OptSettings) -> bool:
         UnknownTargetError: our passes do not know the test target.
     """
     if settings.test_target and any(isinstance(p, OurPass) for p in settings.pieces):
-        target_named(settings.test_target)
+        arch_named(settings.test_target)
     if settings.emit_bytecode and is_terminal(settings.output):
         raise OptError(
             "bytecode is not written to a terminal: name a file with -o, or redirect the output"

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
-from ..bank_model.targets import FAMILIES, target
+from ..bank_model.families import FAMILIES
+from ..bank_model.lds_tables import lds_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO
 from ..passes.pipeline_edit import COPYING, LOWERED
 from .compile_settings import BEFORE_CODEGEN
@@ -103,7 +104,7 @@ class RecordingRequest(NamedTuple):
             family = _FAMILIES[self.backend]
             session.set_flags(*family.flags(family.usual))
             invocation = SteppedInvocation(session)
-            text = _SAMPLES[self.pipeline].replace("SIZE", str(target(family.usual).wave_size))
+            text = _SAMPLES[self.pipeline].replace("SIZE", str(lds_of(family.usual).wave_size))
             parsed = invocation.parse(Source.wrap_buffer(session, text.encode() + b"\0"))
             invocation.set_phases(end=BEFORE_CODEGEN)
             if not parsed or not invocation.execute():

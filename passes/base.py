@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
 from iree.compiler import ir
 
 from ..bank_model.accesses import AccessKind
-from ..bank_model.targets import Target
+from ..bank_model.lds_rules import Lds
 from ..dialect_utils.diagnostics import DiagnosticSink, PassFailure, Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, lds_model
 from ..dialect_utils.memory.memref_types import shown_type
@@ -142,9 +142,7 @@ class PassContext:
             return found
         return None
 
-    def lds_model(
-        self, function: ir.Operation, what_stays: str = ""
-    ) -> tuple[Target, Launch] | None:
+    def lds_model(self, function: ir.Operation, what_stays: str = "") -> tuple[Lds, Launch] | None:
         """Returns the bank model of the function's GPU and the function's launch.
 
         Where there is none the result is None, and a remark says what stays as it is, if a pass

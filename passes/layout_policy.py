@@ -34,11 +34,11 @@ from ..bank_model.layouts import (
     SwizzledLayout,
     layout_conflicts,
 )
+from ..bank_model.lds_rules import Lds
 from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ..bank_model.proof import Optimality
 from ..bank_model.solver import LayoutDecision, SolverOptions, solve
 from ..bank_model.swizzle_legality import HINT_KINDS, MOST_HINTS, HintRules
-from ..bank_model.targets import Target
 from ..bank_model.unit_floor import unit_conflict_floor
 from ..dialect_utils.memory.lds_accesses import Gather
 
@@ -119,7 +119,7 @@ class LayoutPolicy(NamedTuple):
         most_hints: the longest chain of swizzles on one allocation.
     """
 
-    lds: Target
+    lds: Lds
     most_hints: int = MOST_HINTS
 
     def choose(self, known: KnownTile) -> LayoutChoice:
@@ -166,7 +166,7 @@ class PaddingBudget:
         tiles: the costs of those of a function that may be padded.
     """
 
-    lds: Target
+    lds: Lds
     tiles: Sequence[LayoutCosts]
 
     def rows(self, number: int) -> Layout:
@@ -179,7 +179,7 @@ class PaddingBudget:
         """Returns the padding of the tiles whose accesses can be counted, in elements."""
         plain = sum(PlainLayout().size_bytes(each.tile) for each in self.tiles)
         stock = sum(map(_stock_bytes, self.tiles))
-        budget = min(stock, self.lds.lds_bytes)
+        budget = min(stock, self.lds.workgroup_bytes)
         room = budget - plain
         choices: dict[int, Sequence[PaddingChoice]] = {}
         for number, costs in enumerate(self.tiles):

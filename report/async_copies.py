@@ -21,8 +21,9 @@ from iree.compiler import ir
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.async_copies import WHY_COPIES_CONFLICT
 from ..bank_model.layouts import Layout, access_copy
+from ..bank_model.lds_rules import AccessKind
+from ..bank_model.lds_tables import is_copy_instruction
 from ..bank_model.shown_text import counted
-from ..bank_model.targets import AccessKind, is_copy_instruction
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import Launch, launch_of
 from ..dialect_utils.memory.lane_accesses import without_repetition
@@ -118,11 +119,11 @@ def _recounted(
 
 def _copy_remarks(report: AllocationReport) -> list[str]:
     """Returns remarks on what is to be known of the copies' conflicts."""
-    assert report.target is not None
+    assert report.lds is not None
     assert report.tile is not None
     assert report.standing is not None
     found = [
-        (group, access_copy(report.target, report.tile, report.standing.layout, access))
+        (group, access_copy(report.lds, report.tile, report.standing.layout, access))
         for group in report.groups
         for access in group.accesses
     ]

@@ -35,10 +35,12 @@ from ..bank_model.layouts import (
     PlainLayout,
     SwizzledLayout,
 )
+from ..bank_model.lds_rules import AccessKind, Lds
+from ..bank_model.lds_tables import is_copy_instruction, lds_of
 from ..bank_model.least_cycles import least_cycles
 from ..bank_model.map_folding import FoldedMap, folded_map, instruction_of
 from ..bank_model.readings import shown_readings
-from ..bank_model.targets import AccessKind, Target, is_copy_instruction, target_named
+from ..bank_model.targets import arch_named
 from ..dialect_utils.described_tiles import arranged_number
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import WHY_NO_LAUNCH, Launch, gpu_target_of, launch_of, lds_model
@@ -125,7 +127,7 @@ class AllocationReport:
     location: str
     lds_bytes: int | None
     """The LDS bytes that it takes in the IR as it stands; None for a dynamic shape."""
-    target: Target | None = None
+    lds: Lds | None = None
     tile: LdsTile | None = None
     """The logical, unpadded tile."""
     groups: tuple[AccessGroup, ...] = ()
@@ -191,15 +193,15 @@ class AllocationReport:
 
         Returns None where no lane is ever active.
         """
-        assert self.target is not None
+        assert self.lds is not None
         assert self.tile is not None
-        return folded_map(self.target, self.tile, layout, group.accesses)
+        return folded_map(self.lds, self.tile, layout, group.accesses)
 
     def machine_access(self, group: AccessGroup, layout: Layout, number: int) -> MachineAccess:
         """Returns the machine instruction of the group that has a number in its maps."""
-        assert self.target is not None
+        assert self.lds is not None
         assert self.tile is not None
-        return instruction_of(self.target, self.tile, layout, group.accesses, number)
+        return instruction_of(self.lds, self.tile, layout, group.accesses, number)
 
     def phases(self, group: AccessGroup, layout: Layout) -> tuple[tuple[int, ...], ...]:
         """Returns the lanes that the group's first machine instruction serves together."""
@@ -210,9 +212,9 @@ class AllocationReport:
 
         Each comes with the number of times that the code has it.
         """
-        assert self.target is not None
+        assert self.lds is not None
         assert self.tile is not None
-        return instruction_names(self.target, self.tile, layout, group.accesses)
+        return instruction_names(self.lds, self.tile, layout, group.accesses)
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,17 +310,17 @@ def report_function(
         launch = launch_of(function, arch=arch)
         shown_arch = arch or (info.arch if info is not None else "")
         try:
-            chip = _chip(function, launch, arch)
+            lds = _lds(function, launch, arch)
         except Refusal as refusal:
             listed = read_allocations(function, None, refusal.reason)
             reports = [_unreadable(each) for each in listed]
         else:
             read = read_allocations(function, launch)
             limit = None if arch or info is None else info.max_workgroup_memory_bytes
-            pads = _stock_bytes(read) <= (limit or chip.lds_bytes)
-            proposed = _Proposals(function, read, chip, arch or chip.arch, limit, unresolved or {})
+            pads = _stock_bytes(read) <= (limit or lds.workgroup_bytes)
+            proposed = _Proposals(function, read, lds, arch or lds.arch, limit, unresolved or {})
             reports = [
-                _report(each, chip, launch, pads, decided, proposed)
+                _report(each, lds, launch, pads, decided, proposed)
                 for each in read
                 if only is None or (each.operation is not None and only(each.operation))
             ]
@@ -328,7 +330,7 @@ def report_function(
     return FunctionReport(name, place, shown_arch, launch, tuple(reports), workgroups=workgroups)
 
 
-def _chip(function: ir.Operation, launch: Launch | None, arch: str | None) -> Target:
+def _lds(function: ir.Operation, launch: Launch | None, arch: str | None) -> Lds:
     """Returns the bank model of `arch`, or of the function's own target.
 
     Raises:
@@ -336,14 +338,14 @@ def _chip(function: ir.Operation, launch: Launch | None, arch: str | None) -> Ta
     """
     if arch is None:
         return lds_model(function, None)[0]
-    chip = target_named(arch)
+    lds = lds_of(arch_named(arch))
     if launch is None:
         raise Refusal(WHY_NO_LAUNCH)
-    if launch.subgroup_size != chip.wave_size:
+    if launch.subgroup_size != lds.wave_size:
         raise Refusal(
-            f"waves of {launch.subgroup_size} lanes, but {arch} has waves of {chip.wave_size}"
+            f"waves of {launch.subgroup_size} lanes, but {arch} has waves of {lds.wave_size}"
         )
-    return chip
+    return lds
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +354,7 @@ class _Proposals:
 
     function: ir.Operation
     allocations: Sequence[ReadAllocation]
-    chip: Target
+    lds: Lds
     arch: str
     limit: int | None
     unresolved: Mapping[str, UnresolvedHint]
@@ -360,7 +362,7 @@ class _Proposals:
     def of(self, read: ReadAllocation) -> tuple[Layout, str]:
         """Returns the layout of an allocation, and why."""
         if read.operation is None:
-            choice = LayoutPolicy(self.chip).propose(self._tensors[read])
+            choice = LayoutPolicy(self.lds).propose(self._tensors[read])
             return choice.layout, choice.reason
         return self._memrefs.get(read.operation, (PlainLayout(), ""))
 
@@ -371,7 +373,7 @@ class _Proposals:
     @cached_property
     def _tensors(self) -> Mapping[ReadAllocation, KnownTile]:
         tiles = {
-            each: LayoutCosts(self.chip, each.tile, each.accesses)
+            each: LayoutCosts(self.lds, each.tile, each.accesses)
             for each in self.allocations
             if each.operation is None
             and not each.fixed
@@ -379,7 +381,7 @@ class _Proposals:
             and isinstance(each.layout, PlainLayout)
             and not each.unknown
         }
-        budget = PaddingBudget(self.chip, tuple(tiles.values()))
+        budget = PaddingBudget(self.lds, tuple(tiles.values()))
         return {
             each: KnownTile(
                 costs.tile, costs.accesses, padded=partial(budget.rows, number), costs=costs
@@ -410,7 +412,7 @@ def _unreadable(read: ReadAllocation) -> AllocationReport:
 
 def _report(
     read: ReadAllocation,
-    chip: Target,
+    lds: Lds,
     launch: Launch | None,
     stock_pads: bool,
     decided: bool,
@@ -420,12 +422,12 @@ def _report(
     if read.tile is None or launch is None:
         return _unreadable(read)
     try:
-        report = _counted(read, read.tile, chip, launch, stock_pads, decided, proposed)
+        report = _counted(read, read.tile, lds, launch, stock_pads, decided, proposed)
         number = None if read.operation is None else arranged_number(read.operation)
         if number is None or not decided:
             return report
         others = replace(read, counted=_not_by_ldmatrix(read))
-        described = _counted(others, read.tile, chip, launch, stock_pads, decided, proposed)
+        described = _counted(others, read.tile, lds, launch, stock_pads, decided, proposed)
         return replace(report, arranged_number=number, described=described)
     except InvalidParameterError as error:
         reason = Refusal(f"its accesses cannot be counted: {error}", read.location)
@@ -442,7 +444,7 @@ def _not_by_ldmatrix(read: ReadAllocation) -> frozenset[int]:
 def _counted(
     read: ReadAllocation,
     tile: LdsTile,
-    chip: Target,
+    lds: Lds,
     launch: Launch,
     stock_pads: bool,
     decided: bool,
@@ -453,7 +455,7 @@ def _counted(
     shares_accesses = len(accesses) < len(read.accesses)
 
     def count(layout: Layout) -> LayoutCount:
-        return count_layout(chip, tile, layout, accesses)
+        return count_layout(lds, tile, layout, accesses)
 
     before = count(PlainLayout())
     stock = (
@@ -468,18 +470,18 @@ def _counted(
     if isinstance(layout, PlainLayout) and may_gain and not read.unknown and not read.fixed:
         better, reason = proposed.of(read)
         proposal = None if isinstance(better, PlainLayout) else count(better)
-    groups = group_accesses(chip, tile, accesses, launch)
+    groups = group_accesses(lds, tile, accesses, launch)
     shown = standing if proposal is None or decided else proposal
     report = AllocationReport(
         read.type,
         read.location,
         standing.lds_bytes,
-        target=chip,
+        lds=lds,
         tile=tile,
         groups=groups,
         unknown=read.unknown,
         assumptions=read.assumptions,
-        remarks=(*_joinable(groups, tile), *shown_readings(chip, tile, shown.layout, accesses)),
+        remarks=(*_joinable(groups, tile), *shown_readings(lds, tile, shown.layout, accesses)),
         before=before,
         padded=before if isinstance(stock, PlainLayout) else count(stock),
         standing=standing,
@@ -495,17 +497,15 @@ def with_accesses(
     report: AllocationReport, accesses: Sequence[LdsAccess], launch: Launch
 ) -> AllocationReport:
     """Returns the report on a decided allocation as it is with other accesses."""
-    chip, tile = report.target, report.tile
+    lds, tile = report.lds, report.tile
     before, padded, standing = report.before, report.padded, report.standing
-    assert chip and tile and before and padded and standing
-    counts = [
-        count_layout(chip, tile, each.layout, accesses) for each in (before, padded, standing)
-    ]
-    groups = group_accesses(chip, tile, accesses, launch)
+    assert lds and tile and before and padded and standing
+    counts = [count_layout(lds, tile, each.layout, accesses) for each in (before, padded, standing)]
+    groups = group_accesses(lds, tile, accesses, launch)
     made = replace(
         report,
         groups=groups,
-        remarks=(*_joinable(groups, tile), *shown_readings(chip, tile, standing.layout, accesses)),
+        remarks=(*_joinable(groups, tile), *shown_readings(lds, tile, standing.layout, accesses)),
         before=counts[0],
         padded=counts[1],
         standing=counts[2],
@@ -515,7 +515,7 @@ def with_accesses(
 
 
 def group_accesses(
-    chip: Target, tile: LdsTile, accesses: Sequence[LdsAccess], launch: Launch
+    lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess], launch: Launch
 ) -> tuple[AccessGroup, ...]:
     """Groups accesses by kind, width, weight and pattern, in the order of the groups' first."""
     alike: dict[tuple[object, ...], list[int]] = {}
@@ -545,7 +545,7 @@ def group_accesses(
                 members=tuple(members),
                 locations=tuple(dict.fromkeys(accesses[i].location for i in program_order)),
                 pattern=lane_pattern(tile, chosen, issue_name),
-                least_cycles=least_cycles(chip, tile, first),
+                least_cycles=least_cycles(lds, tile, first),
             )
         )
     return tuple(groups)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..bank_model.bank_map import BankMap, bank_map
 from ..bank_model.layouts import MachineAccess
-from ..bank_model.targets import known_targets, target
+from ..bank_model.lds_tables import known_targets, lds_of
 from .bank_map_picture import bank_map_drawing
 from .lane_colours import ramp_stops
 from .stripes import stripes
@@ -91,7 +91,7 @@ def _sample_map() -> Iterator[str]:
 
 def _sample() -> BankMap:
     """Returns a map in which lanes share a word, and others conflict with it."""
-    instruction = target(known_targets()[0]).instruction_named("ds_read_b32")
+    instruction = lds_of(known_targets()[0]).instruction_named("ds_read_b32")
     lanes = np.arange(64)
     line = instruction.banks * 4
     words = np.where(lanes < 2, 0, np.where(lanes < 4, (lanes - 1) * line, lanes * 4))

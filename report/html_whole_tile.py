@@ -26,12 +26,12 @@ def whole_tile_section(row: AllocationRow) -> Iterator[str]:
     Nothing is yielded for an allocation that could not be counted.
     """
     report = row.report
-    if report.target is None or report.tile is None or not report.groups:
+    if report.lds is None or report.tile is None or not report.groups:
         return
     counts = _layouts(report)
     accesses = [access for group in report.groups for access in group.accesses]
     layouts = [count.layout for count in counts.values()]
-    whole = WholeTile.of(report.target, report.tile, layouts, accesses, _MOST_ROWS)
+    whole = WholeTile.of(report.lds, report.tile, layouts, accesses, _MOST_ROWS)
     words = ["not shown", "the bank of each element"]
     pictures = [
         _figures(report, {name: whole.by_bank(each.layout) for name, each in counts.items()})

@@ -42,12 +42,12 @@ def why_not_proven(reports: Sequence[FunctionReport]) -> str:
 
 def _checked(allocation: AllocationReport) -> CheckedProof | None:
     before, chosen = allocation.before, allocation.chosen
-    if before is None or chosen is None or allocation.target is None or allocation.tile is None:
+    if before is None or chosen is None or allocation.lds is None or allocation.tile is None:
         return None
     accesses = _accesses(allocation)
     claim = _claim(allocation)
     proof = Proof(
-        arch=allocation.target.arch,
+        arch=allocation.lds.arch,
         tile=allocation.tile,
         layout=chosen.layout,
         lds_bytes=chosen.lds_bytes,
@@ -57,7 +57,7 @@ def _checked(allocation: AllocationReport) -> CheckedProof | None:
         optimality=claim,
     )
     try:
-        check(proof, allocation.target, accesses)
+        check(proof, allocation.lds, accesses)
     except ProofError as error:
         return CheckedProof(False, f"the proof of its layout does not hold: {error}")
     known = " that are known" if allocation.unknown else ""

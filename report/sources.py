@@ -9,7 +9,7 @@ from dataclasses import replace
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from ..bank_model.targets import known_targets, target
+from ..bank_model.lds_tables import known_targets, lds_of
 from ..dialect_utils.kernels import functions_in, kernels_of
 from ..dialect_utils.memory.attributions import allocate_attributions
 from ..dialect_utils.memory.lds_reading import state_block_sizes
@@ -86,7 +86,7 @@ def report_module(module: ir.Operation, arch: str | None) -> list[FunctionReport
 def how_to_name_the_gpu(report: FunctionReport) -> str:
     """Returns the flag that gives a function a GPU, with the GPUs that have waves of its size."""
     waves = report.launch.subgroup_size if report.launch else 0
-    fitting = [arch for arch in known_targets() if target(arch).wave_size == waves]
+    fitting = [arch for arch in known_targets() if lds_of(arch).wave_size == waves]
     return f"name one with --target= ({', '.join(fitting or known_targets())})"
 
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import is_power_of_two
 from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT, Layout
-from ..bank_model.targets import Target
+from ..bank_model.lds_rules import Lds
 
 IntArray = npt.NDArray[np.int64]
 
@@ -103,21 +103,21 @@ class WholeTile:
 
     @staticmethod
     def of(
-        target: Target,
+        lds: Lds,
         tile: LdsTile,
         layouts: Sequence[Layout],
         accesses: Sequence[LdsAccess],
         most_rows: int = MOST_ROWS,
         banks: int | None = None,
     ) -> WholeTile:
-        """Returns the tile on the banks of `target`, with cells that fit all of `layouts`.
+        """Returns the tile on the banks of `lds`, with cells that fit all of `layouts`.
 
         Some chips have more banks for some instructions: `banks` says how many there are for the
         accesses, by default the most. A cell is no larger than what all of them
         take at once, but at least a word where that stays together.
         """
-        word_bits = 8 * target.bank_width_bytes
-        banks = banks or max(each.banks for each in target.instructions)
+        word_bits = 8 * lds.bank_width_bytes
+        banks = banks or max(each.banks for each in lds.instructions)
         whole = WholeTile(tile, word_bits, banks, 1, most_rows)
         if tile.element_bits > word_bits or not is_power_of_two(tile.element_bits):
             return whole

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..bank_model.targets import target
+from ..bank_model.lds_tables import lds_of
 from ..emulator.assembly import Kernel
 from ..emulator.counters import Counters
 from ..emulator.dispatch import Dispatch
@@ -95,7 +95,7 @@ def run_dispatch(
         EmulationError: the kernel cannot be launched, or does what a program must not do.
     """
     started = time.perf_counter()
-    place = (dispatch, target(dispatch.kernel.arch), arguments, memory)
+    place = (dispatch, lds_of(dispatch.kernel.arch), arguments, memory)
     watched = supervision or Supervision()
     recorder = TraceRecorder() if timing else None
     each: tuple[Counters, ...] = ()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from ..bank_model.targets import AMD, NVIDIA
+from ..bank_model.families import AMD, NVIDIA
 from ..emulator.chips import EMULATED_CHIPS
 from ..iree_plugin.compile_settings import CompileSettings, joined_flags
 from ..iree_plugin.temporary_files import temporary_directory
@@ -254,7 +254,7 @@ def _run_on_emulator(
         raise RunError(
             f"--iree-rocm-target={_rocm_target(settings, arch)} contradicts --device={device}"
         )
-    from ..bank_model.targets import UnknownTargetError
+    from ..bank_model.lds_tables import UnknownTargetError
     from ..emulator.emulation_errors import EmulationError
     from ..emulator.instruction_text import AssemblyError
     from ..iree_plugin.stepped_compile import CompileError, DriverError

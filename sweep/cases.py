@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..bank_model.families import family_of
 from ..bank_model.json_text import read_json
-from ..bank_model.targets import family_of
 from .swept_kernels import Attention, Matmul, swept_attentions
 
 DTYPES = ("f16", "bf16", "f32")

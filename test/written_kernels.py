@@ -34,8 +34,9 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import PlainLayout
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.slow_count import count_slowly
-from bankwise.bank_model.targets import AccessKind, target
 
 from .memref_views import SPACE, Memref
 
@@ -77,7 +78,7 @@ class Frame:
 
     @property
     def wave(self) -> int:
-        return target(self.arch).wave_size
+        return lds_of(self.arch).wave_size
 
     @property
     def has_attributions(self) -> bool:
@@ -149,14 +150,14 @@ class Kernel:
 
 def conflict_cycles(kernel: Kernel) -> int:
     """Returns the conflict cycles of a workgroup, counted by the definition."""
-    chip = target(kernel.frame.arch)
+    lds = lds_of(kernel.frame.arch)
     total = 0
     for piece in kernel.pieces:
         for touch in piece.touches:
             access = touch.access(kernel.frame.wave)
             if access.elements.size:
                 tile = LdsTile((_LDS_BYTES,), 8)
-                total += count_slowly(chip, tile, PlainLayout(), access).conflict_cycles
+                total += count_slowly(lds, tile, PlainLayout(), access).conflict_cycles
     return total
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bank_model.accesses import LdsAccess
-from ..bank_model.targets import AccessKind, Target
+from ..bank_model.lds_rules import AccessKind, Lds
 from .errors import AccessError, TileArgumentError, shortened
 from .index_formula import LANE_NAMES, REGISTER, IndexFormula
 from .lanes import Lanes
@@ -92,7 +92,7 @@ class AccessReader:
         order: how it lies in memory; None where it lies there as its rows do.
     """
 
-    target: Target
+    lds: Lds
     named: NamedTile
     lanes: Lanes
     order: MemoryOrder | None = None
@@ -144,12 +144,12 @@ class AccessReader:
         text = access.location or f"{access.count} elements a lane"
         if access.kind is not kind:
             raise self._wrong(kind, text, f"it is a {access.kind.value}")
-        if access.elements.shape[1] != self.target.wave_size:
+        if access.elements.shape[1] != self.lds.wave_size:
             raise self._wrong(
                 kind,
                 text,
-                f"it has {access.elements.shape[1]} lanes, and waves of {self.target.arch} have "
-                f"{self.target.wave_size}",
+                f"it has {access.elements.shape[1]} lanes, and waves of {self.lds.arch} have "
+                f"{self.lds.wave_size}",
             )
         used = access.elements if access.active is None else access.elements[access.active]
         size = self.named.tile.elements
@@ -168,7 +168,7 @@ class AccessReader:
         return TileArgumentError(kind.value, f"'{shortened(text)}': {reason}")
 
     def _of_pattern(self, kind: AccessKind, text: str) -> tuple[LdsAccess, ...]:
-        request = PatternRequest.of(text, kind, self.target, self.named, self.lanes, self.order)
+        request = PatternRequest.of(text, kind, self.lds, self.named, self.lanes, self.order)
         if _INSTRUCTIONS.match(request.name):
             # Most questions do not need it.
             from .instruction_patterns import instruction_accesses
@@ -215,7 +215,7 @@ class AccessReader:
         found = layout.elements.shape[1]
         if layout.wave_size not in (0, lanes.wave_size):
             raise AccessError(
-                f"its warps have {layout.wave_size} lanes, and waves of {self.target.arch} have "
+                f"its warps have {layout.wave_size} lanes, and waves of {self.lds.arch} have "
                 f"{lanes.wave_size}"
             )
         if found != lanes.threads:

@@ -148,8 +148,8 @@ class TileSolution(Answer):
         # A count of one layout does not need it.
         from .notations import notations
 
-        tile, target = self.question.named.tile, self.question.target
-        return notations(chosen.layout, tile, target, self.costs)
+        tile, lds = self.question.named.tile, self.question.lds
+        return notations(chosen.layout, tile, lds, self.costs)
 
     @property
     def code_title(self) -> str:
@@ -171,7 +171,7 @@ class TileSolution(Answer):
         from ..bank_model.proof import check
 
         decision = self.decision
-        check(decision.proof, self.question.target, self.question.flat)
+        check(decision.proof, self.question.lds, self.question.flat)
         return (
             f"counted again lane by lane: {decision.plain_conflict_cycles:,} conflict cycles in "
             f"the plain layout, {decision.conflict_cycles:,} in this one; "

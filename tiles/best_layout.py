@@ -112,7 +112,7 @@ class BestLayout:
         question = self.question
         shape, bits = question.named.tile.shape, question.named.tile.element_bits
         planes = LdsTile((prod(shape[:rank]), prod(shape[rank:])), bits)
-        amounts = padding_amounts(question.target, planes, self.limit)
+        amounts = padding_amounts(question.lds, planes, self.limit)
         legal = [
             PaddedLayout(each) for each in amounts if self.is_legal(PaddedLayout(each), planes)
         ]
@@ -123,7 +123,7 @@ class BestLayout:
             max_lds_bytes=self.limit,
             paddings=tuple(each.padding_elements for each in legal),
         )
-        found = solve_layout(question.target, planes, self.costs.accesses, options)
+        found = solve_layout(question.lds, planes, self.costs.accesses, options)
         if not isinstance(found.layout, PaddedLayout):
             return None
         strides = [prod(shape[dimension + 1 :]) for dimension in range(len(shape))]
@@ -156,18 +156,18 @@ class BestLayout:
 
         No access that must stay whole or aligned is split or moved to a less aligned address.
         """
-        tile, target = self.question.named.tile, self.question.target
+        tile, lds = self.question.named.tile, self.question.lds
         options = options._replace(max_lds_bytes=self.limit)
         if self.whole or (self.vectors and not self.parts):
             if self.parts:
-                amounts = padding_amounts(target, tile, self.limit)
+                amounts = padding_amounts(lds, tile, self.limit)
                 legal = tuple(amount for amount in amounts if self.is_legal(PaddedLayout(amount)))
                 rules = HintRules.of(tile, self.whole)
             else:
                 legal = (self.row_padding,)
                 rules = WholeVectors.of_vectors(tile, self.vectors)
             options = options._replace(rules=rules, paddings=legal)
-        return solve_layout(target, tile, self.costs.accesses, options, self.costs)
+        return solve_layout(lds, tile, self.costs.accesses, options, self.costs)
 
     def padding(self) -> Layout | None:
         """Returns the padded rows or planes that cost least, if padding helps at all."""
@@ -181,9 +181,9 @@ class BestLayout:
     def row_padding(self) -> int:
         """Returns the elements behind each row that cost least, 0 where padding does not help."""
         if self.parts not in self.row_paddings:
-            tile, target = self.question.named.tile, self.question.target
+            tile, lds = self.question.named.tile, self.question.lds
             *_, best = padding_choices(
-                target, tile, self.costs.accesses, self.limit, self.is_legal, self.costs
+                lds, tile, self.costs.accesses, self.limit, self.is_legal, self.costs
             )
             self.row_paddings[self.parts] = best.padding_elements
         return self.row_paddings[self.parts]

@@ -20,11 +20,11 @@ from math import prod
 from ..bank_model.accesses import LdsTile
 from ..bank_model.errors import is_power_of_two
 from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT, Layout, PlainLayout, SwizzledLayout
+from ..bank_model.lds_rules import AccessKind
 from ..bank_model.linear_layout import LinearLayout
 from ..bank_model.linear_swizzle import LinearSwizzle, NotExpressible
 from ..bank_model.strided_layout import Mode, StridedLayout
 from ..bank_model.swizzles import XorShuffle, linear_chain
-from ..bank_model.targets import AccessKind
 from .vector_moves import VectorMove, Way
 
 OFFSET = "o"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from ..bank_model.accesses import LdsTile
 from ..bank_model.bank_map import BankMap, bank_map, worst_phase
 from ..bank_model.layouts import Layout, PaddedLayout, SwizzledLayout
+from ..bank_model.lds_rules import AccessKind
 from ..bank_model.readings import shown_readings
 from ..bank_model.strided_layout import StridedLayout
-from ..bank_model.targets import AccessKind
 from ..report.bank_map_text import folding_caption, phase_caption
 from .counts import AccessCount, CountedLayout, Question
 
@@ -184,7 +184,7 @@ def notes(count: CountedLayout) -> Iterator[str]:
         yield f"the phases of {instruction.name} are assumed: {instruction.source}"
     question = count.question
     layout = question.counted(count.layout)
-    yield from shown_readings(question.target, question.tile, layout, question.flat)
+    yield from shown_readings(question.lds, question.tile, layout, question.flat)
 
 
 def code_lines(count: CountedLayout) -> Iterator[tuple[str, str]]:

@@ -19,9 +19,9 @@ from ..bank_model.layouts import (
     SwizzledLayout,
     machine_accesses,
 )
+from ..bank_model.lds_rules import Lds, LdsInstruction, Status
 from ..bank_model.map_folding import FoldedMap, fold_maps
 from ..bank_model.shown_text import counted
-from ..bank_model.targets import LdsInstruction, Status, Target
 from .accesses import TileAccesses
 from .c_expression import CCode, c_code
 from .lanes import Lanes
@@ -41,7 +41,7 @@ class Question:
             elements have their row-major numbers.
     """
 
-    target: Target
+    lds: Lds
     named: NamedTile
     lanes: Lanes
     accesses: tuple[TileAccesses, ...]
@@ -71,7 +71,7 @@ class Question:
     def __str__(self) -> str:
         lanes, waves = self.lanes, counted(self.lanes.waves, "wave")
         where = f"{lanes.threads} lanes in {waves} of {lanes.wave_size}"
-        return f"{self.named.text} on {self.target.arch}, {where}"
+        return f"{self.named.text} on {self.lds.arch}, {where}"
 
     def __repr__(self) -> str:
         return f"<Question {self}>"
@@ -155,7 +155,7 @@ class AccessCount:
         return [
             machine
             for access in self.accesses.accesses
-            for machine in machine_accesses(question.target, question.tile, layout, access)
+            for machine in machine_accesses(question.lds, question.tile, layout, access)
         ]
 
     def folded_map(self) -> FoldedMap | None:
@@ -163,7 +163,7 @@ class AccessCount:
 
         Returns None where no lane is ever active.
         """
-        return fold_maps(self.machine_accesses(), self.question.target.bank_width_bytes)
+        return fold_maps(self.machine_accesses(), self.question.lds.bank_width_bytes)
 
     def bank_map(self) -> BankMap | None:
         """Returns the phase that takes the most cycles; None where no lane is ever active."""
@@ -205,14 +205,14 @@ class CountedLayout:
     @classmethod
     def of(cls, question: Question, layout: Layout, cost: LayoutCost) -> Self:
         """Returns the figures of a layout whose `cost` has been counted."""
-        tile, target = question.tile, question.target
+        tile, lds = question.tile, question.lds
         counts: list[AccessCount] = []
         first = 0
         for each in question.accesses:
             costs = cost.accesses[first : first + len(each.accesses)]
             first += len(costs)
-            plain = instruction_names(target, tile, PlainLayout(), each.accesses)
-            names = instruction_names(target, tile, question.counted(layout), each.accesses)
+            plain = instruction_names(lds, tile, PlainLayout(), each.accesses)
+            names = instruction_names(lds, tile, question.counted(layout), each.accesses)
             counts.append(AccessCount(question, each, layout, costs, names, plain))
         return cls(
             question,
@@ -234,7 +234,7 @@ class CountedLayout:
     @property
     def assumed_instructions(self) -> tuple[LdsInstruction, ...]:
         """Returns the instructions whose phases nobody has measured or published."""
-        target = self.question.target
+        lds = self.question.lds
         names = dict.fromkeys(name for each in self.accesses for name, _ in each.instructions)
-        found = [target.instruction_named(name) for name in names]
+        found = [lds.instruction_named(name) for name in names]
         return tuple(each for each in found if each.status is Status.ASSUMED)

@@ -28,8 +28,10 @@ import numpy as np
 
 from ..bank_model.accesses import LINE_BYTES, CopySources, LdsAccess
 from ..bank_model.descriptor_tiles import described_operand
+from ..bank_model.features import features_of
 from ..bank_model.layouts import Layout
-from ..bank_model.targets import AccessKind, copy_instruction
+from ..bank_model.lds_rules import AccessKind
+from ..bank_model.lds_tables import copy_instruction
 from .errors import AccessError
 from .patterns import WGMMA, PatternRequest, along_memory, block_origins, matrix_blocks
 from .tile_text import NamedTile
@@ -65,8 +67,8 @@ def _stmatrix(request: PatternRequest) -> tuple[LdsAccess, ...]:
 
 
 def _require(request: PatternRequest, instruction: str, whose: str) -> None:
-    if not request.target.has(instruction):
-        raise AccessError(f"{request.target.arch} has no {instruction}; {whose}")
+    if not request.lds.has(instruction):
+        raise AccessError(f"{request.lds.arch} has no {instruction}; {whose}")
 
 
 def _transposing(request: PatternRequest) -> tuple[LdsAccess, ...]:
@@ -93,8 +95,8 @@ def _transposing(request: PatternRequest) -> tuple[LdsAccess, ...]:
 
 
 def _copies(request: PatternRequest) -> tuple[LdsAccess, ...]:
-    if not request.target.async_copies:
-        raise AccessError(f"{request.target.arch} has no cp.async; that begins with sm_80")
+    if not features_of(request.lds.arch).async_copies:
+        raise AccessError(f"{request.lds.arch} has no cp.async; that begins with sm_80")
     if request.kind is AccessKind.READ:
         raise AccessError("cp.async writes; read by 'ldmatrix' or 'rows:128'")
     tile = request.named.tile

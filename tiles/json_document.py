@@ -41,7 +41,7 @@ def _choice(solution: TileSolution) -> dict[str, object]:
 def _question(question: Question) -> dict[str, object]:
     return {
         "version": SCHEMA_VERSION,
-        "target": question.target.arch,
+        "target": question.lds.arch,
         "tile": question.named.text,
         "shape": list(question.named.tile.shape),
         "element_bits": question.named.tile.element_bits,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bank_model.accesses import LdsAccess
-from ..bank_model.targets import AccessKind, Target
+from ..bank_model.lds_rules import AccessKind, Lds
 from .errors import TileArgumentError, whole_number
 
 IntArray = npt.NDArray[np.int64]
@@ -24,18 +24,18 @@ class Lanes:
     wave_size: int
 
     @staticmethod
-    def of(threads: int | None, target: Target) -> Lanes:
+    def of(threads: int | None, lds: Lds) -> Lanes:
         """Returns `threads` threads, by default those of one wave.
 
         Raises:
             TileArgumentError: they are no whole waves, or too many.
         """
-        size = target.wave_size
+        size = lds.wave_size
         threads = size if threads is None else whole_number("threads", threads)
         if threads < 1 or threads % size or threads > MOST_THREADS:
             raise TileArgumentError(
                 "threads",
-                f"{threads} threads; {target.arch} has waves of {size} lanes, so give {size}, "
+                f"{threads} threads; {lds.arch} has waves of {size} lanes, so give {size}, "
                 f"{2 * size}, ... up to {MOST_THREADS}",
             )
         return Lanes(threads, size)

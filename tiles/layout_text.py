@@ -23,11 +23,11 @@ from dataclasses import fields
 from ..bank_model.accesses import LdsTile
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from ..bank_model.lds_rules import Lds
 from ..bank_model.linear_swizzle import LinearSwizzle
 from ..bank_model.notations import CuteSwizzle
 from ..bank_model.strided_layout import StridedLayout, row_padding
 from ..bank_model.swizzles import SWIZZLE_ATTRIBUTES, Swizzle, xor_chain
-from ..bank_model.targets import Target
 from .cute_text import SWIZZLE, cute_layout, looks_like_cute, swizzle_of_bytes
 from .errors import LayoutTextError, TileArgumentError, shortened
 from .framework_text import framework_swizzle
@@ -47,11 +47,11 @@ _FORMS = (
 )
 
 
-def layout_of(given: str | Layout, tile: LdsTile, target: Target) -> Layout:
+def layout_of(given: str | Layout, tile: LdsTile, lds: Lds) -> Layout:
     """Returns the layout that `given` names, which gives each element of the tile its own place.
 
     Raises:
-        TileArgumentError: it names none, or one that is larger than the LDS of `target`.
+        TileArgumentError: it names none, or one that is larger than the LDS of `lds`.
     """
     if isinstance(given, str):
         try:
@@ -67,7 +67,7 @@ def layout_of(given: str | Layout, tile: LdsTile, target: Target) -> Layout:
             "layout", f"{shortened(repr(given))} is neither text nor a layout; {_FORMS}"
         )
     try:
-        _check(layout, tile, target)
+        _check(layout, tile, lds)
     except InvalidParameterError as error:
         raise TileArgumentError("layout", f"{shortened(str(layout))}: {error}") from None
     return layout
@@ -93,14 +93,14 @@ def _wrong(text: str, reason: str) -> TileArgumentError:
     return TileArgumentError("layout", f"'{shortened(text)}': {reason}")
 
 
-def _check(layout: Layout, tile: LdsTile, target: Target) -> None:
+def _check(layout: Layout, tile: LdsTile, lds: Lds) -> None:
     """Raises TileArgumentError where elements would share a place, or not fit into the LDS."""
     size = layout.size_bytes(tile)
-    if size > target.lds_bytes:
+    if size > lds.workgroup_bytes:
         raise TileArgumentError(
             "layout",
             f"{shortened(str(layout))}: the tile then takes {size} bytes, and a workgroup has "
-            f"{target.lds_bytes} on {target.arch}",
+            f"{lds.workgroup_bytes} on {lds.arch}",
         )
     if isinstance(layout, SwizzledLayout) and not layout.is_bijection(tile):
         raise TileArgumentError(

@@ -104,7 +104,7 @@ def _kinds(accesses: Sequence[LdsAccess]) -> list[_Kind]:
 def _cycles(layout: Layout, kinds: Sequence[_Kind], costs: LayoutCosts) -> int:
     """Returns the LDS cycles of a swizzle."""
     try:
-        counted = access_costs(costs.target, costs.tile, layout, [kind.access for kind in kinds])
+        counted = access_costs(costs.lds, costs.tile, layout, [kind.access for kind in kinds])
     except InvalidParameterError:
         # It splits an element that is smaller than a byte.
         return 1 << 40

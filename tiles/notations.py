@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from ..bank_model.accesses import LdsTile
 from ..bank_model.errors import is_power_of_two
+from ..bank_model.features import features_of
 from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import Layout, LayoutKind, SwizzledLayout
+from ..bank_model.lds_rules import Lds
 from ..bank_model.linear_layout import linear_layout
 from ..bank_model.linear_swizzle import FieldStep, LinearSwizzle, NotExpressible
 from ..bank_model.notations import (
@@ -24,7 +26,6 @@ from ..bank_model.solver import SolverOptions
 from ..bank_model.solver import solve as solve_layout
 from ..bank_model.swizzle_legality import HintRules
 from ..bank_model.swizzles import linear_chain, xor_chain
-from ..bank_model.targets import Target
 from .nearest import nearest
 
 Words = str | NotExpressible
@@ -72,7 +73,7 @@ class _Writer:
 
 
 def notations(
-    layout: SwizzledLayout, tile: LdsTile, target: Target, costs: LayoutCosts | None = None
+    layout: SwizzledLayout, tile: LdsTile, lds: Lds, costs: LayoutCosts | None = None
 ) -> tuple[Notation, ...]:
     """Returns `layout` in all notations, in units of elements but for TMA, which counts bytes.
 
@@ -82,7 +83,7 @@ def notations(
     """
     linear = linear_chain(layout.swizzles)
     found = [Notation.of("bits", _bits(layout, linear)), Notation.of("IREE", _iree(layout))]
-    for name, writer in _writers(tile, target).items():
+    for name, writer in _writers(tile, lds).items():
         if layout.padding_elements:
             words = _padded_cute(layout, linear, tile) if name == "CuTe" else None
             words = words or NotExpressible("its rows are padded, too")
@@ -123,17 +124,17 @@ def _nearest(
     return Notation(written.name, text, False)
 
 
-def _writers(tile: LdsTile, target: Target) -> Mapping[str, _Writer]:
+def _writers(tile: LdsTile, lds: Lds) -> Mapping[str, _Writer]:
     row = tile.row_elements
     return {
         "CuTe": _Writer(_cute, _best_step),
         "Triton": _Writer(lambda swizzle: _triton(swizzle, tile), lambda _: iter(())),
         "Wave": _Writer(
-            lambda swizzle: _wave(swizzle, tile, target), lambda _: _wave_swizzles(tile, target)
+            lambda swizzle: _wave(swizzle, tile, lds), lambda _: _wave_swizzles(tile, lds)
         ),
         "CK Tile": _Writer(lambda swizzle: _ck_tile(swizzle, row), lambda _: _ck_swizzles(tile)),
         "TMA": _Writer(
-            lambda swizzle: _tma(swizzle, tile, target), lambda _: _tma_swizzles(tile, target)
+            lambda swizzle: _tma(swizzle, tile, lds), lambda _: _tma_swizzles(tile, lds)
         ),
     }
 
@@ -197,7 +198,7 @@ def _best_step(costs: LayoutCosts) -> Iterator[LinearSwizzle]:
     rules = HintRules.of(costs.tile, whole) if whole else None
     kinds = frozenset({LayoutKind.XOR_SHUFFLE})
     options = SolverOptions(kinds=kinds, rules=rules, claims_minimum=False)
-    found = solve_layout(costs.target, costs.tile, costs.accesses, options, costs).layout
+    found = solve_layout(costs.lds, costs.tile, costs.accesses, options, costs).layout
     linear = linear_chain(found.swizzles) if isinstance(found, SwizzledLayout) else None
     if isinstance(linear, LinearSwizzle):
         yield linear
@@ -227,8 +228,8 @@ def _matrix_rows(tile: LdsTile) -> int:
 # Wave: one swizzle, of which nothing can be chosen.
 
 
-def _wave(swizzle: LinearSwizzle, tile: LdsTile, target: Target) -> Words:
-    for found in _wave_swizzles(tile, target):
+def _wave(swizzle: LinearSwizzle, tile: LdsTile, lds: Lds) -> Words:
+    for found in _wave_swizzles(tile, lds):
         if found == swizzle:
             count = _WAVE_BITS // tile.element_bits
             return f"elements_per_thread = {count}, max_phase = {WaveSwizzle.MAX_PHASE}"
@@ -242,11 +243,11 @@ _WAVE_GENERATION = 4
 """The generation of matrix instructions, CDNA4, whose chips alone Wave swizzles for (gfx95)."""
 
 
-def _wave_swizzles(tile: LdsTile, target: Target) -> Iterator[LinearSwizzle]:
+def _wave_swizzles(tile: LdsTile, lds: Lds) -> Iterator[LinearSwizzle]:
     count, rest = divmod(_WAVE_BITS, tile.element_bits)
     row = tile.row_elements
     fits = not rest and is_power_of_two(row) and row >= count * WaveSwizzle.MAX_PHASE
-    if target.matrix_generation == _WAVE_GENERATION and fits and len(tile.shape) > 1:
+    if features_of(lds.arch).matrix_generation == _WAVE_GENERATION and fits and len(tile.shape) > 1:
         yield WaveSwizzle(count, row).linear()
 
 
@@ -278,9 +279,9 @@ def _ck_swizzles(tile: LdsTile) -> Iterator[LinearSwizzle]:
 # TMA.
 
 
-def _tma(swizzle: LinearSwizzle, tile: LdsTile, target: Target) -> Words:
-    if not target.tensor_copies:
-        return NotExpressible(f"{target.arch} has no TMA")
+def _tma(swizzle: LinearSwizzle, tile: LdsTile, lds: Lds) -> Words:
+    if not features_of(lds.arch).tensor_copies:
+        return NotExpressible(f"{lds.arch} has no TMA")
     if tile.element_bits % 8 or not is_power_of_two(tile.element_bits):
         return NotExpressible(f"elements of {tile.element_bits} bits are no 1, 2, 4, ... bytes")
     found = TmaSwizzle.of(swizzle, tile.element_bits // 8)
@@ -295,9 +296,9 @@ def _tma(swizzle: LinearSwizzle, tile: LdsTile, target: Target) -> Words:
     return f"CU_TENSOR_MAP_SWIZZLE_{found.span_bytes}B"
 
 
-def _tma_swizzles(tile: LdsTile, target: Target) -> Iterator[LinearSwizzle]:
+def _tma_swizzles(tile: LdsTile, lds: Lds) -> Iterator[LinearSwizzle]:
     bits = tile.element_bits
-    if not target.tensor_copies or bits % 8 or not is_power_of_two(bits):
+    if not features_of(lds.arch).tensor_copies or bits % 8 or not is_power_of_two(bits):
         return
     for span in (128, 64, 32):
         if tile.row_elements * bits <= span * 8 and bits <= _CHUNK_BITS:

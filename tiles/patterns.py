@@ -36,8 +36,8 @@ import numpy as np
 
 from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import InvalidParameterError
+from ..bank_model.lds_rules import AccessKind, Lds
 from ..bank_model.matrix_operands import OPERANDS, MatrixInstruction, matrix_instructions
-from ..bank_model.targets import AccessKind, Target
 from .errors import AccessError, shortened
 from .lanes import Lanes
 from .memory_order import MemoryOrder
@@ -63,7 +63,7 @@ class PatternRequest:
     name: str
     words: tuple[str, ...]
     kind: AccessKind
-    target: Target
+    lds: Lds
     named: NamedTile
     lanes: Lanes
     order: MemoryOrder | None = None
@@ -72,14 +72,14 @@ class PatternRequest:
     def of(
         text: str,
         kind: AccessKind,
-        target: Target,
+        lds: Lds,
         named: NamedTile,
         lanes: Lanes,
         order: MemoryOrder | None = None,
     ) -> PatternRequest:
         """Returns what a pattern's text, such as `rows:128`, asks for."""
         name, *words = (word.strip() for word in text.split(":"))
-        return PatternRequest(name.lower(), tuple(words), kind, target, named, lanes, order)
+        return PatternRequest(name.lower(), tuple(words), kind, lds, named, lanes, order)
 
     def in_memory(
         self, accesses: tuple[LdsAccess, ...], registers: int = 1
@@ -109,15 +109,15 @@ class PatternRequest:
         return count
 
 
-def pattern_names(target: Target) -> tuple[str, ...]:
+def pattern_names(lds: Lds) -> tuple[str, ...]:
     """Returns how the patterns are written that a chip has, matrix instructions among them."""
     names = ["rows", "columns", "blocked:RxC", "random:SEED"]
-    if target.has(_LDMATRIX):
+    if lds.has(_LDMATRIX):
         names += [_LDMATRIX, *(f"{_LDMATRIX}.x{number}" for number in (1, 2, 4))]
     for instruction, text in _INSTRUCTIONS.items():
-        if target.has(instruction):
+        if lds.has(instruction):
             names.append(text)
-    return (*names, *(f"{name}:{{A,B,C}}" for name in matrix_instructions(target)))
+    return (*names, *(f"{name}:{{A,B,C}}" for name in matrix_instructions(lds.arch)))
 
 
 def named_accesses(request: PatternRequest) -> tuple[LdsAccess, ...]:
@@ -126,16 +126,16 @@ def named_accesses(request: PatternRequest) -> tuple[LdsAccess, ...]:
     Raises:
         AccessError: there is no such pattern, or the tile is not made for it.
     """
-    name, target = request.name, request.target
+    name, lds = request.name, request.lds
     if name.removesuffix(_TRANSPOSED) in _PATTERNS:
         return _vectors(request)
     if name.partition(".")[0] == _LDMATRIX:
         return along_memory(request, _ldmatrix)
-    instruction = matrix_instructions(target).get(name.removeprefix("v_"))
+    instruction = matrix_instructions(lds.arch).get(name.removeprefix("v_"))
     if instruction is not None:
         return _operand(request, instruction)
     if name.removeprefix("v_").startswith(("mma", "mfma")):
-        raise AccessError(_other_instructions(target))
+        raise AccessError(_other_instructions(lds))
     raise AccessError(
         f"there is no pattern '{shortened(name)}'; there are {', '.join(_PATTERNS)}, {_LDMATRIX}, "
         "stmatrix, cp.async, wgmma, random:SEED, addresses=FILE.npy, layouts of Triton and CuTe, "
@@ -184,12 +184,12 @@ def along_memory(
     raise reasons[0]
 
 
-def _other_instructions(target: Target) -> str:
-    names = list(matrix_instructions(target))
+def _other_instructions(lds: Lds) -> str:
+    names = list(matrix_instructions(lds.arch))
     known = ", ".join(names[:_LISTED])
     if len(names) > _LISTED:
         known += f" and {len(names) - _LISTED} more, which --list-patterns lists"
-    return f"{target.arch} has no such matrix instruction of one block; it has {known}"
+    return f"{lds.arch} has no such matrix instruction of one block; it has {known}"
 
 
 def _rows(request: PatternRequest) -> tuple[LdsAccess, ...]:
@@ -215,7 +215,7 @@ def _blocked(request: PatternRequest) -> tuple[LdsAccess, ...]:
     rows, columns = (int(match[1]), int(match[2])) if match else (0, 0)
     if rows * columns != size:
         raise AccessError(
-            f"a wave of {request.target.arch} has {size} lanes; write how they lie, as in "
+            f"a wave of {request.lds.arch} has {size} lanes; write how they lie, as in "
             f"'blocked:{size // 8}x8'"
         )
     count = request.vector(request.words[1:])
@@ -298,11 +298,11 @@ _MATRIX_ROWS, _MATRIX_ROW_BITS = 8, 128
 
 def _ldmatrix(request: PatternRequest) -> tuple[LdsAccess, ...]:
     match = _LDMATRIX_NAME.fullmatch(request.name)
-    target = request.target
+    lds = request.lds
     if match is None or request.words:
         raise AccessError("write 'ldmatrix', 'ldmatrix.x1', 'ldmatrix.x2' or 'ldmatrix.x4'")
-    if not target.has(_LDMATRIX):
-        raise AccessError(f"{target.arch} has no ldmatrix; that is NVIDIA's")
+    if not lds.has(_LDMATRIX):
+        raise AccessError(f"{lds.arch} has no ldmatrix; that is NVIDIA's")
     if request.kind is AccessKind.WRITE:
         raise AccessError("ldmatrix reads; write by 'rows:128' or a formula")
     return matrix_blocks(request, _LDMATRIX, int(match[1] or 4))

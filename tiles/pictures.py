@@ -93,7 +93,7 @@ def _pictures(counts: Mapping[str, CountedLayout], kind: str) -> Iterator[WholeP
         for access in next(iter(counts.values())).accesses
         for machine in access.machine_accesses()
     )
-    whole = WholeTile.of(question.target, question.named.tile, layouts, question.flat, banks=banks)
+    whole = WholeTile.of(question.lds, question.named.tile, layouts, question.flat, banks=banks)
     if kind == "banks":
         for name, count in counts.items():
             yield WholePicture(_title(name, count), whole.by_bank(count.layout))

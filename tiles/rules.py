@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from ..bank_model.lds_rules import Lds, LdsInstruction, Sharing
+from ..bank_model.lds_tables import revision_of
 from ..bank_model.readings import EVIDENCE, served_by
-from ..bank_model.targets import LdsInstruction, Sharing, Target
 
 _SHARED = {
     Sharing.WORD: "",
@@ -16,11 +17,11 @@ _SHARED = {
 }
 
 
-def rules_of(chip: Target) -> Iterator[str]:
+def rules_of(lds: Lds) -> Iterator[str]:
     """Yields the lines of a table of the LDS instructions of a target."""
-    yield f"{chip.arch}: waves of {chip.wave_size} lanes, banks of {chip.bank_width_bytes} bytes"
-    width = max(len(each.name) for each in chip.rows)
-    for each in chip.rows:
+    yield f"{lds.arch}: waves of {lds.wave_size} lanes, banks of {lds.bank_width_bytes} bytes"
+    width = max(len(each.name) for each in lds.rows)
+    for each in lds.rows:
         first, *others = _about(each)
         yield f"  {each.name:<{width}}  {first}"
         yield from (f"  {'':<{width}}  {line}" for line in others)
@@ -46,7 +47,8 @@ def _rule(instruction: LdsInstruction) -> str:
 
 
 def _source(instruction: LdsInstruction) -> str:
-    revision = f" ({instruction.revision})" if instruction.revision else ""
+    revision = revision_of(instruction.source)
+    revision = f" ({revision})" if revision else ""
     return f"{EVIDENCE[instruction.status]}: {instruction.source}{revision}"
 
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..bank_model import targets as chips
 from ..bank_model.accesses import LdsTile
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import Layout, PlainLayout, misaligned_element
-from ..bank_model.targets import AccessKind, Target
+from ..bank_model.lds_rules import AccessKind, Lds
+from ..bank_model.lds_tables import UnknownTargetError, known_targets, lds_of
+from ..bank_model.targets import arch_named
 from .accesses import AccessArgument, AccessReader, may_name_lanes
 from .answers import TileCount, TileSolution
 from .counts import Question
@@ -27,13 +28,13 @@ Accesses = AccessArgument | Sequence[AccessArgument]
 """One access, or a list of them."""
 
 
-def targets() -> tuple[Target, ...]:
+def targets() -> tuple[Lds, ...]:
     """Returns the GPUs whose LDS is known: banks, phases of each instruction, and their sources."""
-    return tuple(chips.target(arch) for arch in chips.known_targets())
+    return tuple(map(lds_of, known_targets()))
 
 
 def solve(
-    target: str | Target,
+    target: str | Lds,
     tile: str | LdsTile,
     *,
     write: Accesses | None = None,
@@ -71,12 +72,12 @@ def solve(
     # A count of one layout does not need it.
     from .best_layout import BestLayout
 
-    chip = _chip(target)
-    question = _question(chip, NamedTile.of(tile, chip), write, read, threads)
+    lds = _lds(target)
+    question = _question(lds, NamedTile.of(tile, lds), write, read, threads)
     _check_searchable(question)
     limit = _limit(max_lds_bytes, question)
     try:
-        costs = LayoutCosts(question.target, question.named.tile, question.flat)
+        costs = LayoutCosts(question.lds, question.named.tile, question.flat)
         return BestLayout(question, costs, limit).solution()
     except InvalidParameterError as error:
         raise TileArgumentError("tile", f"its accesses cannot be counted: {error}") from error
@@ -91,7 +92,7 @@ def _check_searchable(question: Question) -> None:
 
 
 def count(
-    target: str | Target,
+    target: str | Lds,
     tile: str | LdsTile,
     *,
     write: Accesses | None = None,
@@ -115,21 +116,21 @@ def count(
     Raises:
         TileArgumentError: an argument that cannot be used; a ValueError that names it.
     """
-    chip = _chip(target)
-    named = NamedTile.of(tile, chip)
-    found = layout_of(layout, named.tile, chip)
+    lds = _lds(target)
+    named = NamedTile.of(tile, lds)
+    found = layout_of(layout, named.tile, lds)
     order = MemoryOrder.of(found, named.tile)
-    question = _question(chip, named, write, read, threads, order)
+    question = _question(lds, named, write, read, threads, order)
     _check_whole(question, found)
     try:
-        costs = LayoutCosts(chip, question.tile, question.flat)
+        costs = LayoutCosts(lds, question.tile, question.flat)
         counted = TileCount.of(question, found, costs.of(question.counted(found)))
     except InvalidParameterError as error:
         raise TileArgumentError("tile", f"its accesses cannot be counted: {error}") from error
     other = other_reading(layout, named.tile)
     if other is None or other[1] == found:
         return counted
-    again = count(chip, tile, write=write, read=read, layout=other[1], threads=threads)
+    again = count(lds, tile, write=write, read=read, layout=other[1], threads=threads)
     remark = (
         "its swizzle is read in elements, as CuTe counts a composed layout; where a kernel takes "
         "it as a pair of a layout and a swizzle, it moves bytes, and there are "
@@ -162,28 +163,28 @@ def _check_whole(question: Question, layout: Layout) -> None:
             )
 
 
-def patterns(target: str | Target) -> tuple[str, ...]:
+def patterns(target: str | Lds) -> tuple[str, ...]:
     """Returns how the access patterns of a GPU are written, its matrix instructions among them.
 
     Raises:
         TileArgumentError: an unknown GPU.
     """
-    return pattern_names(_chip(target))
+    return pattern_names(_lds(target))
 
 
-def rules(target: str | Target) -> tuple[str, ...]:
+def rules(target: str | Lds) -> tuple[str, ...]:
     """Returns the lines of a table of the rules by which everything is counted on a GPU.
 
     Raises:
         TileArgumentError: an unknown GPU.
     """
-    return tuple(rules_of(_chip(target)))
+    return tuple(rules_of(_lds(target)))
 
 
-def _chip(target: str | Target) -> Target:
+def _lds(target: str | Lds) -> Lds:
     try:
-        return target if isinstance(target, Target) else chips.target_named(target)
-    except chips.UnknownTargetError as error:
+        return target if isinstance(target, Lds) else lds_of(arch_named(target))
+    except UnknownTargetError as error:
         raise TileArgumentError(
             "target",
             f"{shortened(str(error.value))} is not known; there are {error.allowed}, and products "
@@ -196,13 +197,13 @@ def _limit(max_lds_bytes: int | None, question: Question) -> int:
 
     Raises TileArgumentError where the plain tile takes more.
     """
-    chip, named = question.target, question.named
-    most = chip.lds_bytes
+    lds, named = question.lds, question.named
+    most = lds.workgroup_bytes
     limit = most if max_lds_bytes is None else whole_number("max_lds_bytes", max_lds_bytes)
     if limit > most:
         raise TileArgumentError(
             "max_lds_bytes",
-            f"{limit} bytes are more than the {most} of a workgroup on {chip.arch}",
+            f"{limit} bytes are more than the {most} of a workgroup on {lds.arch}",
         )
     size = PlainLayout().size_bytes(named.tile)
     if size > limit:
@@ -213,7 +214,7 @@ def _limit(max_lds_bytes: int | None, question: Question) -> int:
 
 
 def _question(
-    chip: Target,
+    lds: Lds,
     named: NamedTile,
     write: Accesses | None,
     read: Accesses | None,
@@ -221,16 +222,16 @@ def _question(
     order: MemoryOrder | None = None,
 ) -> Question:
     if threads is None:
-        threads = _named_threads((write, read), chip)
-    lanes = Lanes.of(threads, chip)
-    reader = AccessReader(chip, named, lanes, order)
+        threads = _named_threads((write, read), lds)
+    lanes = Lanes.of(threads, lds)
+    reader = AccessReader(lds, named, lanes, order)
     accesses = (*reader.read(AccessKind.WRITE, write), *reader.read(AccessKind.READ, read))
     if not accesses:
         raise TileArgumentError("read", "nothing reads or writes the tile; give read or write")
-    return Question(chip, named, lanes, accesses, order)
+    return Question(lds, named, lanes, accesses, order)
 
 
-def _named_threads(given: Sequence[Accesses | None], chip: Target) -> int | None:
+def _named_threads(given: Sequence[Accesses | None], lds: Lds) -> int | None:
     """Returns the threads that layouts of registers have; None where none is given."""
     each = [one for many in given for one in (many if isinstance(many, list | tuple) else [many])]
     texts = [" ".join(one.split()) for one in each if isinstance(one, str)]
@@ -241,9 +242,9 @@ def _named_threads(given: Sequence[Accesses | None], chip: Target) -> int | None
     from .lane_layouts import threads_of
 
     try:
-        found = {threads_of(text, chip.wave_size) for text in texts}
+        found = {threads_of(text, lds.wave_size) for text in texts}
     except AccessError:
         # Whoever reads the accesses says which of them is wrong.
         return None
     most = max(found)
-    return None if most % chip.wave_size else most
+    return None if most % lds.wave_size else most

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..bank_model.accesses import LdsTile
 from ..bank_model.layouts import PlainLayout
-from ..bank_model.targets import Target
+from ..bank_model.lds_rules import Lds
 from .errors import AccessError, TileArgumentError, shortened
 
 _TILE = re.compile(r"\s*((?:\d{1,9}x)+)(\w{1,30})\s*", re.ASCII)
@@ -40,8 +40,8 @@ class NamedTile:
     text: str
 
     @staticmethod
-    def of(given: str | LdsTile, target: Target) -> NamedTile:
-        """Returns the tile that `given` names, which fits into the LDS of `target`.
+    def of(given: str | LdsTile, lds: Lds) -> NamedTile:
+        """Returns the tile that `given` names, which fits into the LDS of `lds`.
 
         Raises:
             TileArgumentError: it names none, or one that is too large.
@@ -56,11 +56,11 @@ class NamedTile:
                 f"{shortened(repr(given))} is neither text, such as 64x64xf16, nor an LdsTile",
             )
         size = PlainLayout().size_bytes(named.tile)
-        if size > target.lds_bytes:
+        if size > lds.workgroup_bytes:
             raise TileArgumentError(
                 "tile",
-                f"{named.text} takes {size} bytes, and a workgroup has {target.lds_bytes} on "
-                f"{target.arch}; give a smaller tile",
+                f"{named.text} takes {size} bytes, and a workgroup has {lds.workgroup_bytes} on "
+                f"{lds.arch}; give a smaller tile",
             )
         return named
 

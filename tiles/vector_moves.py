@@ -20,8 +20,8 @@ import numpy as np
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import is_power_of_two
 from ..bank_model.layouts import MAX_USEFUL_ALIGNMENT, Layout, PlainLayout
+from ..bank_model.lds_rules import AccessKind
 from ..bank_model.swizzle_legality import HintRules
-from ..bank_model.targets import AccessKind
 from .vectors import IntArray
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..bank_model.targets import AMD
+from ..bank_model.families import AMD
 from ..iree_plugin.stepped_compile import CompileError
 from ..report.comparison import Comparison
 from .endings import fail, file_error

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import get_type_hints
 
 from .. import __version__
-from ..bank_model.targets import UnknownTargetError
+from ..bank_model.lds_tables import UnknownTargetError
 from ..dialect_utils.diagnostics import Diagnostic, Severity, SourceLocation
 from ..iree_plugin import embedding
 from ..iree_plugin.atomic_file import OutputError

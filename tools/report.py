@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from ..bank_model.targets import UnknownTargetError, target_named
+from ..bank_model.lds_tables import UnknownTargetError
+from ..bank_model.targets import arch_named
 from ..iree_plugin.atomic_file import OutputError, check_distinct, check_output, write_output
 from ..report.formats import rendered
 from ..report.measured.dispatches import MeasuredFileError
@@ -39,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         settings = parse_report_arguments(arguments)
         if settings.target is not None:
-            target_named(settings.target)
+            arch_named(settings.target)
         check_distinct([*settings.inputs, *settings.measured], {"-o": settings.output})
         check_output(settings.output)
         for file in settings.measured:  # Before a compile that may take long.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..bank_model.targets import known_targets
+from ..bank_model.lds_tables import known_targets
 from ..iree_plugin.compile_settings import BEFORE_CODEGEN, CompileSettings, has_codegen
 from ..passes.mode import LEVELS, MITIGATIONS, RETILE
 from ..report.formats import FORMATS

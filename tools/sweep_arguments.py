@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from ..bank_model.targets import DEFAULT_TARGET
+from ..bank_model.families import DEFAULT_TARGET
 from ..emulator.chips import EMULATED_CHIPS
 from ..passes.mode import modes
 from ..sweep.cases import DTYPES

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..bank_model.targets import DEFAULT_TARGET, known_targets
+from ..bank_model.families import DEFAULT_TARGET
+from ..bank_model.lds_tables import known_targets
 from ..tiles.formats import FORMATS, PICTURES
 from .argument_parser import ArgumentParser
 from .usage import UsageError

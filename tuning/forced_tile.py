@@ -11,7 +11,7 @@ from iree.compiler import ir
 
 from ..dialect_utils.described_tiles import note_described_tile
 from ..dialect_utils.diagnostics import Refusal
-from ..dialect_utils.gpu_target import chip_of
+from ..dialect_utils.gpu_target import gpu_features_of
 from ..passes.base import FunctionPass, PassContext
 from ..passes.pipeline_edit import PipelineEdit
 from .costs.tile_cost import AnyTile
@@ -43,8 +43,7 @@ class ForceTile(FunctionPass):
             self.refusals.append(refusal.reason)
             return
         assume_tile(self, self.tile, context)
-        chip = chip_of(function, context.test_target)
-        if chip is not None and chip.descriptor_tiles:
+        if gpu_features_of(function, context.test_target).descriptor_tiles:
             note_described_tile(function)
 
     def _force(self, function: ir.Operation) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from ..dialect_utils.gpu_target import chip_of
+from ..dialect_utils.gpu_target import gpu_features_of
 from ..passes.layout_steps import (
     COPIES,
     REINSERT,
@@ -140,8 +140,7 @@ def _multiplies_by_lanes(function: ir.Operation) -> bool:
 
 def _has_mma_sync(function: ir.Operation) -> bool:
     """Returns whether the GPU of a function has `mma.sync`."""
-    chip = chip_of(function, None)
-    return chip is not None and chip.mma_sync
+    return gpu_features_of(function, None).mma_sync
 
 
 def _tiles(setting: Setting) -> dict[str, Any]:

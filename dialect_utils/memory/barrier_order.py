@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from iree.compiler import ir
 
-from ...bank_model.targets import AccessKind
+from ...bank_model.lds_rules import AccessKind
 from ..diagnostics import Refusal
 from ..loops import IF
 from ..operations import operations_of

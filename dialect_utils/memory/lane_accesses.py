@@ -19,8 +19,8 @@ from iree.compiler import ir
 
 from ...bank_model.accesses import CopySources, LdsAccess, LdsTile
 from ...bank_model.layouts import SwizzledLayout
+from ...bank_model.lds_rules import AccessKind
 from ...bank_model.swizzle_legality import DirectStore, contiguous_run
-from ...bank_model.targets import AccessKind
 from ..diagnostics import Refusal, SourceLocation
 from ..index.lane_values import (
     LaneEvaluator,

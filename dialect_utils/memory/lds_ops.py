@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-from ...bank_model.targets import AccessKind, copy_instruction
+from ...bank_model.lds_rules import AccessKind
+from ...bank_model.lds_tables import copy_instruction
 from ..diagnostics import Refusal
 from ..element_types import element_bits
 from ..handed_attributes import DESCRIBED

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.lds_rules import AccessKind
 from ...bank_model.nested_layout import NestedLayoutError, TilePart
-from ...bank_model.targets import AccessKind
 from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
 from ..loops import FOR, bounds_of, carried_as, carried_by_use

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from iree.compiler import ir
 
-from ...bank_model.targets import AccessKind
+from ...bank_model.lds_rules import AccessKind
 from ..element_moves import is_move
 from ..operations import operations_of
 from .lds_ops import Access, View, row_of

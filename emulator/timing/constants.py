@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 
-from ...bank_model.targets import Status
+from ...bank_model.lds_rules import Status
 from ..chips import CDNA3, CDNA4
 
 

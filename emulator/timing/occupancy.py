@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...bank_model.targets import target
+from ...bank_model.lds_tables import lds_of
 from ..chips import CDNA3, CDNA4
 from ..dispatch import Dispatch
 from .constants import Chip
@@ -48,7 +48,7 @@ def occupancy(dispatch: Dispatch, chip: Chip) -> Occupancy:
     granule = _LDS_GRANULE[kernel.arch]
     lds = -(-max(dispatch.lds_bytes, 1) // granule) * granule
     limits = {
-        "LDS": target(kernel.arch).lds_bytes // lds,
+        "LDS": lds_of(kernel.arch).workgroup_bytes // lds,
         "registers": _SIMDS * by_registers // waves,
         "wave slots": _SIMDS * _SIMD_WAVES // waves,
     }

@@ -32,8 +32,8 @@ from ...bank_model.layouts import (
     access_copy,
     machine_accesses,
 )
+from ...bank_model.lds_rules import Lds
 from ...bank_model.shown_text import counted
-from ...bank_model.targets import Target
 from ...dialect_utils.diagnostics import PassFailure, Refusal, location_at
 from ...dialect_utils.gpu_target import lds_model
 from ...dialect_utils.kernels import kernels_of
@@ -93,7 +93,7 @@ class VerifyLdsConflicts(FunctionPass):
             joined: counts what the backend makes of them if it joins all that it may.
         """
         try:
-            chip, launch = lds_model(kernel, test_target)
+            lds, launch = lds_model(kernel, test_target)
         except Refusal as refusal:
             for unread in read_allocations(kernel, None):
                 message = f"LDS accesses to {unread.type} cannot be verified: {refusal}"
@@ -101,11 +101,11 @@ class VerifyLdsConflicts(FunctionPass):
                 raise PassFailure(place, message) from refusal
             return
         for allocation in read_allocations(kernel, launch, in_all_workgroups=True):
-            faults = list(self._faults(allocation, chip))
+            faults = list(self._faults(allocation, lds))
             yield from faults
-            joined.update(width for width, _ in _joined(allocation, chip))
+            joined.update(width for width, _ in _joined(allocation, lds))
 
-    def _faults(self, allocation: ReadAllocation, chip: Target) -> Iterator[_Fault]:
+    def _faults(self, allocation: ReadAllocation, lds: Lds) -> Iterator[_Fault]:
         """Yields what is wrong with the accesses to one allocation."""
         for use in allocation.unknown:
             yield _Fault(
@@ -114,8 +114,8 @@ class VerifyLdsConflicts(FunctionPass):
             )
         if allocation.tile is None:
             return
-        joined = _joined_widths(allocation, chip)
-        for access, machines in standing_accesses(allocation, chip):
+        joined = _joined_widths(allocation, lds)
+        for access, machines in standing_accesses(allocation, lds):
             try:
                 check_aligned(allocation, access)
             except Misaligned as fault:
@@ -125,7 +125,7 @@ class VerifyLdsConflicts(FunctionPass):
                 text = f"an access to {allocation.type} cannot be counted: {machines}"
                 yield _Fault(access.location or allocation.location, text)
                 continue
-            copy = access_copy(chip, allocation.tile, allocation.layout, access)
+            copy = access_copy(lds, allocation.tile, allocation.layout, access)
             if copy is not None:
                 if copy.most_conflicts > self.max_cycles:
                     text = _copy_message(allocation, access, copy)
@@ -145,7 +145,7 @@ class VerifyLdsConflicts(FunctionPass):
                 yield _Fault(place, text, cycles, joined=widths)
 
 
-def _joined(allocation: ReadAllocation, chip: Target) -> list[tuple[Width, int]]:
+def _joined(allocation: ReadAllocation, lds: Lds) -> list[tuple[Width, int]]:
     """Returns what the backend makes of the accesses if it joins all that it may.
 
     With each width come the conflict cycles of the worst wave. Nothing is returned where an access
@@ -156,7 +156,7 @@ def _joined(allocation: ReadAllocation, chip: Target) -> list[tuple[Width, int]]
         return found
     for access in allocation.joined() or ():
         try:
-            machines = machine_accesses(chip, allocation.tile, allocation.layout, access)
+            machines = machine_accesses(lds, allocation.tile, allocation.layout, access)
         except InvalidParameterError:
             return []
         size = access.count * allocation.tile.element_bits // 8
@@ -164,10 +164,10 @@ def _joined(allocation: ReadAllocation, chip: Target) -> list[tuple[Width, int]]
     return found
 
 
-def _joined_widths(allocation: ReadAllocation, chip: Target) -> dict[AccessKind, int]:
+def _joined_widths(allocation: ReadAllocation, lds: Lds) -> dict[AccessKind, int]:
     """Returns the widest accesses of each kind that the backend may make, in bytes of a lane, where
     none of them has conflicts if it joins all that it may."""
-    joined = _joined(allocation, chip)
+    joined = _joined(allocation, lds)
     conflicting = {kind for (kind, _), cycles in joined if cycles}
     sizes: dict[AccessKind, int] = {}
     for (kind, size), _ in joined:
@@ -177,7 +177,7 @@ def _joined_widths(allocation: ReadAllocation, chip: Target) -> dict[AccessKind,
 
 
 def standing_accesses(
-    allocation: ReadAllocation, chip: Target
+    allocation: ReadAllocation, lds: Lds
 ) -> Iterator[tuple[LdsAccess, tuple[MachineAccess, ...] | InvalidParameterError]]:
     """Yields each known access, with the machine accesses that it becomes.
 
@@ -187,7 +187,7 @@ def standing_accesses(
         return
     for access in allocation.accesses:
         try:
-            yield access, machine_accesses(chip, allocation.tile, allocation.layout, access)
+            yield access, machine_accesses(lds, allocation.tile, allocation.layout, access)
         except InvalidParameterError as error:
             yield access, error
 

@@ -19,8 +19,8 @@ from ...bank_model.errors import InvalidParameterError
 from ...bank_model.issue import LayoutCosts, layout_cost
 from ...bank_model.layout_counts import stock_padding
 from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout
+from ...bank_model.lds_rules import Lds
 from ...bank_model.readings import shown_readings
-from ...bank_model.targets import Target
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import lds_limit, lds_model
 from ...dialect_utils.memory.flow import lds_allocations
@@ -50,7 +50,7 @@ class CountStockLayouts(FunctionPass):
         if not context.explains or not _has_lds(function):
             return
         try:
-            chip, launch = lds_model(function, context.test_target)
+            lds, launch = lds_model(function, context.test_target)
         except Refusal:
             return
         read = read_allocations(function, launch)
@@ -64,7 +64,7 @@ class CountStockLayouts(FunctionPass):
             if seen[kind]:
                 seen[kind] -= 1
             else:
-                context.log.add(self._counted(each, function, chip, pads), self.layout_round)
+                context.log.add(self._counted(each, function, lds, pads), self.layout_round)
 
     def _seen(self, function: ir.Operation, context: PassContext) -> Counter[str]:
         """Returns the allocations that an earlier run has counted, and how many of each shape."""
@@ -76,7 +76,7 @@ class CountStockLayouts(FunctionPass):
         )
 
     def _counted(
-        self, read: ReadAllocation, function: ir.Operation, chip: Target, pads: bool
+        self, read: ReadAllocation, function: ir.Operation, lds: Lds, pads: bool
     ) -> Decision:
         stock = _stock_layout(read, pads)
         named = (self.name, symbol_of(function), read.type, read.location, Action.STOCK)
@@ -85,8 +85,8 @@ class CountStockLayouts(FunctionPass):
                 raise Refusal(read.unknown[0].reason if read.unknown else "it is no tile")
             counted = [read.accesses[place] for place in sorted(read.counted)]
             layouts = (PlainLayout(), stock)
-            plain, padded = (layout_cost(chip, read.tile, each, counted) for each in layouts)
-            issued = LayoutCosts(chip, read.tile, read.emitted(False) or counted)
+            plain, padded = (layout_cost(lds, read.tile, each, counted) for each in layouts)
+            issued = LayoutCosts(lds, read.tile, read.emitted(False) or counted)
         except (Refusal, InvalidParameterError) as error:
             return Decision(*named, f"its accesses are not known: {error}")
         is_first = len(counted) == len(read.accesses)
@@ -100,7 +100,7 @@ class CountStockLayouts(FunctionPass):
             padded.conflict_cycles,
             issued.instructions(PlainLayout()) if is_first else plain.instructions,
             issued.instructions(stock) if is_first else padded.instructions,
-            shown_readings(chip, read.tile, stock, counted),
+            shown_readings(lds, read.tile, stock, counted),
         )
 
 

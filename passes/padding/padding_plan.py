@@ -21,10 +21,10 @@ from ...bank_model.errors import InvalidParameterError
 from ...bank_model.issue import LayoutCosts
 from ...bank_model.layout_counts import STOCK_PADDING_BITS
 from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conflicts
+from ...bank_model.lds_rules import Lds
 from ...bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ...bank_model.readings import shown_readings
 from ...bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
-from ...bank_model.targets import Target
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import lds_limit, lds_model
 from ...dialect_utils.index.lane_values import LaneEvaluator
@@ -109,7 +109,7 @@ class _Analysis(NamedTuple):
     """An allocation whose accesses are all known: the paddings to choose from."""
 
     allocation: ir.Operation
-    chip: Target
+    lds: Lds
     traced: AllocationAccesses
     costs: LayoutCosts
     """The costs of layouts for the accesses as the backend emits them."""
@@ -121,7 +121,7 @@ class _Analysis(NamedTuple):
         """Returns the solver's decision between the plain rows and those of `share`."""
         paddings = (share.padding_elements,)
         options = SolverOptions(_PADDING_KINDS, share.lds_bytes, paddings=paddings)
-        return solve(self.chip, self.traced.tile, self.costs.accesses, options, self.costs)
+        return solve(self.lds, self.traced.tile, self.costs.accesses, options, self.costs)
 
     def beside_stock(self, padding_elements: int) -> _Analysis:
         """Returns the same with no choice that takes more LDS cycles than stock's padding would."""
@@ -236,38 +236,38 @@ class _Planner:
         )
 
     @cached_property
-    def _model(self) -> tuple[Target, AllocationTraces]:
+    def _model(self) -> tuple[Lds, AllocationTraces]:
         """Returns what tells the cost of an access in the function, or raises a `Refusal`."""
-        chip, launch = lds_model(self.function, self.test_target)
-        return chip, self.traces or AllocationTraces(self.function, LaneEvaluator(launch))
+        lds, launch = lds_model(self.function, self.test_target)
+        return lds, self.traces or AllocationTraces(self.function, LaneEvaluator(launch))
 
-    def _accesses(self, allocation: ir.Operation) -> tuple[Target, AllocationAccesses]:
+    def _accesses(self, allocation: ir.Operation) -> tuple[Lds, AllocationAccesses]:
         """Returns all accesses to the allocation.
 
         Raises:
             Refusal: they are not all known; an `Overrun` where one leaves the allocation, so that
                 what it finds there must not move.
         """
-        chip, traces = self._model
+        lds, traces = self._model
         traced = traces.unrolled(allocation)
         for unknown in traced.unknown:
             if isinstance(unknown, Overrun):
                 raise Overrun(f"an access leaves it: {unknown}")
         for unknown in traced.unknown:
             raise Refusal(f"an access is not known: {unknown}")
-        return chip, traced
+        return lds, traced
 
     def _analyze(self, allocation: ir.Operation) -> _Analysis:
-        chip, traced = self._accesses(allocation)
+        lds, traced = self._accesses(allocation)
         accesses = self._model[1].emitted([allocation], gathers=True)
-        costs = LayoutCosts(chip, traced.tile, accesses)
+        costs = LayoutCosts(lds, traced.tile, accesses)
         try:
             legal = _legality(allocation)
-            choices = padding_choices(chip, traced.tile, accesses, is_legal=legal, costs=costs)
+            choices = padding_choices(lds, traced.tile, accesses, is_legal=legal, costs=costs)
         except InvalidParameterError as error:
             raise Refusal(f"its accesses cannot be counted: {error}") from error
         counted = tuple(each.access for each in first_accesses(traced, self.counted))
-        return _Analysis(allocation, chip, traced, costs, choices, counted)
+        return _Analysis(allocation, lds, traced, costs, choices, counted)
 
     def _counted(self, plan: PaddingPlan) -> PaddingPlan:
         """Returns the plan with the conflict cycles of plain rows and of its own, where they can be
@@ -279,17 +279,17 @@ class _Planner:
         try:
             if is_hinted(plan.allocation):
                 raise Refusal("it is swizzled")
-            chip, traced = self._accesses(plan.allocation)
+            lds, traced = self._accesses(plan.allocation)
             counted = tuple(each.access for each in first_accesses(traced, self.counted))
-            before, after = _conflicts_of_both(chip, traced.tile, counted, rows)
-            doubts = shown_readings(chip, traced.tile, rows, counted)
+            before, after = _conflicts_of_both(lds, traced.tile, counted, rows)
+            doubts = shown_readings(lds, traced.tile, rows, counted)
             return plan._replace(conflicts_before=before, conflicts_after=after, doubts=doubts)
         except (Refusal, InvalidParameterError):
             return plan
 
 
 def _conflicts_of_both(
-    chip: Target, tile: LdsTile, accesses: Sequence[LdsAccess], rows: Layout
+    lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess], rows: Layout
 ) -> tuple[int, int]:
     """Returns the conflict cycles of plain rows and of others.
 
@@ -297,7 +297,7 @@ def _conflicts_of_both(
         accesses: as the program has them, because everything else counts these.
     """
     plain, others = (
-        layout_conflicts(chip, tile, layout, accesses) for layout in (PlainLayout(), rows)
+        layout_conflicts(lds, tile, layout, accesses) for layout in (PlainLayout(), rows)
     )
     return plain, others
 
@@ -358,8 +358,8 @@ def _solved(analysis: _Analysis, share: PaddingChoice) -> PaddingPlan:
         rewrite = padded_rows(analysis.allocation, share.padding_elements)
         rows = PaddedLayout(share.padding_elements)
     tile, counted = analysis.traced.tile, analysis.counted
-    before, after = _conflicts_of_both(analysis.chip, tile, counted, rows)
-    doubts = shown_readings(analysis.chip, tile, rows, counted)
+    before, after = _conflicts_of_both(analysis.lds, tile, counted, rows)
+    doubts = shown_readings(analysis.lds, tile, rows, counted)
     costs = analysis.costs
     issued = costs.instructions(PlainLayout()), costs.instructions(rows)
     if rewrite is not None and not isinstance(decision.layout, PaddedLayout):

@@ -67,8 +67,8 @@ def _conflicts(allocation: ir.Operation, function: ir.Operation, context: PassCo
         Refusal: the accesses are not known.
         InvalidParameterError: they cannot be counted.
     """
-    chip, launch = lds_model(function, context.test_target)
+    lds, launch = lds_model(function, context.test_target)
     traced = trace_allocation(allocation, function, LaneEvaluator(launch))
     for unknown in traced.unknown:
         raise unknown
-    return layout_conflicts(chip, traced.tile, PlainLayout(), traced.accesses)
+    return layout_conflicts(lds, traced.tile, PlainLayout(), traced.accesses)

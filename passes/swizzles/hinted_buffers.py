@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-from ...bank_model.targets import AccessKind
+from ...bank_model.lds_rules import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.memory.flow import Connected, Use, connected_to, uses_of
 from ...dialect_utils.memory.lds_ops import (

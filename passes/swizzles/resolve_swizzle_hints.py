@@ -168,7 +168,7 @@ class ResolveSwizzleHints(HintPass):
         counted: set[ir.Operation] = set()
         for root in memory:
             try:
-                chip, launch = lds_model(function, context.test_target)
+                lds, launch = lds_model(function, context.test_target)
                 allocation = defining_operation(root)
                 if not is_lds_allocation(allocation):
                     raise Refusal("no LDS allocation")
@@ -177,7 +177,7 @@ class ResolveSwizzleHints(HintPass):
                 if traced.unknown or traced.uncounted:
                     raise Refusal("an access is not known")
                 accesses = [each.access for each in first_accesses(traced, counted)]
-                found.append(layout_conflicts(chip, traced.tile, PlainLayout(), accesses))
+                found.append(layout_conflicts(lds, traced.tile, PlainLayout(), accesses))
             except (Refusal, InvalidParameterError):
                 found.append(None)
         return found

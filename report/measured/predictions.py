@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from ...bank_model.families import is_gfx9
 from ...bank_model.layout_counts import LayoutCount
-from ...bank_model.targets import AccessKind, copy_instruction, is_gfx9
+from ...bank_model.lds_rules import AccessKind
+from ...bank_model.lds_tables import copy_instruction
 from ..conflict_report import LDMATRIX_NAME, AccessGroup, FunctionReport
 
 READS, WRITES = frozenset({AccessKind.READ}), frozenset({AccessKind.WRITE})

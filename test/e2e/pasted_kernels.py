@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bankwise.bank_model.accesses import LdsAccess
-from bankwise.bank_model.targets import AccessKind
+from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.runtime.assembly_run import AssemblyRun, run_assembly
 from bankwise.tiles.counts import CountedLayout
 

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
-from bankwise.bank_model.targets import AccessKind
+from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.runtime.dtypes import dtype_of
 from bankwise.test.memref_views import Memref, row_major
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bankwise.bank_model.targets import NVIDIA, family_of
+from bankwise.bank_model.families import NVIDIA, family_of
 from bankwise.bench import identity, runs
 from bankwise.bench.benchmark_kernels import PackedMatmul
 from bankwise.bench.runs import attention_cases

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import bankwise
-from bankwise.bank_model.targets import NVIDIA
+from bankwise.bank_model.families import NVIDIA
 from bankwise.report.measured.predictions import PREDICTIONS
 from bankwise.report.observed_compile import Observers, observing_edits
 from bankwise.sweep.swept_kernels import Attention, Matmul

@@ -23,8 +23,9 @@ from bankwise.bank_model.layouts import (
     layout_conflicts,
     machine_accesses,
 )
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.swizzles import XorShuffle
-from bankwise.bank_model.targets import AccessKind, target
 from bankwise.emulator.counters import totals
 from bankwise.emulator.emulation_errors import EmulationError, UnknownInstructionError
 from bankwise.passes.decisions import Action, Decision, DecisionLog
@@ -138,7 +139,7 @@ class Issues:
     def add(self, arch: str, tile: LdsTile, layout: Layout, access: LdsAccess) -> None:
         waves = len(access.elements)
         busy = waves if access.active is None else int(access.active.any(axis=1).sum())
-        for machine in machine_accesses(target(arch), tile, layout, access):
+        for machine in machine_accesses(lds_of(arch), tile, layout, access):
             key = (machine.instruction.kind, machine.instruction.width_bytes)
             self.least[key] += busy
             self.most[key] += waves
@@ -270,12 +271,12 @@ def check_counters(kernel: Kernel, run: Run, layouts: Sequence[Layout], tally: T
     Where some lanes of a wave are off, it may move lanes from one access to another, or run them
     all and drop what is not wanted: then the counts may differ by what such accesses cost.
     """
-    chip, issues, conflicts, partial = target(kernel.arch), Issues(), 0, 0
+    lds, issues, conflicts, partial = lds_of(kernel.arch), Issues(), 0, 0
     for tile, layout in zip(kernel.tiles, layouts, strict=True):
         accesses = lds_accesses(kernel, tile)
-        conflicts += layout_conflicts(chip, lds_tile(tile), layout, accesses)
+        conflicts += layout_conflicts(lds, lds_tile(tile), layout, accesses)
         off = [access for access in accesses if _partly_off(access)]
-        partial += len(off) + layout_conflicts(chip, lds_tile(tile), layout, off)
+        partial += len(off) + layout_conflicts(lds, lds_tile(tile), layout, off)
         for _ in range(kernel.workgroups):
             for access in accesses:
                 issues.add(kernel.arch, lds_tile(tile), layout, access)

@@ -6,17 +6,19 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
 import bankwise
-from bankwise.bank_model import targets
+from bankwise.bank_model import features, lds_tables
+from bankwise.bank_model.features import features_of
+from bankwise.bank_model.lds_tables import UnknownTargetError, lds_of
 from bankwise.bank_model.matrix_instructions import mfma_shapes
 from bankwise.bank_model.matrix_operands import matrix_instructions
-from bankwise.bank_model.targets import UnknownTargetError, target
-from bankwise.dialect_utils.gpu_target import chip_of
+from bankwise.dialect_utils.gpu_target import gpu_features_of
 from bankwise.passes.base import PassContext
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from bankwise.report.conflict_report import report_function
@@ -27,16 +29,25 @@ from bankwise.tuning.retile import Retile
 from .processors import known_processor
 
 ROOT = Path(__file__).parents[2]
-NAME = "new1"
 LDS = "#gpu.address_space<workgroup>"
 
 
-@pytest.fixture(params=["gfx950", "sm_80"])
-def like(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Adds a row for a chip that is like another one."""
-    row = target(request.param)._replace(arch=NAME)
-    monkeypatch.setattr(targets, "_TARGETS", {**targets._TARGETS, NAME: row})
-    rates = {**processors._PROCESSORS, NAME: known_processor(request.param)}
+class New(NamedTuple):
+    """A chip that is like another one."""
+
+    name: str
+    like: str
+
+
+@pytest.fixture(params=[New("gfx9999", "gfx950"), New("sm_999", "sm_80")], ids=lambda new: new.name)
+def new(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> New:
+    """Adds the rows of a chip."""
+    name, like = request.param
+    row = lds_of(like)._replace(arch=name)
+    monkeypatch.setattr(lds_tables, "_LDS", {**lds_tables._LDS, name: row})
+    has = features_of(like)._replace(arch=name)
+    monkeypatch.setattr(features, "_FEATURES", {**features._FEATURES, name: has})
+    rates = {**processors._PROCESSORS, name: known_processor(like)}
     monkeypatch.setattr(processors, "_PROCESSORS", rates)
     return request.param
 
@@ -64,59 +75,61 @@ def function_of(module: ir.Module) -> ir.Operation:
     return module.body.operations[0].operation
 
 
-@pytest.mark.usefixtures("like")
-def test_without_a_row_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = {name: row for name, row in targets._TARGETS.items() if name != NAME}
-    monkeypatch.setattr(targets, "_TARGETS", rows)
+def test_without_a_row_nothing_is_known(new: New, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {name: row for name, row in lds_tables._LDS.items() if name != new.name}
+    monkeypatch.setattr(lds_tables, "_LDS", rows)
     with pytest.raises(UnknownTargetError):
-        target(NAME)
-    context = PassContext(test_target=NAME)
+        lds_of(new.name)
+    context = PassContext(test_target=new.name)
     module = kernel(64)
     PadUnhintedAllocs().run(function_of(module), context)
     (decision,) = context.log
     assert decision.conflict_cycles_before is None
 
 
-def test_a_tile_is_solved_for_it(like: str) -> None:
+def test_a_tile_is_solved_for_it(new: New) -> None:
     found, known = (
-        bankwise.solve(arch, "64x64xf16", write="rows:128", read="columns") for arch in (NAME, like)
+        bankwise.solve(arch, "64x64xf16", write="rows:128", read="columns")
+        for arch in (new.name, new.like)
     )
-    assert target(NAME) in bankwise.targets()
+    assert lds_of(new.name) in bankwise.targets()
     assert found.best.layout == known.best.layout
 
 
-def test_its_instructions_and_flags_are_those_of_its_row(like: str) -> None:
-    assert matrix_instructions(target(NAME)) == matrix_instructions(target(like))
-    assert mfma_shapes(NAME) == mfma_shapes(like)
-    device, arch = target_flags(NAME)
-    assert device == target_flags(like)[0]
-    assert arch == target_flags(like)[1].replace(like, NAME)
+def test_its_instructions_and_flags_are_those_of_its_row(new: New) -> None:
+    assert matrix_instructions(new.name) == matrix_instructions(new.like)
+    assert mfma_shapes(new.name) == mfma_shapes(new.like)
+    device, arch = target_flags(new.name)
+    assert device == target_flags(new.like)[0]
+    assert arch == target_flags(new.like)[1].replace(new.like, new.name)
 
 
-@pytest.mark.usefixtures("like")
-def test_passes_and_the_report_count_its_conflicts() -> None:
-    module = kernel(target(NAME).wave_size)
+def test_passes_and_the_report_count_its_conflicts(new: New) -> None:
+    module = kernel(lds_of(new.name).wave_size)
     function = function_of(module)
-    assert chip_of(function, NAME) is target(NAME)
-    (allocation,) = report_function(function, NAME).allocations
+    assert gpu_features_of(function, new.name) is features_of(new.name)
+    (allocation,) = report_function(function, new.name).allocations
     assert allocation.standing is not None and allocation.standing.conflict_cycles > 0
-    context = PassContext(test_target=NAME)
+    context = PassContext(test_target=new.name)
     PadUnhintedAllocs().run(function, context)
     (decision,) = context.log
     assert decision.conflict_cycles_before == allocation.standing.conflict_cycles
     assert decision.conflict_cycles_after == 0
 
 
-def test_tiles_are_predicted_by_the_rates_of_its_row(like: str) -> None:
-    module, context = kernel(64), PassContext(test_target=NAME)
+def test_tiles_are_predicted_by_the_rates_of_its_row(new: New) -> None:
+    module, context = kernel(64), PassContext(test_target=new.name)
     circumstances = Retile().circumstances(function_of(module), context)
     assert circumstances is not None
-    assert circumstances.processor is known_processor(like)
-    assert circumstances.overlap == target(like).async_copies
+    assert circumstances.processor is known_processor(new.like)
+    assert circumstances.overlap == features_of(new.like).async_copies
 
 
 _NAMES_OF_CHIPS = re.compile(r"^(gfx|sm_)(\d|$)")
-_TABLES = ("bank_model/targets.py", "emulator/chips.py", "tuning/costs/processors.py")
+_TABLES = (
+    *(f"bank_model/{name}.py" for name in ("families", "features", "lds_tables", "targets")),
+    *("emulator/chips.py", "tuning/costs/processors.py"),
+)
 _NOT_IN_THE_WHEEL = ("bench", "examples", "test", "docs", "typings")
 
 

@@ -28,7 +28,7 @@ from iree.compiler import ir
 
 from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
 
@@ -67,10 +67,10 @@ class NativeBf16(FunctionPass):
             context.sink.remark(function.location, text)
 
     def _has_instructions(self, function: ir.Operation, test_target: str | None) -> bool:
-        chip = chip_of(function, test_target)
-        if chip is None or not chip.bf16_rounding:
+        features = gpu_features_of(function, test_target)
+        if not features.bf16_rounding:
             return False
-        return chip.packed_minima or not self.same_nans
+        return features.packed_minima or not self.same_nans
 
     def _replace(self, operation: ir.Operation) -> int:
         """Replaces a rounding; returns how many numbers it rounds."""

@@ -49,7 +49,7 @@ from iree.compiler import ir
 
 from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.multiplications import EXP, EXPONENTIALS
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
@@ -94,8 +94,7 @@ class NativeExp2(FunctionPass):
 
 
 def _has_instruction(function: ir.Operation, test_target: str | None) -> bool:
-    chip = chip_of(function, test_target)
-    return chip is not None and chip.native_exp2
+    return gpu_features_of(function, test_target).native_exp2
 
 
 def _exponentials(function: ir.Operation) -> list[ir.Operation]:

@@ -39,7 +39,7 @@ from iree.compiler import ir
 from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_moves import Element, element_count, origin_of
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.operations import defining_operation, operations_in
 from ...passes.base import FunctionPass, PassContext
 
@@ -84,8 +84,7 @@ class ShortenExponentials(FunctionPass):
 
 def _expands(function: ir.Operation, test_target: str | None) -> bool:
     """Returns whether IREE expands exponentials for the GPU of a function to a polynomial."""
-    chip = chip_of(function, test_target)
-    return chip is not None and chip.native_exp2
+    return gpu_features_of(function, test_target).native_exp2
 
 
 def _exponentials(function: ir.Operation) -> list[ir.Operation]:

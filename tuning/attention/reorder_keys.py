@@ -36,10 +36,10 @@ from iree.compiler import ir
 
 from ...bank_model.coalescing import WIDEST_BYTES
 from ...bank_model.layout_digits import Holder, LayoutDigit, layout_digits
+from ...bank_model.lds_rules import AccessKind
 from ...bank_model.nested_layout import NestedLayout
 from ...bank_model.register_renaming import Renamed, Renaming, renamed
 from ...bank_model.shown_text import counted
-from ...bank_model.targets import AccessKind
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits

@@ -34,10 +34,9 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.targets import Target
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_moves import element_count, is_move, origin_of
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.operations import (
     defining_operation,
     has_operation,
@@ -60,25 +59,20 @@ class SumProbabilities(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` is for a GPU with the instruction, and has exponentials."""
-        return _chip(function, None) is not None and has_operation(function, _EXP2)
+        return gpu_features_of(function).adds_pairs and has_operation(function, _EXP2)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the sums of probabilities that are rounded to f16; never fails."""
         function = function.operation
-        chip = _chip(function, context.test_target)
-        if chip is None:
+        features = gpu_features_of(function, context.test_target)
+        if not features.adds_pairs:
             return
         for each in operations_in(function, _SUM):
             roundings = _rounded_terms(each)
             if roundings:
                 text = "probabilities are added up as they are rounded, in pairs"
                 context.sink.remark(each.location, text)
-                _rewrite(each, roundings, chip.rounds_pairs or _are_scaled(roundings))
-
-
-def _chip(function: ir.Operation, test_target: str | None) -> Target | None:
-    chip = chip_of(function, test_target)
-    return chip if chip is not None and chip.adds_pairs else None
+                _rewrite(each, roundings, features.rounds_pairs or _are_scaled(roundings))
 
 
 def _rounded_terms(reduction: ir.Operation) -> list[ir.Operation]:

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator
 
 from iree.compiler import ir
 
-from ...bank_model.targets import AccessKind
+from ...bank_model.lds_rules import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.loops import IF
 from ...dialect_utils.memory.barrier_order import orders_lds

@@ -20,7 +20,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.memory.memref_types import is_workgroup_memref
 from ...dialect_utils.operations import defining_operation, operations_in
 from ...passes.base import FunctionPass, PassContext
@@ -47,8 +47,7 @@ def _transposes(
     function: ir.Operation, test_target: str | None
 ) -> list[tuple[ir.Operation, int, int]]:
     """Returns the transposes that `v_perm_b32` can do, with their rows and columns."""
-    chip = chip_of(function, test_target)
-    if chip is None or not chip.byte_permutes:
+    if not gpu_features_of(function, test_target).byte_permutes:
         return []
     return [
         (operation, *matrix)

@@ -33,8 +33,9 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsTile
+from ...bank_model.features import features_of
+from ...bank_model.lds_rules import Lds
 from ...bank_model.nested_layout import NestedLayout, TilePart
-from ...bank_model.targets import Target
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
@@ -74,7 +75,7 @@ class StageOperands(FunctionPass):
         model = context.lds_model(function, "operands are staged by IREE")
         if model is None:
             return
-        target, launch = model
+        lds, launch = model
         staged, indices = set[ir.Operation](), IndexBits(function)
         for operand in marked:
             try:
@@ -84,7 +85,7 @@ class StageOperands(FunctionPass):
                     _is_derived(each, launch.threads) and _is_whole(each) for each in reads
                 ):
                     continue
-                layouts = [_copy_layout(each, target, launch, indices) for each in reads]
+                layouts = [_copy_layout(each, lds, launch, indices) for each in reads]
             except Refusal as refusal:
                 message = f"the operand is left to IREE to stage: {refusal.reason}"
                 context.sink.remark(operand.location, message)
@@ -144,9 +145,7 @@ def _is_whole(read: ir.Operation) -> bool:
     return true is None or true == ir.ShapedType(read.operands[0].type).shape[-1]
 
 
-def _copy_layout(
-    read: ir.Operation, target: Target, launch: Launch, indices: IndexBits
-) -> NestedLayout:
+def _copy_layout(read: ir.Operation, lds: Lds, launch: Launch, indices: IndexBits) -> NestedLayout:
     """Returns the layout of the copy of what is read.
 
     Raises:
@@ -166,9 +165,9 @@ def _copy_layout(
     begin = indices.multiple([read.operands[len(shape)]], [1])
     row = true_row(read.operands[0]) or shape[-1]
     run = gcd(row, shape[-1], begin)
-    if target.unaligned_loads:
+    if features_of(lds.arch).unaligned_loads:
         run = widest_part(row, shape[-1], begin, source.element_type)
-    layout = best_copy_layout(target, part, vector.shape, launch.threads, run)
+    layout = best_copy_layout(lds, part, vector.shape, launch.threads, run)
     if layout is None:
         raise Refusal(f"{launch.threads} threads cannot share {vector} evenly")
     return layout

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-from ...bank_model.targets import AccessKind
+from ...bank_model.lds_rules import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.index.index_bits import IndexBits

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from ...bank_model.coalescing import transactions_of_runs
 from ...bank_model.descriptor_tiles import ArrangedTile
+from ...bank_model.lds_rules import AccessKind, Lds
 from ...bank_model.nested_layout import NestedLayout, TilePart
-from ...bank_model.targets import AccessKind, Target
 
 _WIDTHS_BITS = (128, 64, 32, 16, 8)
 LEAST_ASYNC_BYTES = 4
@@ -108,7 +108,7 @@ def share_evenly(shapes: Iterable[Sequence[int]], threads: int) -> bool:
 
 
 def best_copy_layout(
-    target: Target,
+    lds: Lds,
     part: TilePart,
     shape: Sequence[int],
     threads: int,
@@ -127,18 +127,18 @@ def best_copy_layout(
     """
 
     def cost(layout: NestedLayout) -> tuple[int, int]:
-        return transactions(target, layout, part, threads), prod(layout.batch_tile)
+        return transactions(lds, layout, part, threads), prod(layout.batch_tile)
 
     bits = part.tile.element_bits
     return min(copy_layouts(shape, bits, threads, run), key=cost, default=None)
 
 
-def transactions(target: Target, layout: NestedLayout, part: TilePart, threads: int) -> int:
+def transactions(lds: Lds, layout: NestedLayout, part: TilePart, threads: int) -> int:
     """Returns how many blocks of global memory a transfer of this layout touches."""
     size = part.tile.element_bits // 8
-    found = layout.accesses(part, AccessKind.READ, threads=threads, wave_size=target.wave_size)
+    found = layout.accesses(part, AccessKind.READ, threads=threads, wave_size=lds.wave_size)
     return sum(
-        transactions_of_runs(target, each.elements * size, each.count * size, each.active)
+        transactions_of_runs(lds, each.elements * size, each.count * size, each.active)
         for each in found
     )
 

@@ -48,6 +48,10 @@ class Processor(NamedTuple):
         measured: whether predictions were compared with measured times.
         modelled: whether they were compared with those of the model of a compute unit
             (`emulator/timing/`).
+        mixes_exponentials: whether kernels are predicted to gain where LLVM mixes products with
+            exponentials (`tuning/overlap/mix_exponentials.py`).
+        wave_priorities: whether they are where some waves issue first
+            (`tuning/overlap/raise_priority.py`).
     """
 
     multiprocessors: int
@@ -62,6 +66,8 @@ class Processor(NamedTuple):
     least_warps: int
     measured: bool = False
     modelled: bool = False
+    mixes_exponentials: bool = False
+    wave_priorities: bool = False
     megahertz: float = 1500.0
     wait_cycles: float = 670.0
     matrix_latency: float = 2.0
@@ -132,9 +138,10 @@ def _amd_processor(
         matrix_cycles=matrix_cycles,
         # Wave64 instructions take four cycles of a SIMD.
         issue_cycles=4.5,
-        # A wave for each SIMD.
-        least_warps=4,
+        least_warps=4,  # A wave for each SIMD.
         modelled=True,
+        mixes_exponentials=True,
+        wave_priorities=True,
         megahertz=megahertz,
         # A step waits 3.1 times as long whose copies are not loaded ahead.
         wait_cycles=200.0,

@@ -31,7 +31,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
 from ...dialect_utils.lowering_config import (
     BASIS,
@@ -114,8 +114,8 @@ def _planned(function: ir.Operation, test_target: str | None) -> _JoinedRows | N
     Raises:
         Refusal: something is not understood.
     """
-    chip, root = chip_of(function, test_target), only_root(function)
-    if chip is None or not chip.mma_sync or (processor := processor_of(chip.arch)) is None:
+    features, root = gpu_features_of(function, test_target), only_root(function)
+    if not features.mma_sync or (processor := processor_of(features.arch)) is None:
         return None
     if root is None or root.name != GENERIC or not summed_loops(root):
         return None

@@ -23,7 +23,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, MAPS, copied_loops, summed_loops
 from ...dialect_utils.lowering_config import (
     CONFIG,
@@ -78,8 +78,8 @@ def _planned(function: ir.Operation, test_target: str | None) -> _Planned | None
     Raises:
         Refusal: something is not understood.
     """
-    chip, operation = chip_of(function, test_target), only_root(function)
-    if chip is None or not chip.mma_sync or (processor := processor_of(chip.arch)) is None:
+    features, operation = gpu_features_of(function, test_target), only_root(function)
+    if not features.mma_sync or (processor := processor_of(features.arch)) is None:
         return None
     if operation is None or operation.name != GENERIC or summed_loops(operation):
         return None

@@ -21,7 +21,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.multiplications import ACCUMULATOR, MFMA, multiplies_halves
 from ...dialect_utils.operations import (
     attributes_of,
@@ -44,14 +44,13 @@ class JoinProducts(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether the function's GPU sums more than some product does."""
-        chip = chip_of(function)
-        return chip is not None and chip.multiplies_eight and any(_products(function))
+        features = gpu_features_of(function)
+        return features.multiplies_eight and any(_products(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Joins products in pairs; never fails."""
         function = function.operation
-        chip = chip_of(function, context.test_target)
-        if chip is None or not chip.multiplies_eight:
+        if not gpu_features_of(function, context.test_target).multiplies_eight:
             return
         joined: set[ir.Operation] = set()
         count = 0

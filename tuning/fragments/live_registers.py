@@ -25,7 +25,7 @@ from itertools import accumulate
 
 from iree.compiler import ir
 
-from ...bank_model.targets import AccessKind
+from ...bank_model.lds_rules import AccessKind
 from ...dialect_utils.element_moves import Element, Move, element_count, is_move, moves_of
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.loops import body_of

@@ -50,7 +50,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import chip_of, launch_of
+from ...dialect_utils.gpu_target import gpu_features_of, launch_of
 from ...dialect_utils.loops import loops_around
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.memory.memref_types import shown_type
@@ -92,8 +92,8 @@ class ReloadOperands(FunctionPass):
         """Moves the reads of every loop that needs it; never fails."""
         function = function.operation
         given = context.test_target
-        chip, launch = chip_of(function, given), launch_of(function, given)
-        if chip is None or not chip.mma_sync or launch is None:
+        features, launch = gpu_features_of(function, given), launch_of(function, given)
+        if not features.mma_sync or launch is None:
             return
         limit = min(self.most_registers, lane_registers(launch.threads))
         for loop in _loops_with_contractions(function, by_lanes=self.by_lanes):

@@ -45,7 +45,7 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-from ...bank_model.targets import AccessKind
+from ...bank_model.lds_rules import AccessKind
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import is_move

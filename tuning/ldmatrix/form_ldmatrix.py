@@ -78,12 +78,12 @@ class FormLdmatrix(FunctionPass):
             model = context.lds_model(function, "no operand is read by ldmatrix")
             if model is None:
                 return
-            chip, launch = model
-            if not chip.has(INSTRUCTION):
+            lds, launch = model
+            if not lds.has(INSTRUCTION):
                 return
             prover = FragmentProver(function, launch, LaneEvaluator(launch))
             fragments = fragments_in(contractions)
-            plan = _Plan(prover, places_in_segments(operations, LOADS), OperandLoads(chip))
+            plan = _Plan(prover, places_in_segments(operations, LOADS), OperandLoads(lds))
             plan.add(fragments)
             thread_ids = [each for each in operations if each.name == THREAD_ID]
             _carry_out(plan, LdmatrixEmitter(prover, IndexBuilder(function), thread_ids))

@@ -81,10 +81,10 @@ class FormTransposeLoads(FunctionPass):
         model = context.lds_model(function)
         if model is None:
             return
-        chip, launch = model
-        if not chip.has(INSTRUCTION) or not loads_directly(function, context.test_target):
+        lds, launch = model
+        if not lds.has(INSTRUCTION) or not loads_directly(function, context.test_target):
             return
-        if launch.workgroup_size[0] % chip.wave_size or not existing_lanes(launch).all():
+        if launch.workgroup_size[0] % lds.wave_size or not existing_lanes(launch).all():
             return
         with function.context:
             columns = _Columns.of(function, launch)

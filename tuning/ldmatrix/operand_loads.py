@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
-from ...bank_model.targets import AccessKind, Target
+from ...bank_model.lds_rules import AccessKind, Lds
 from ...dialect_utils.memory.flow import lds_allocation_of
 from ...dialect_utils.memory.mma_operands import REGISTER_BITS
 from ...passes.decisions import Action
@@ -86,7 +86,7 @@ class LoadsOfMemref:
 class OperandLoads:
     """What became of the loads of all memrefs of a function."""
 
-    chip: Target
+    lds: Lds
     _of_memref: dict[ir.Value, LoadsOfMemref] = field(default_factory=dict)
     """By the result of the allocation, as the hash of an operation changes with its attributes;
     or by the memref itself, where it may be one of several allocations."""
@@ -121,7 +121,7 @@ class OperandLoads:
         """Returns the LDS cycles of each of the loads of a register, without bank conflicts."""
         if loads not in self._known_cycles:
             width = REGISTER_BITS // 8 // loads
-            pieces = self.chip.legalize(AccessKind.READ, width, width)
+            pieces = self.lds.legalize(AccessKind.READ, width, width)
             self._known_cycles[loads] = sum(len(piece.phases) for piece, _ in pieces)
         return self._known_cycles[loads]
 

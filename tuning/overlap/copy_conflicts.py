@@ -11,8 +11,9 @@ from iree.compiler import ir
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import PlainLayout, access_copy, layout_conflicts
+from ...bank_model.lds_rules import Lds
+from ...bank_model.lds_tables import copy_instruction
 from ...bank_model.shown_text import counted
-from ...bank_model.targets import Target, copy_instruction
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.lane_values import LaneEvaluator
@@ -55,9 +56,9 @@ class ConflictCounter:
     It remembers what lanes compute, so that the function must stay as it is.
     """
 
-    def __init__(self, function: ir.Operation, chip: Target, launch: Launch) -> None:
+    def __init__(self, function: ir.Operation, lds: Lds, launch: Launch) -> None:
         """Counts in a function, for a GPU."""
-        self._function, self._chip = function, chip
+        self._function, self._lds = function, lds
         self._evaluator = LaneEvaluator(launch)
         self._addresses = CopiedAddresses(function, self._evaluator)
 
@@ -79,13 +80,13 @@ class ConflictCounter:
             for each in self._accesses(staged, tile, copy, read)
         ]
         for access in accesses:
-            cost = access_copy(self._chip, tile, plain, access)
+            cost = access_copy(self._lds, tile, plain, access)
             if cost is None:
-                raise Refusal(f"no {access.instruction} on {self._chip.arch}")
+                raise Refusal(f"no {access.instruction} on {self._lds.arch}")
             copied += access.weight * cost.conflict_cycles
             exact = exact and cost.exact
         stores = [replace(each, copied=None, instruction="") for each in accesses]
-        stored = layout_conflicts(self._chip, tile, plain, stores)
+        stored = layout_conflicts(self._lds, tile, plain, stores)
         return CopyConflicts(stored, copied, exact)
 
     def _read(self, copy: StagedCopy) -> CopiedLanes:

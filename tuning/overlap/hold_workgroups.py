@@ -33,11 +33,11 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.targets import AccessKind
+from ...bank_model.lds_rules import AccessKind
 from ...dialect_utils.described_tiles import has_held_workgroups, take_held_workgroups
 from ...dialect_utils.element_moves import element_count, is_move
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import chip_of, launch_of
+from ...dialect_utils.gpu_target import gpu_features_of, launch_of
 from ...dialect_utils.loops import FOR
 from ...dialect_utils.memory.flow import allocated_bytes
 from ...dialect_utils.memory.lds_ops import (
@@ -81,10 +81,10 @@ class HoldWorkgroups(FunctionPass):
         function = function.operation
         noted = take_held_workgroups(function)
         given = context.test_target
-        chip, launch = chip_of(function, given), launch_of(function, given)
-        if chip is None or not chip.descriptor_tiles or launch is None:
+        features, launch = gpu_features_of(function, given), launch_of(function, given)
+        if not features.descriptor_tiles or launch is None:
             return
-        processor = processor_of(chip.arch)
+        processor = processor_of(features.arch)
         if processor is None:
             return
         if WORKGROUPS in function.attributes or not self.has_work(function):

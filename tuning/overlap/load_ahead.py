@@ -36,7 +36,7 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.carried_loops import with_more_values, yield_also
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import chip_of, launch_of
+from ...dialect_utils.gpu_target import gpu_features_of, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.loops import IF, body_of, bounds_of, counts_by_index, loops_around
 from ...dialect_utils.memory.lds_ops import BARRIER
@@ -84,8 +84,9 @@ class LoadAhead(FunctionPass):
         """Rewrites the loops for which it is proven; never fails."""
         function = function.operation
         given = context.test_target
-        chip, launch = chip_of(function, given), launch_of(function, given)
-        if chip is None or launch is None or not (chip.async_copies or self.everywhere):
+        features, launch = gpu_features_of(function, given), launch_of(function, given)
+        is_there = features.async_copies or (self.everywhere and features.arch)
+        if launch is None or not is_there:
             return
         with function.context:
             bits = IndexBits(function)

@@ -23,7 +23,7 @@ without and with it: 16x4096x128 312.6 and 285.0, 64x2048x64 170.3 and 157.6, 4x
 (`bankwise-use-larger-instructions`), 16x4096x128 takes 271.3 and 270.9. With fewer vector
 instructions (`bankwise-keep-maxima` and others) it is 253.8 and 235.4, and 64x2048x64 137.0 and
 133.8; on gfx950 189.7 and 183.6, 116.8 and 113.5. Whether a GPU is one for which it gains stands in
-`bank_model/targets.py`.
+`tuning/costs/processors.py`.
 
 A function stays as it is for which somebody has chosen attributes of LLVM's already, or of which a
 loop is too long for LLVM.
@@ -37,12 +37,13 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.loops import body_of, loops_around
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, with_function_attributes
 from ...dialect_utils.multiplications import EXPONENTIALS, MFMA
 from ...dialect_utils.operations import operations_in, operations_of
 from ...passes.base import FunctionPass, PassContext
+from ..costs.processors import processor_of
 
 _STRATEGY = {"amdgpu-sched-strategy": "iterative-ilp"}
 MOST_OPERATIONS, MOST_OF_A_PRODUCT = 2000, 8
@@ -69,8 +70,9 @@ class MixExponentials(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Marks the loops and the function; never fails."""
         function = function.operation
-        chip, loops = chip_of(function, context.test_target), _mixing_loops(function)
-        if chip is None or not chip.mixes_exponentials or not loops:
+        loops = _mixing_loops(function)
+        processor = processor_of(gpu_features_of(function, context.test_target).arch)
+        if processor is None or not processor.mixes_exponentials or not loops:
             return
         if (reason := _why_too_long(loops)) is not None:
             reason = f"products and exponentials are not mixed: {reason}"

@@ -36,13 +36,13 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.targets import Target
+from ...bank_model.features import Features, features_of
 from ...dialect_utils.copy_slots import has_noted_slots, loads_directly, take_noted_slots
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_moves import element_count
-from ...dialect_utils.gpu_target import chip_of, launch_of, lds_limit
+from ...dialect_utils.gpu_target import gpu_features_of, launch_of, lds_limit
 from ...dialect_utils.handed_attributes import ARRANGED
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator
@@ -116,13 +116,13 @@ class OverlapCopies(FunctionPass):
             model = context.lds_model(function)
             if model is None:
                 return
-            chip, launch = model
+            lds, launch = model
             bits = IndexBits(function, LaneEvaluator(launch))
             for loop in staging_loops(loops, allocations, bits):
-                if not _may_overlap(loop, chip):
+                if not _may_overlap(loop, features_of(lds.arch)):
                     continue
                 # An overlapped loop is another function: its values are looked at anew.
-                counter = ConflictCounter(function, chip, launch) if context.explains else None
+                counter = ConflictCounter(function, lds, launch) if context.explains else None
                 what_stays = "copies to the LDS are not overlapped"
                 with context.refusals_said(loop.operation.location, what_stays):
                     self._overlap(function, loop, noted, counter, context)
@@ -193,8 +193,8 @@ class OverlapCopies(FunctionPass):
         (8192x8192x1024: 329 -> 303).
         """
         given = context.test_target
-        chip, launch = chip_of(function, given), launch_of(function, given)
-        processor = None if chip is None else processor_of(chip.arch)
+        processor = processor_of(gpu_features_of(function, given).arch)
+        launch = launch_of(function, given)
         if processor is None or launch is None:
             return False
         if loop.is_repeated or has_operation(loop.operation, *EXPONENTIALS):
@@ -319,11 +319,11 @@ def _loops_and_tiles(
 
 def _copies_asynchronously(function: ir.Operation, test_target: str | None) -> bool:
     """Returns whether copies may be `cp.async`, or are to go straight to the LDS."""
-    chip = chip_of(function, test_target)
-    return chip is not None and (chip.async_copies or loads_directly(function, test_target))
+    features = gpu_features_of(function, test_target)
+    return features.async_copies or loads_directly(function, test_target)
 
 
-def _may_overlap(loop: StagingLoop, chip: Target) -> bool:
+def _may_overlap(loop: StagingLoop, features: Features) -> bool:
     """Returns whether a loop's copies are of a kind that may be on its way on a GPU."""
     copies = [copy for tile in loop.tiles for copy in tile.copies]
-    return chip.async_copies or any(copy.is_direct for copy in copies)
+    return features.async_copies or any(copy.is_direct for copy in copies)

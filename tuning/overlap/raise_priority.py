@@ -45,12 +45,13 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import PRIORITY, Builder
 from ...dialect_utils.element_moves import element_count
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.loops import IF, body_of, loops_around
 from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.multiplications import EXPONENTIALS, MFMA, multiplies_halves
 from ...dialect_utils.operations import has_operation, operations_in, operations_of
 from ...passes.base import FunctionPass, PassContext
+from ..costs.processors import processor_of
 
 _SCORES = 8
 """How many exponentials a lane must have in a step without a branch."""
@@ -70,10 +71,11 @@ class RaisePriority(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Sets the priorities of each step; never fails."""
         function = function.operation
-        chip = chip_of(function, context.test_target)
-        if chip is None or not chip.wave_priorities or has_operation(function, PRIORITY):
+        features = gpu_features_of(function, context.test_target)
+        processor = processor_of(features.arch)
+        if processor is None or not processor.wave_priorities or has_operation(function, PRIORITY):
             return
-        for step in _steps_in(function, in_one_block=not chip.multiplies_eight):
+        for step in _steps_in(function, in_one_block=not features.multiplies_eight):
             for priority, follower in enumerate((step.end, step.exponentials, step.products)):
                 Builder.before(follower).set_priority(priority)
             text = "waves at the first products of a step issue before others"

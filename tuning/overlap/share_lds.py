@@ -27,7 +27,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.memory.barrier_order import orders_lds
 from ...dialect_utils.memory.flow import connected_to, lds_allocations
 from ...dialect_utils.memory.lds_ops import ADDRESS, BARRIER, DEALLOC
@@ -60,10 +60,10 @@ class ShareLds(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Shares what it may; never fails."""
         function = function.operation
-        chip = chip_of(function, context.test_target)
-        if chip is None or not chip.descriptor_tiles:
+        features = gpu_features_of(function, context.test_target)
+        if not features.descriptor_tiles:
             return
-        processor = processor_of(chip.arch)
+        processor = processor_of(features.arch)
         if processor is None or not self.has_work(function):
             return
         barriers = [each for each in operations_in(function, BARRIER) if orders_lds(each)]

@@ -37,7 +37,7 @@ from typing import NamedTuple
 from iree.compiler import ir
 
 from ...bank_model.layout_digits import digits_of
-from ...bank_model.targets import AccessKind
+from ...bank_model.lds_rules import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import maps_of
 from ...dialect_utils.loops import FOR, IF, YIELD, carried_values

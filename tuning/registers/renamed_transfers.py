@@ -23,8 +23,8 @@ from __future__ import annotations
 from iree.compiler import ir
 
 from ...bank_model.layout_digits import RegisterOrder
+from ...bank_model.lds_rules import AccessKind
 from ...bank_model.nested_layout import NestedLayout
-from ...bank_model.targets import AccessKind
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.memory.vector_layouts import op_name
 from ...dialect_utils.operations import defining_operation, operands_with, redirect

@@ -35,6 +35,7 @@ from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.coalescing import WIDEST_BYTES, transactions_of_runs
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layout_digits import RegisterOrder
+from ...bank_model.lds_rules import AccessKind
 from ...bank_model.nested_layout import NestedLayout, TilePart
 from ...bank_model.register_renaming import (
     Renamed,
@@ -46,7 +47,6 @@ from ...bank_model.register_renaming import (
     moves,
     renamed,
 )
-from ...bank_model.targets import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits

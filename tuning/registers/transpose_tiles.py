@@ -32,11 +32,12 @@ from typing import ClassVar, NamedTuple
 from iree.compiler import ir
 
 from ...bank_model.layout_digits import simt_shape
+from ...bank_model.lds_tables import lds_of
 from ...bank_model.nested_layout import NestedLayout
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.memory.memref_types import WORKGROUP
 from ...dialect_utils.operations import (
     defining_operation,
@@ -76,14 +77,14 @@ class TransposeTiles(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the copies of `function` that several waves read across; never fails."""
         function = function.operation
-        chip = chip_of(function, context.test_target)
-        if chip is None or not chip.byte_permutes:
+        features = gpu_features_of(function, context.test_target)
+        if not features.byte_permutes:
             return
         if loads_directly(function, context.test_target):
             return
         for read in operations_in(function, _READ):
             copied = _Copied.of(read)
-            if copied is None or copied.threads <= chip.wave_size:
+            if copied is None or copied.threads <= lds_of(features.arch).wave_size:
                 continue
             context.sink.remark(read.location, f"copies to {copied.tensor} are transposed")
             copied.rewrite()

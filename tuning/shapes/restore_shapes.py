@@ -38,7 +38,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.memory.buffer_starts import start_alignment
 from ...dialect_utils.memory.lds_ops import (
@@ -85,8 +85,7 @@ class RestoreShapes(FunctionPass):
         if not has_enlarged_bindings(function):
             return
         bits = IndexBits(function)
-        chip = chip_of(function, context.test_target)
-        unaligned = chip is not None and chip.unaligned_loads
+        unaligned = gpu_features_of(function, context.test_target).unaligned_loads
         try:
             for binding, shape, strided in restored_bindings(function):
                 enlarged = tuple(type_of(binding).shape)

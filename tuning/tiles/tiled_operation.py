@@ -22,7 +22,7 @@ from ...dialect_utils.copy_slots import note_slots
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import chip_of, lds_limit
+from ...dialect_utils.gpu_target import gpu_features_of, lds_limit
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
 from ..costs.processors import Processor, processor_of
 from ..costs.tile_cost import (
@@ -107,23 +107,23 @@ class Circumstances(NamedTuple):
             overlap, reloads, native_exponentials, larger_instructions, short_steps: whether passes
                 follow that do so where the GPU can.
         """
-        chip = chip_of(function, test_target)
-        processor = None if chip is None else processor_of(chip.arch)
-        if chip is None or processor is None:
+        features = gpu_features_of(function, test_target)
+        processor = processor_of(features.arch)
+        if processor is None:
             return None
         return Circumstances(
             processor,
             lds_limit(function, test_target),
             other_order=other_order,
-            overlap=chip.async_copies and overlap,
-            reloads=chip.mma_sync and reloads,
-            exponential=_POLYNOMIAL if chip.native_exp2 and not native_exponentials else 1.0,
-            ldmatrix=chip.mma_sync,
-            prefetches=chip.prefetches,
+            overlap=features.async_copies and overlap,
+            reloads=features.mma_sync and reloads,
+            exponential=_POLYNOMIAL if features.native_exp2 and not native_exponentials else 1.0,
+            ldmatrix=features.mma_sync,
+            prefetches=features.prefetches,
             larger_instructions=larger_instructions,
             # Where sums may have another order, no probabilities go through the LDS.
-            direct_loads=chip.direct_loads and other_order,
-            unaligned_loads=chip.unaligned_loads,
+            direct_loads=features.direct_loads and other_order,
+            unaligned_loads=features.unaligned_loads,
             short_steps=short_steps,
         )
 

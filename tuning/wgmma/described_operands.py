@@ -34,7 +34,7 @@ from ...bank_model.descriptor_tiles import (
     DescribedOperand,
     described_operand,
 )
-from ...bank_model.targets import AccessKind
+from ...bank_model.lds_rules import AccessKind
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.index_bits import IndexBits

@@ -15,7 +15,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import chip_of, lds_limit, lds_model
+from ...dialect_utils.gpu_target import gpu_features_of, lds_limit, lds_model
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.lds_ops import LDMATRIX
@@ -250,11 +250,7 @@ def may_form_groups(function: ir.Operation, test_target: str | None, *, chosen_o
     Args:
         chosen_only: whether its tile must have been chosen for that.
     """
-    chip = chip_of(function, test_target)
-    if (
-        chip is None
-        or not chip.descriptor_tiles
-        or (chosen_only and not has_described_tile(function))
-    ):
+    features = gpu_features_of(function, test_target)
+    if not features.descriptor_tiles or (chosen_only and not has_described_tile(function)):
         return False
     return has_operation(function, MMA)

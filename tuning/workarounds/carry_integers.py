@@ -35,7 +35,7 @@ from ...bank_model.matrix_operands import matrix_instructions
 from ...dialect_utils import carried_integers
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
-from ...dialect_utils.gpu_target import chip_of
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, MAPS
 from ...dialect_utils.lowering_config import CONFIG, MMA_KIND, PROMOTED, LoweringConfig, WarpLaunch
 from ...dialect_utils.operations import (
@@ -120,10 +120,10 @@ def carried_contraction(
     Raises:
         Refusal: there is one that matrix instructions cannot compute.
     """
-    chip = chip_of(function, test_target)
-    if chip is None or not chip.mma_sync:
+    features = gpu_features_of(function, test_target)
+    if not features.mma_sync:
         return None
-    instruction = matrix_instructions(chip).get(_MMA)
+    instruction = matrix_instructions(features.arch).get(_MMA)
     if instruction is None or _BITS not in instruction.source_bits:
         return None
     with function.context:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-from ...bank_model.targets import NVIDIA
+from ...bank_model.families import NVIDIA
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.kernels import backend_of
 from ...dialect_utils.operations import children, defining_operation, operations_in, symbol_of

@@ -10,31 +10,32 @@ import numpy as np
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.issue import layout_cost
 from bankwise.bank_model.layouts import PlainLayout, layout_conflicts
+from bankwise.bank_model.lds_rules import AccessKind, Lds
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.proof import check
 from bankwise.bank_model.solver import LayoutDecision, SolverOptions, layout_kind, solve
-from bankwise.bank_model.targets import AccessKind, Target, target
 
 READ, WRITE = AccessKind.READ, AccessKind.WRITE
-GFX942, GFX950, SM80 = target("gfx942"), target("gfx950"), target("sm_80")
+GFX942, GFX950, SM80 = lds_of("gfx942"), lds_of("gfx950"), lds_of("sm_80")
 
 
 def solve_checked(
-    chip: Target,
+    lds: Lds,
     tile: LdsTile,
     accesses: Sequence[LdsAccess],
     options: SolverOptions | None = None,
 ) -> LayoutDecision:
     """Solves, and has the proof and all that the decision says checked."""
-    decision = solve(chip, tile, accesses, options)
-    check(decision.proof, chip, accesses)
-    assert decision.conflict_cycles == layout_conflicts(chip, tile, decision.layout, accesses)
+    decision = solve(lds, tile, accesses, options)
+    check(decision.proof, lds, accesses)
+    assert decision.conflict_cycles == layout_conflicts(lds, tile, decision.layout, accesses)
     assert decision.kind is layout_kind(decision.layout)
     assert decision.lds_bytes == decision.layout.size_bytes(tile)
-    cost = layout_cost(chip, tile, decision.layout, accesses)
-    plain = layout_cost(chip, tile, PlainLayout(), accesses)
+    cost = layout_cost(lds, tile, decision.layout, accesses)
+    plain = layout_cost(lds, tile, PlainLayout(), accesses)
     assert decision.costs == cost.accesses
     assert cost.cycles <= plain.cycles
-    if not chip.unaligned_lds:
+    if not lds.unaligned:
         phases = cost.cycles - cost.conflict_cycles
         assert phases <= plain.cycles - plain.conflict_cycles
     return decision

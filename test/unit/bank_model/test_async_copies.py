@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from bankwise.bank_model.accesses import CopySources, LdsAccess, LdsTile
 from bankwise.bank_model.async_copies import copy_cost
 from bankwise.bank_model.layouts import AccessCost, PlainLayout, access_costs
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import copy_instruction, lds_of
 from bankwise.bank_model.least_cycles import least_cycles
 from bankwise.bank_model.slow_count import count_slowly
-from bankwise.bank_model.targets import AccessKind, copy_instruction, target
 
-SM_90A = target("sm_90a")
+SM_90A = lds_of("sm_90a")
 LANES = np.arange(32)
 (PAST_L1,) = (
     each for each in SM_90A.special_instructions if each.name == copy_instruction(16, True)

@@ -12,10 +12,11 @@ from bankwise.bank_model.bank_map import bank_map, worst_bank_map, worst_phase
 from bankwise.bank_model.conflicts import phase_costs
 from bankwise.bank_model.errors import InvalidParameterError
 from bankwise.bank_model.layouts import MachineAccess
+from bankwise.bank_model.lds_rules import LdsInstruction
+from bankwise.bank_model.lds_tables import known_targets, lds_of
 from bankwise.bank_model.slow_count import served_together
-from bankwise.bank_model.targets import LdsInstruction, known_targets, target
 
-INSTRUCTIONS = [i for arch in known_targets() for i in target(arch).instructions]
+INSTRUCTIONS = [i for arch in known_targets() for i in lds_of(arch).instructions]
 
 
 @given(
@@ -57,7 +58,7 @@ def test_a_map_agrees_with_the_counts(
 
 
 def test_the_worst_phase_is_the_first_of_the_most_cycles() -> None:
-    read = target("gfx942").instruction_named("ds_read_b32")
+    read = lds_of("gfx942").instruction_named("ds_read_b32")
     lanes = np.arange(64)
     free = MachineAccess(read, (lanes * 4)[None], None)
     second_phase = MachineAccess(read, np.where(lanes < 32, lanes * 4, lanes * 128)[None], None)
@@ -71,7 +72,7 @@ def test_the_worst_phase_is_the_first_of_the_most_cycles() -> None:
 
 
 def test_a_phase_that_does_not_exist_is_named() -> None:
-    read = target("gfx942").instruction_named("ds_read_b32")
+    read = lds_of("gfx942").instruction_named("ds_read_b32")
     machine = MachineAccess(read, np.zeros((1, 64), dtype=np.int64), None)
     with pytest.raises(InvalidParameterError, match="phase is 2; allowed: 0 to 1"):
         bank_map(machine, 0, 2)

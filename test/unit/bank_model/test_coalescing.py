@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankwise.bank_model.coalescing import coalescing
-from bankwise.bank_model.targets import target
+from bankwise.bank_model.lds_tables import lds_of
 
 
 @settings(deadline=None)
@@ -19,11 +19,11 @@ from bankwise.bank_model.targets import target
     st.sampled_from([0.0, 0.5, 1.0]),
 )
 def test_counts_equal_the_touched_blocks(arch, width, seed, grain, density):
-    chip = target(arch)
+    lds = lds_of(arch)
     rng = np.random.default_rng(seed)
-    addresses = rng.integers(0, 700, (2, chip.wave_size)) * grain
+    addresses = rng.integers(0, 700, (2, lds.wave_size)) * grain
     active = rng.random(addresses.shape) < density
-    counted = coalescing(chip, addresses, width, active)
+    counted = coalescing(lds, addresses, width, active)
     sector, line = (32, 128) if arch == "sm_80" else (64, 64)
     for issue in range(2):
         touched = {
@@ -40,21 +40,21 @@ def test_counts_equal_the_touched_blocks(arch, width, seed, grain, density):
 
 def test_strides():
     lanes = np.arange(32)
-    dense = coalescing(target("sm_80"), lanes * 4, 4)
+    dense = coalescing(lds_of("sm_80"), lanes * 4, 4)
     assert dense.useful_bytes == dense.fetched_bytes == 128
-    strided = coalescing(target("sm_80"), lanes * 8, 4)
+    strided = coalescing(lds_of("sm_80"), lanes * 8, 4)
     assert (strided.transactions, strided.lines) == (8, 2)
     assert (strided.useful_bytes, strided.fetched_bytes) == (128, 256)
-    sparse = coalescing(target("sm_80"), lanes * 128, 4)
+    sparse = coalescing(lds_of("sm_80"), lanes * 128, 4)
     assert (sparse.useful_bytes, sparse.fetched_bytes) == (128, 32 * 32)
-    assert coalescing(target("gfx942"), np.arange(64) * 16, 16).transactions == 16
-    assert coalescing(target("sm_80"), lanes, 1, np.zeros(32, bool)).fetched_bytes == 0
+    assert coalescing(lds_of("gfx942"), np.arange(64) * 16, 16).transactions == 16
+    assert coalescing(lds_of("sm_80"), lanes, 1, np.zeros(32, bool)).fetched_bytes == 0
 
 
 def test_bad_input():
     with pytest.raises(ValueError, match=r"addresses\.shape"):
-        coalescing(target("gfx942"), np.arange(32), 4)
+        coalescing(lds_of("gfx942"), np.arange(32), 4)
     with pytest.raises(ValueError, match="addresses is -1"):
-        coalescing(target("sm_80"), np.arange(32) - 1, 4)
+        coalescing(lds_of("sm_80"), np.arange(32) - 1, 4)
     with pytest.raises(ValueError, match="width_bytes is 0"):
-        coalescing(target("sm_80"), np.arange(32), 0)
+        coalescing(lds_of("sm_80"), np.arange(32), 0)

@@ -17,8 +17,9 @@ from bankwise.bank_model.conflicts import (
     served_lanes,
     wavefront_floor,
 )
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import known_targets, lds_of
 from bankwise.bank_model.slow_count import phases_cost, served_together
-from bankwise.bank_model.targets import AccessKind, known_targets, target
 
 READ, WRITE = AccessKind.READ, AccessKind.WRITE
 LANES = np.arange(64)
@@ -64,30 +65,30 @@ def counted_launches():
     return json.loads(lzma.decompress(RECORD.read_bytes()))["rows"]
 
 
-def instruction_of_launch(chip, name, width):
+def instruction_of_launch(lds, name, width):
     """Returns the row of the table that a launched instruction has."""
     if "matrix" in name:
         # A matrix is stored as it is loaded.
-        return chip.instruction_named("ldmatrix")
+        return lds.instruction_named("ldmatrix")
     if name.startswith("atom"):
-        return chip.instruction_named(name)
-    return chip.instruction(READ if name.startswith("ld") else WRITE, width)
+        return lds.instruction_named(name)
+    return lds.instruction(READ if name.startswith("ld") else WRITE, width)
 
 
 def test_counts_are_those_of_an_h200():
-    chip, differing = target("sm_90"), []
+    lds, differing = lds_of("sm_90"), []
     rows = counted_launches()
     assert len(rows) == 1478
     for row in rows:
         name, width, mask, addresses, wavefronts, _ = row
-        instruction = instruction_of_launch(chip, name, width)
+        instruction = instruction_of_launch(lds, name, width)
         active = np.array([mask >> lane & 1 for lane in range(32)], dtype=bool)
         if name.startswith("ldmatrix.x"):
             # Of one matrix 8 lanes give the rows, of two 16.
             active &= np.arange(32) < 8 * int(name.split(".")[1][1:])
         fast = phase_costs(instruction, np.array(addresses), active)
         there = {lane: address for lane, address in enumerate(addresses) if active[lane]}
-        slow = phases_cost(instruction, chip, there)
+        slow = phases_cost(instruction, lds, there)
         if (int(fast.sum()), sum(slow)) != (wavefronts, wavefronts):
             differing.append(row)
     assert not differing
@@ -97,9 +98,9 @@ def test_counts_are_those_of_an_h200():
 @given(st.integers(0, 2**32 - 1))
 def test_wide_loads_of_neighbours_count_as_the_definition_says(seed):
     random = np.random.default_rng(seed)
-    chip = target(random.choice(["sm_70", "sm_80", "sm_90", "sm_120"]))
-    special = [each for each in chip.special_instructions if each.name.startswith(("atom", "red"))]
-    wide = [chip.instruction(READ, width) for width in (8, 16)]
+    lds = lds_of(random.choice(["sm_70", "sm_80", "sm_90", "sm_120"]))
+    special = [each for each in lds.special_instructions if each.name.startswith(("atom", "red"))]
+    wide = [lds.instruction(READ, width) for width in (8, 16)]
     instruction = [*wide, *wide, *special][random.integers(4 + len(special))]
     lanes = np.arange(32)
     same = random.choice([0, 1, 2, 3, 4, 31])
@@ -110,13 +111,13 @@ def test_wide_loads_of_neighbours_count_as_the_definition_says(seed):
         table[random.integers(32)] += 4 * instruction.width_bytes
     there = {lane: int(table[lane]) for lane in range(32) if active[lane]}
     costs = phase_costs(instruction, table, active)
-    slow = phases_cost(instruction, chip, there)
+    slow = phases_cost(instruction, lds, there)
     assert costs[costs > 0].tolist() == [cost for cost in slow if cost]
 
 
 def test_neighbours_that_want_the_same_are_served_in_half_the_phases():
-    chip, lanes = target("sm_90"), np.arange(32)
-    wide, narrow = chip.instruction(READ, 16), chip.instruction(READ, 4)
+    lds, lanes = lds_of("sm_90"), np.arange(32)
+    wide, narrow = lds.instruction(READ, 16), lds.instruction(READ, 4)
     assert phase_costs(wide, lanes // 2 * 16).tolist() == [1, 0, 1, 0]
     assert phase_costs(wide, (lanes & ~2) * 16).tolist() == [2, 0, 2, 0]
     assert phase_costs(wide, lanes // 2 % 8 * 16 + lanes // 16 * 1024).tolist() == [1, 0, 1, 0]
@@ -124,44 +125,44 @@ def test_neighbours_that_want_the_same_are_served_in_half_the_phases():
     assert phase_costs(wide, np.where(lanes == 31, 1728, lanes // 2 * 16)).tolist() == [1, 1, 1, 2]
     # Lanes whose neighbours are not there keep nobody from it.
     assert phase_costs(wide, lanes * 16, lanes % 2 == 0).tolist() == [2, 0, 2, 0]
-    assert phase_costs(chip.instruction(READ, 8), lanes // 2 * 8).tolist() == [1, 0]
-    assert phase_costs(chip.instruction(WRITE, 16), lanes // 2 * 16).tolist() == [1, 1, 1, 1]
+    assert phase_costs(lds.instruction(READ, 8), lanes // 2 * 8).tolist() == [1, 0]
+    assert phase_costs(lds.instruction(WRITE, 16), lanes // 2 * 16).tolist() == [1, 1, 1, 1]
     assert phase_costs(narrow, lanes // 2 * 4).tolist() == [1]
 
 
 def test_lanes_of_two_phases_that_are_one_are_served_together():
-    chip, lanes = target("sm_90"), np.arange(32)
-    wide = chip.instruction(READ, 8)
+    lds, lanes = lds_of("sm_90"), np.arange(32)
+    wide = lds.instruction(READ, 8)
     assert served_lanes(wide, lanes * 8, None) == wide.phases
     assert served_lanes(wide, lanes // 2 * 8, None) == (tuple(range(32)), ())
     assert served_lanes(wide, lanes * 8, lanes % 2 == 0) == (tuple(range(32)), ())
-    narrow = chip.instruction(READ, 4)
+    narrow = lds.instruction(READ, 4)
     assert served_lanes(narrow, lanes // 2 * 4, None) == narrow.phases
 
 
 def test_atomic_operations_serve_a_lane_of_a_bank_at_a_time():
-    chip, same = target("sm_90"), np.zeros(32, int)
+    lds, same = lds_of("sm_90"), np.zeros(32, int)
     costs = {
-        name: phase_costs(chip.instruction_named(name), same).tolist()
+        name: phase_costs(lds.instruction_named(name), same).tolist()
         for name in ("atom.shared.add.u32", "atom.shared.exch.b32", "atom.shared.cas.b32")
     }
     assert [*costs.values()] == [[32], [32], [64]]
-    assert phase_costs(chip.instruction_named("red.shared.inc.u32"), same).tolist() == [1]
+    assert phase_costs(lds.instruction_named("red.shared.inc.u32"), same).tolist() == [1]
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_counts_equal_the_rule(data):
-    chip = target(data.draw(st.sampled_from(known_targets())))
+    lds = lds_of(data.draw(st.sampled_from(known_targets())))
     kind = data.draw(st.sampled_from(AccessKind))
-    instruction = chip.instruction(kind, data.draw(st.sampled_from(chip.widths(kind))))
+    instruction = lds.instruction(kind, data.draw(st.sampled_from(lds.widths(kind))))
     # With few banks, phases want more bytes than pass in a cycle.
     instruction = instruction._replace(banks=data.draw(st.sampled_from([instruction.banks, 8])))
     seed = data.draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
-    addresses = rng.integers(0, data.draw(st.sampled_from([8, 300, 5000])), (3, chip.wave_size))
+    addresses = rng.integers(0, data.draw(st.sampled_from([8, 300, 5000])), (3, lds.wave_size))
     addresses *= data.draw(st.sampled_from([1, 4, 16, 128]))
-    active = rng.random((3, chip.wave_size)) < data.draw(st.sampled_from([0.0, 0.3, 0.9, 1.0]))
+    active = rng.random((3, lds.wave_size)) < data.draw(st.sampled_from([0.0, 0.3, 0.9, 1.0]))
     expected = [
         slow_phase_costs(instruction, a, on) for a, on in zip(addresses, active, strict=True)
     ]
@@ -178,7 +179,7 @@ def test_counts_equal_the_rule(data):
 
 
 def test_the_floor_counts_distinct_bytes():
-    lanes, few = np.arange(32), target("sm_80").instruction(READ, 4)._replace(banks=8)
+    lanes, few = np.arange(32), lds_of("sm_80").instruction(READ, 4)._replace(banks=8)
     row = 4 + lanes % 8 * 4
     one_more = np.where(lanes == 31, 33, row)
     assert wavefront_floor(few, row).tolist() == [1]
@@ -187,14 +188,14 @@ def test_the_floor_counts_distinct_bytes():
 
 
 def test_broadcast_between_halves_of_a_word_and_between_equal_words():
-    b16 = target("gfx942").instruction(WRITE, 2)
+    b16 = lds_of("gfx942").instruction(WRITE, 2)
     assert phase_costs(b16, LANES // 2 * 4 + LANES % 2 * 2).tolist() == [1, 1]
     assert phase_costs(b16, np.zeros(64, int)).tolist() == [1, 1]
     assert phase_costs(b16, LANES % 2 * 128).tolist() == [2, 2]
 
 
 def test_inactive_lanes_cost_nothing_and_their_addresses_do_not_matter():
-    b32 = target("gfx942").instruction(READ, 4)
+    b32 = lds_of("gfx942").instruction(READ, 4)
     active = LANES < 32
     addresses = np.where(active, LANES * 4, -7)
     assert phase_costs(b32, addresses, active).tolist() == [1, 0]
@@ -202,7 +203,7 @@ def test_inactive_lanes_cost_nothing_and_their_addresses_do_not_matter():
 
 
 def test_unaligned_access_touches_both_words():
-    b32 = target("gfx942").instruction(READ, 4)
+    b32 = lds_of("gfx942").instruction(READ, 4)
     addresses = np.where(LANES == 0, 2, 128)  # words 0 and 1; words 32
     assert phase_costs(b32, addresses)[0] == 2
     addresses = np.where(LANES == 0, 2, 132)
@@ -211,7 +212,7 @@ def test_unaligned_access_touches_both_words():
 
 
 def test_many_issues_keep_their_leading_shape():
-    b64 = target("gfx942").instruction(READ, 8)
+    b64 = lds_of("gfx942").instruction(READ, 8)
     addresses = np.broadcast_to(LANES * 8, (5, 7, 64))
     assert phase_costs(b64, addresses).shape == (5, 7, 4)
     assert conflict_cycles(b64, addresses).shape == (5, 7)
@@ -219,7 +220,7 @@ def test_many_issues_keep_their_leading_shape():
 
 
 def test_bad_addresses():
-    b32 = target("sm_80").instruction(READ, 4)
+    b32 = lds_of("sm_80").instruction(READ, 4)
     with pytest.raises(ValueError, match=r"addresses.shape is \(64,\)"):
         phase_costs(b32, LANES)
     with pytest.raises(ValueError, match="addresses is -1"):
@@ -237,7 +238,7 @@ counted (nod-ai/amd-shark-ai #2919, `docs/empirical-lds/cdna3info.md`, a 64th of
 
 @pytest.mark.parametrize("width", STRIDES_OF_AN_MI300X)
 def test_strides_that_an_mi300x_has_counted(width: int):
-    instruction = target("gfx942").instruction(READ, width)
+    instruction = lds_of("gfx942").instruction(READ, width)
     counted = {s: int(conflict_cycles(instruction, LANES * s)) for s in STRIDES_OF_AN_MI300X[width]}
     assert counted == STRIDES_OF_AN_MI300X[width]
 
@@ -246,7 +247,7 @@ def ck_tile_totals(writes, reads):
     """Returns conflict cycles and LDS instructions of 8192 tiles, one row for each issue."""
     conflicts = issues = 0
     for kind, width, addresses in (writes, reads):
-        instruction = target("gfx942").instruction(kind, width)
+        instruction = lds_of("gfx942").instruction(kind, width)
         conflicts += int(conflict_cycles(instruction, addresses).sum())
         issues += len(addresses)
     return 8192 * conflicts, 8192 * issues
@@ -271,7 +272,7 @@ def test_published_counters_of_ck_tile_tutorial_02():
     write = 128 * column + 2 * row
     wave = np.arange(4)[:, None]
     read = 1024 * wave + 16 * LANES
-    read_conflicts = conflict_cycles(target("gfx942").instruction(READ, 16), read)
+    read_conflicts = conflict_cycles(lds_of("gfx942").instruction(READ, 16), read)
     assert read_conflicts.tolist() == [0, 0, 0, 0]
     totals = ck_tile_totals((WRITE, 2, write), (READ, 16, read))
     assert totals == (1_572_864, 294_912)

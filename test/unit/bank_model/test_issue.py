@@ -9,11 +9,12 @@ import pytest
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.issue import LayoutCost, LayoutCosts, layout_cost
 from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.swizzles import XorShuffle
-from bankwise.bank_model.targets import AccessKind, target
 
 READ, WRITE = AccessKind.READ, AccessKind.WRITE
-GFX942, SM80 = target("gfx942"), target("sm_80")
+GFX942, SM80 = lds_of("gfx942"), lds_of("sm_80")
 ROWS = LdsTile((64, 64), 16)
 LANES = np.arange(64)
 COLUMN = LANES % 16 * 64 + LANES // 16 * 4
@@ -24,8 +25,8 @@ def reads(*constants: int, segment: int = 0, kind: AccessKind = READ) -> list[Ld
     return [LdsAccess(kind, COLUMN + c, 4, segment=segment) for c in constants]
 
 
-def issued(accesses: list[LdsAccess], layout: Layout = PlainLayout(), chip=GFX942) -> int:  # noqa: B008
-    return layout_cost(chip, ROWS, layout, accesses).instructions
+def issued(accesses: list[LdsAccess], layout: Layout = PlainLayout(), lds=GFX942) -> int:  # noqa: B008
+    return layout_cost(lds, ROWS, layout, accesses).instructions
 
 
 def test_neighbours_at_a_constant_distance_are_a_pair():
@@ -38,7 +39,7 @@ def test_neighbours_at_a_constant_distance_are_a_pair():
 
 def test_nvidia_has_no_pairs():
     accesses = [LdsAccess(READ, np.arange(32) * 4 + c, 4, segment=0) for c in (0, 128)]
-    assert issued(accesses, chip=SM80) == 2
+    assert issued(accesses, lds=SM80) == 2
 
 
 @pytest.mark.parametrize(("rows", "instructions"), [(1, 1), (15, 1), (16, 1), (17, 2), (20, 1)])

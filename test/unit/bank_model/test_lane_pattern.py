@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.lane_pattern import formula_of, lane_pattern
+from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.bank_model.swizzles import XorShuffle
-from bankwise.bank_model.targets import AccessKind
 
 LANES = np.arange(64)
 NAMES = ("wave", "lane")

@@ -21,14 +21,15 @@ from bankwise.bank_model.layouts import (
     machine_accesses,
     split_into_runs,
 )
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.notations import CuteSwizzle
 from bankwise.bank_model.slow_count import count_slowly
 from bankwise.bank_model.strided_layout import Mode, StridedLayout
 from bankwise.bank_model.swizzles import RotateRows, XorShuffle
-from bankwise.bank_model.targets import AccessKind, target
 
 READ, WRITE = AccessKind.READ, AccessKind.WRITE
-GFX942 = target("gfx942")
+GFX942 = lds_of("gfx942")
 LANES = np.arange(64)
 
 
@@ -249,7 +250,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match=r"elements is 0 \.\. 4096"):
         machine_accesses(GFX942, tile, PlainLayout(), LdsAccess(READ, LANES * 65, 2))
     with pytest.raises(ValueError, match=r"elements\.shape"):
-        machine_accesses(target("sm_80"), tile, PlainLayout(), LdsAccess(READ, LANES, 2))
+        machine_accesses(lds_of("sm_80"), tile, PlainLayout(), LdsAccess(READ, LANES, 2))
     with pytest.raises(ValueError, match="count is 0"):
         LdsAccess(READ, LANES, 0)
     with pytest.raises(ValueError, match="weight is -1"):
@@ -285,10 +286,10 @@ def test_a_vector_stays_whole_where_a_swizzle_only_reorders_it(
     lanes = np.arange(64) % 16 * 4 + np.arange(2)[:, None] * 64
     access = LdsAccess(AccessKind.WRITE, 256 + lanes, 4)
     layout = SwizzledLayout((XorShuffle(4, 2, source, 1),))
-    (cost,) = access_costs(target("gfx942"), tile, layout, [access])
+    (cost,) = access_costs(lds_of("gfx942"), tile, layout, [access])
     assert cost.instructions == instructions, why
-    assert cost == count_slowly(target("gfx942"), tile, layout, access)
-    names = {m.instruction.name for m in machine_accesses(target("gfx942"), tile, layout, access)}
+    assert cost == count_slowly(lds_of("gfx942"), tile, layout, access)
+    names = {m.instruction.name for m in machine_accesses(lds_of("gfx942"), tile, layout, access)}
     assert names == ({"ds_write_b128"} if instructions == 1 else {"ds_write_b64"})
 
 
@@ -330,4 +331,4 @@ def test_numbers_of_numpy_do_not_wrap() -> None:
 def test_a_layout_that_32_bits_cannot_count_is_refused(padding: int) -> None:
     access = LdsAccess(READ, np.arange(64) * 64, 1)
     with pytest.raises(InvalidParameterError, match="bytes of the tile is"):
-        access_costs(target("gfx942"), LdsTile((64, 64), 16), PaddedLayout(padding), [access])
+        access_costs(lds_of("gfx942"), LdsTile((64, 64), 16), PaddedLayout(padding), [access])

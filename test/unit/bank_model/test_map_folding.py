@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.bank_map import BankMap, bank_map, worst_bank_map
 from bankwise.bank_model.layouts import MachineAccess, PlainLayout
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.map_folding import FoldedMap, fold_maps, folded_map
-from bankwise.bank_model.targets import AccessKind, target
 
-READ = target("gfx942").instruction_named("ds_read_b32")
+READ = lds_of("gfx942").instruction_named("ds_read_b32")
 LANES = np.arange(64)
 
 
@@ -96,7 +97,7 @@ def _positions(found: BankMap) -> list[set[tuple[int, ...]]]:
 def test_an_access_is_folded_under_a_layout() -> None:
     elements = np.stack([LANES * 32, LANES * 32 + 1])
     access = LdsAccess(AccessKind.READ, elements, 1)
-    found = folded_map(target("gfx942"), LdsTile((64, 32), 32), PlainLayout(), [access])
+    found = folded_map(lds_of("gfx942"), LdsTile((64, 32), 32), PlainLayout(), [access])
     assert found is not None
     assert (found.instructions, found.phases, found.moved) == (1, 4, 2)
     assert found.same_by_axis == ((0,), (0,), (0, 1))

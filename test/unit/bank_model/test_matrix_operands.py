@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from bankwise.bank_model.errors import InvalidParameterError
+from bankwise.bank_model.lds_tables import known_targets
 from bankwise.bank_model.matrix_operands import MatrixOperand, matrix_instructions
-from bankwise.bank_model.targets import known_targets, target
 
 
 def operand(arch: str, name: str, letter: str, bits: int) -> MatrixOperand:
-    return matrix_instructions(target(arch))[name].operand(letter, bits)
+    return matrix_instructions(arch)[name].operand(letter, bits)
 
 
 def held(found: MatrixOperand, lane: int) -> list[tuple[int, int]]:
@@ -23,7 +23,7 @@ def held(found: MatrixOperand, lane: int) -> list[tuple[int, int]]:
 EVERY = [
     (arch, name, letter, bits)
     for arch in known_targets()
-    for name, instruction in matrix_instructions(target(arch)).items()
+    for name, instruction in matrix_instructions(arch).items()
     for letter in "ABC"
     for bits in instruction.source_bits
 ]
@@ -103,12 +103,12 @@ def test_ptx_figures(
 
 
 def test_chips_have_their_own_instructions() -> None:
-    assert "mfma_i32_16x16x16_i8" in matrix_instructions(target("gfx90a"))
-    assert "mfma_f32_16x16x32_fp8_fp8" not in matrix_instructions(target("gfx90a"))
-    assert "mfma_f32_16x16x32_f16" not in matrix_instructions(target("gfx942"))
-    assert "mfma_f32_16x16x32_f16" in matrix_instructions(target("gfx950"))
-    assert matrix_instructions(target("sm_80"))["mma.m16n8k16"].source_bits == (16, 8)
-    assert matrix_instructions(target("sm_90"))["mma.m16n8k16"].source_bits == (64, 16, 8)
+    assert "mfma_i32_16x16x16_i8" in matrix_instructions("gfx90a")
+    assert "mfma_f32_16x16x32_fp8_fp8" not in matrix_instructions("gfx90a")
+    assert "mfma_f32_16x16x32_f16" not in matrix_instructions("gfx942")
+    assert "mfma_f32_16x16x32_f16" in matrix_instructions("gfx950")
+    assert matrix_instructions("sm_80")["mma.m16n8k16"].source_bits == (16, 8)
+    assert matrix_instructions("sm_90")["mma.m16n8k16"].source_bits == (64, 16, 8)
 
 
 def test_other_operands_are_refused() -> None:

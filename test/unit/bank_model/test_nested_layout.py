@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsTile
+from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.bank_model.nested_layout import NestedLayout, NestedLayoutError, TilePart
-from bankwise.bank_model.targets import AccessKind
 
 K_TILE = NestedLayout((1, 1), (4, 1), (1, 1), (16, 16), (1, 8), (0, 0), (16, 1))
 TEXT = (

@@ -19,6 +19,7 @@ from bankwise.bank_model.layouts import (
     SubByteAccessError,
     access_costs,
 )
+from bankwise.bank_model.lds_rules import Lds
 from bankwise.bank_model.padding_counts import PaddedCounts
 from bankwise.bank_model.paddings import (
     PaddingChoice,
@@ -29,14 +30,13 @@ from bankwise.bank_model.paddings import (
 )
 from bankwise.bank_model.proof import check
 from bankwise.bank_model.solver import LayoutKind, SolverOptions, solve
-from bankwise.bank_model.targets import Target
 from bankwise.bank_model.vectorization import vectorization
 
 from .solver_problems import GFX942, GFX950, READ, SM80, WRITE
 
 LANES = np.arange(64)
 ROWS_OF_128_BYTES = LdsTile((64, 64), 16)
-Problem = tuple[Target, LdsTile, list[LdsAccess]]
+Problem = tuple[Lds, LdsTile, list[LdsAccess]]
 PADDING_KINDS = frozenset({LayoutKind.PLAIN, LayoutKind.PADDING})
 
 
@@ -45,10 +45,10 @@ def within(choices: tuple[PaddingChoice, ...], budget: int) -> PaddingChoice:
     return [choices[0], *(c for c in choices if c.lds_bytes <= budget)][-1]
 
 
-def weighted(chip: Target, tile: LdsTile, padding: int, accesses: list[LdsAccess]) -> list[int]:
+def weighted(lds: Lds, tile: LdsTile, padding: int, accesses: list[LdsAccess]) -> list[int]:
     """Returns [conflict cycles, instructions, phases] of a padding, counted one by one."""
     layout = PaddedLayout(padding) if padding else PlainLayout()
-    costs = access_costs(chip, tile, layout, accesses)
+    costs = access_costs(lds, tile, layout, accesses)
     pairs = [(a.weight, c) for a, c in zip(accesses, costs, strict=True)]
     return [
         sum(w * c.conflict_cycles for w, c in pairs),
@@ -141,7 +141,7 @@ def test_phases_count_as_conflicts_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chip", "bits", "last"),
+    ("lds", "bits", "last"),
     [
         (GFX942, 4, 256),
         (GFX942, 8, 128),
@@ -154,8 +154,8 @@ def test_phases_count_as_conflicts_do() -> None:
         (GFX950, 32, 64),
     ],
 )
-def test_amounts_end_where_the_banks_start_over(chip: Target, bits: int, last: int) -> None:
-    amounts = padding_amounts(chip, LdsTile((4, 6), bits))
+def test_amounts_end_where_the_banks_start_over(lds: Lds, bits: int, last: int) -> None:
+    amounts = padding_amounts(lds, LdsTile((4, 6), bits))
     assert amounts[-1] == last
     assert len(amounts) == (last // 2 if bits == 4 else last)
 
@@ -191,14 +191,14 @@ def test_rows_of_half_bytes_are_padded_to_whole_bytes() -> None:
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
     """Draws tiles of one to three dimensions with any rows, some lanes masked off."""
-    chip = draw(st.sampled_from([GFX942, GFX950, SM80]))
+    lds = draw(st.sampled_from([GFX942, GFX950, SM80]))
     outer = draw(st.sampled_from([(64,), (33,), (4, 8), (3, 5), ()]))
     tile = LdsTile(
         (*outer, draw(st.sampled_from([64, 32, 48, 31, 20, 100]))),
         draw(st.sampled_from([8, 16, 24, 32, 64])),
     )
     rows, columns = tile.elements // tile.row_elements, tile.row_elements
-    lanes = np.arange(chip.wave_size)
+    lanes = np.arange(lds.wave_size)
     accesses: list[LdsAccess] = []
     for _ in range(draw(st.integers(1, 4))):
         count = draw(st.sampled_from([1, 2, 4, 8, 16]))
@@ -218,18 +218,18 @@ def problems(draw: st.DrawFn) -> Problem:
             elements = np.where(active, elements, draw(st.sampled_from([-1, 0, tile.elements])))
         kind, weight = draw(st.sampled_from([READ, WRITE])), draw(st.sampled_from([1, 2, 5, 0]))
         accesses.append(LdsAccess(kind, elements, count, weight, active))
-    return chip, tile, accesses
+    return lds, tile, accesses
 
 
 @settings(max_examples=60, deadline=None)
 @given(problem=problems(), slack=st.integers(0, 4096))
 def test_choices_are_the_best_of_all_amounts(problem: Problem, slack: int) -> None:
-    chip, tile, accesses = problem
-    choices = padding_choices(chip, tile, accesses)
-    counted = LayoutCosts(chip, tile, accesses)
+    lds, tile, accesses = problem
+    choices = padding_choices(lds, tile, accesses)
+    counted = LayoutCosts(lds, tile, accesses)
     plain = counted.of(PlainLayout())
     ranked = [(*plain.rank, 0)]
-    for padding in padding_amounts(chip, tile) if plain.conflict_cycles else ():
+    for padding in padding_amounts(lds, tile) if plain.conflict_cycles else ():
         layout = PaddedLayout(padding)
         if layout.size_bytes(tile) <= choices[0].lds_bytes + slack:
             cost = counted.of(layout)
@@ -240,7 +240,7 @@ def test_choices_are_the_best_of_all_amounts(problem: Problem, slack: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("chip", "first", "count", "kept"),
+    ("lds", "first", "count", "kept"),
     [
         (GFX942, 0, 8, False),
         (GFX950, 0, 2, False),
@@ -251,12 +251,10 @@ def test_choices_are_the_best_of_all_amounts(problem: Problem, slack: int) -> No
         (SM80, 0, 8, True),
     ],
 )
-def test_no_padding_moves_accesses_into_words(
-    chip: Target, first: int, count: int, kept: bool
-) -> None:
-    lanes = np.arange(chip.wave_size)
+def test_no_padding_moves_accesses_into_words(lds: Lds, first: int, count: int, kept: bool) -> None:
+    lanes = np.arange(lds.wave_size)
     accesses = [LdsAccess(READ, lanes * 64 + first, count)]
-    costs = LayoutCosts(chip, ROWS_OF_128_BYTES, accesses)
+    costs = LayoutCosts(lds, ROWS_OF_128_BYTES, accesses)
     for padding in (1, 3, 5):
         assert keeps_words(costs, PaddedLayout(padding)) is kept
     assert keeps_words(costs, PaddedLayout(2))
@@ -277,10 +275,10 @@ def test_choices_grow_and_improve(problem: Problem) -> None:
 @given(problem=problems(), turns=st.integers(1, 3))
 def test_more_than_one_turn_of_the_banks_never_helps(problem: Problem, turns: int) -> None:
     """It costs as much, or more where the ends of two rows no longer share a word."""
-    chip, tile, accesses = problem
-    amounts = padding_amounts(chip, tile)
+    lds, tile, accesses = problem
+    amounts = padding_amounts(lds, tile)
     larger = [padding + turns * amounts[-1] for padding in amounts]
-    once, again = (PaddedCounts(chip, tile, accesses).count(a) for a in (amounts, larger))
+    once, again = (PaddedCounts(lds, tile, accesses).count(a) for a in (amounts, larger))
     assert [counted[1:] for counted in once] == [counted[1:] for counted in again]
     assert all(a[0] <= b[0] for a, b in zip(once, again, strict=True))
 
@@ -288,15 +286,15 @@ def test_more_than_one_turn_of_the_banks_never_helps(problem: Problem, turns: in
 @settings(max_examples=40, deadline=None)
 @given(problem=problems(), slack=st.integers(0, 4096))
 def test_solver_decides_as_the_choices_do(problem: Problem, slack: int) -> None:
-    chip, tile, accesses = problem
-    choices = padding_choices(chip, tile, accesses)
+    lds, tile, accesses = problem
+    choices = padding_choices(lds, tile, accesses)
     budget = choices[0].lds_bytes + slack
-    decision = solve(chip, tile, accesses, SolverOptions(PADDING_KINDS, budget))
+    decision = solve(lds, tile, accesses, SolverOptions(PADDING_KINDS, budget))
     best = within(choices, budget)
     expected = PaddedLayout(best.padding_elements) if best.padding_elements else PlainLayout()
     assert decision.layout == expected
     assert (decision.conflict_cycles, decision.lds_bytes) == (best.conflict_cycles, best.lds_bytes)
-    check(decision.proof, chip, accesses)
+    check(decision.proof, lds, accesses)
 
 
 # Several tiles.
@@ -352,11 +350,11 @@ def test_lds_is_shared_best_between_counted_tiles(drawn: list[Problem], slack: i
     tiles = [padding_choices(*problem) for problem in drawn]
     budget = sum(choices[0].lds_bytes for choices in tiles) + slack
     totals: set[tuple[int, int]] = {(0, 0)}
-    for chip, tile, accesses in drawn:
-        counted = LayoutCosts(chip, tile, accesses)
+    for lds, tile, accesses in drawn:
+        counted = LayoutCosts(lds, tile, accesses)
         plain = counted.of(PlainLayout())
         allowed = {(PlainLayout().size_bytes(tile), plain.rank[0])}
-        for padding in padding_amounts(chip, tile) if plain.conflict_cycles else ():
+        for padding in padding_amounts(lds, tile) if plain.conflict_cycles else ():
             layout = PaddedLayout(padding)
             cost = counted.of(layout)
             if cost.cycles <= plain.cycles and keeps_words(counted, layout):
@@ -398,12 +396,12 @@ def test_masked_lanes_have_no_register_direction() -> None:
 @settings(max_examples=60, deadline=None)
 @given(problem=problems())
 def test_counts_merge_only_what_costs_the_same(problem: Problem) -> None:
-    chip, tile, accesses = problem
+    lds, tile, accesses = problem
     copies = [*accesses, *accesses]
-    paddings = padding_amounts(chip, tile)[::7]
-    counts = PaddedCounts(chip, tile, copies).count(paddings)
+    paddings = padding_amounts(lds, tile)[::7]
+    counts = PaddedCounts(lds, tile, copies).count(paddings)
     for padding, counted in zip(paddings, counts, strict=True):
-        assert list(counted) == weighted(chip, tile, padding, copies)
+        assert list(counted) == weighted(lds, tile, padding, copies)
 
 
 def test_shifted_copies_are_counted_once() -> None:

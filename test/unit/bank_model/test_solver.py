@@ -83,11 +83,11 @@ def column_read(rows=64, row=64, bits=32, count=1):
     return tile, [LdsAccess(WRITE, writes, count), LdsAccess(READ, reads, count)]
 
 
-@pytest.mark.parametrize("chip", [GFX942, GFX950], ids=lambda c: c.arch)
+@pytest.mark.parametrize("lds", [GFX942, GFX950], ids=lambda c: c.arch)
 @pytest.mark.parametrize(("bits", "count"), [(8, 16), (16, 8), (32, 4), (32, 1), (64, 2), (64, 1)])
-def test_column_reads_get_one_xor_shuffle(chip, bits, count):
+def test_column_reads_get_one_xor_shuffle(lds, bits, count):
     tile, accesses = column_read(bits=bits, count=count)
-    decision = solve_checked(chip, tile, accesses)
+    decision = solve_checked(lds, tile, accesses)
     assert decision.plain_conflict_cycles > 0
     assert decision.kind is LayoutKind.XOR_SHUFFLE
     assert decision.conflict_cycles == 0
@@ -308,19 +308,19 @@ def test_no_accesses_and_no_lanes():
 @given(st.integers(0, 2**32 - 1))
 def test_arbitrary_accesses_never_get_worse(seed):
     rng = np.random.default_rng(seed)
-    chip = (GFX942, GFX950, SM80)[int(rng.integers(3))]
+    lds = (GFX942, GFX950, SM80)[int(rng.integers(3))]
     tile = LdsTile(
         (int(rng.integers(1, 40)), int(rng.integers(8, 80))), int(rng.choice([8, 16, 32]))
     )
     accesses = []
     for _ in range(int(rng.integers(1, 4))):
         count = int(rng.integers(1, 9))
-        shape = (int(rng.integers(1, 3)), chip.wave_size)
+        shape = (int(rng.integers(1, 3)), lds.wave_size)
         elements = rng.integers(0, tile.elements - count + 1, shape)
         active = rng.random(shape) < rng.choice([0.5, 1.0])
         kind = READ if rng.random() < 0.5 else WRITE
         accesses.append(LdsAccess(kind, elements, count, int(rng.integers(0, 3)), active))
-    decision = solve_checked(chip, tile, accesses)
+    decision = solve_checked(lds, tile, accesses)
     assert decision.conflict_cycles <= decision.plain_conflict_cycles
 
 
@@ -359,22 +359,22 @@ def test_mutated_proofs_are_rejected():
         check(proof, SM80, [*accesses[:31], LdsAccess(READ, np.arange(32) % 16 * 34, 1)])
 
 
-def is_true(proof, chip, accesses):
+def is_true(proof, lds, accesses):
     """Returns whether the numbers of a proof with a true layout are right, by the layouts."""
     tile, layout = proof.tile, proof.layout
     if isinstance(layout, SwizzledLayout) and not layout.is_bijection(tile):
         return False
     try:
-        costs = access_costs(chip, tile, layout, accesses)
+        costs = access_costs(lds, tile, layout, accesses)
     except SubByteAccessError:
         return False
-    conflicts = layout_conflicts(chip, tile, layout, accesses)
+    conflicts = layout_conflicts(lds, tile, layout, accesses)
     return (proof.arch, proof.costs, proof.lds_bytes, proof.conflict_cycles) == (
-        chip.arch,
+        lds.arch,
         costs,
         layout.size_bytes(tile),
         conflicts,
-    ) and proof.plain_conflict_cycles == layout_conflicts(chip, tile, PlainLayout(), accesses)
+    ) and proof.plain_conflict_cycles == layout_conflicts(lds, tile, PlainLayout(), accesses)
 
 
 layouts = st.one_of(

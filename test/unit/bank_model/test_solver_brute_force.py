@@ -21,6 +21,7 @@ from bankwise.bank_model.layouts import (
     SwizzledLayout,
     access_costs,
 )
+from bankwise.bank_model.lds_rules import AccessKind, Lds, LdsInstruction, Status, coset_phases
 from bankwise.bank_model.linear_swizzle import LinearSwizzle
 from bankwise.bank_model.proof import Optimality, check
 from bankwise.bank_model.solver import (
@@ -29,14 +30,6 @@ from bankwise.bank_model.solver import (
     solve,
 )
 from bankwise.bank_model.swizzles import XorShuffle, xor_chain
-from bankwise.bank_model.targets import (
-    AMD,
-    AccessKind,
-    LdsInstruction,
-    Status,
-    Target,
-    coset_phases,
-)
 
 from .solver_problems import GFX942, READ, SM80, WRITE, solve_checked, unsolvable, wave_transpose
 
@@ -75,7 +68,7 @@ def swizzle_number(number, elements):
     return LinearSwizzle.of((s, 1 << t) for k, (s, t) in enumerate(pairs) if number >> k & 1)
 
 
-def run(chip, kind, bits, places, count, words):
+def run(lds, kind, bits, places, count, words):
     """Returns conflict cycles and phases [2, swizzles] of runs at `places`.
 
     The places are [swizzles, issues, lanes].
@@ -85,7 +78,7 @@ def run(chip, kind, bits, places, count, words):
     result = np.zeros((2, len(places)), dtype=np.int64)
     number = np.uint32 if words <= 32 else np.uint64
     width = count * bits // 8
-    for instruction, offset in chip.legalize(kind, width, min(width, 16)):
+    for instruction, offset in lds.legalize(kind, width, min(width, 16)):
         first = (places.astype(number) * number(bits // 8) + number(offset)) >> number(2)
         lanes = np.left_shift(number((1 << -(-instruction.width_bytes // 4)) - 1), first)
         touched = np.bitwise_or.reduce(lanes[..., np.array(instruction.phases)], axis=-1)
@@ -96,7 +89,7 @@ def run(chip, kind, bits, places, count, words):
     return result
 
 
-def counted(chip, tile, access):
+def counted(lds, tile, access):
     """Returns conflict cycles and phases [2, swizzles] of an aligned, unmasked access."""
     all_places, groups = all_swizzles(tile.elements)
     bits, kind = tile.element_bits, access.kind
@@ -107,7 +100,7 @@ def counted(chip, tile, access):
         places = all_places[here]
         if access.count <= group:
             start = places[:, access.elements]
-            result[:, here] = run(chip, kind, bits, start, access.count, words)
+            result[:, here] = run(lds, kind, bits, start, access.count, words)
             continue
         steps = range(0, access.count, group)
         pieces = np.stack([places[:, access.elements + step] for step in steps])
@@ -118,21 +111,21 @@ def counted(chip, tile, access):
         whole &= (np.sort(order[..., 0], axis=0) == np.array(steps)[:, None]).all(axis=0)
         whole &= (base % access.count == 0).reshape(len(here), -1).all(axis=1)
         if whole.any():
-            result[:, here[whole]] = run(chip, kind, bits, base[whole], access.count, words)
+            result[:, here[whole]] = run(lds, kind, bits, base[whole], access.count, words)
         if not whole.all():
             for piece in pieces:
-                result[:, here[~whole]] += run(chip, kind, bits, piece[~whole], group, words)
+                result[:, here[~whole]] += run(lds, kind, bits, piece[~whole], group, words)
     return result
 
 
-def all_counts(chip, tile, accesses):
+def all_counts(lds, tile, accesses):
     """Returns weighted conflict cycles and phases [2, swizzles]."""
-    return np.sum([a.weight * counted(chip, tile, a) for a in accesses], axis=0)
+    return np.sum([a.weight * counted(lds, tile, a) for a in accesses], axis=0)
 
 
-def fewest_conflicts(chip, tile, accesses):
+def fewest_conflicts(lds, tile, accesses):
     """Returns the fewest conflicts of swizzles that run no more phases than the plain layout."""
-    conflicts, phases = all_counts(chip, tile, accesses)
+    conflicts, phases = all_counts(lds, tile, accesses)
     return int(conflicts[phases <= phases[0]].min())
 
 
@@ -166,16 +159,16 @@ def random_chip(rng):
                 instructions.append(
                     LdsInstruction(name, kind, bytes_, own, phases, "", Status.ASSUMED)
                 )
-    return Target(AMD, "small", wave, 65536, tuple(instructions))
+    return Lds("small", wave, 65536, tuple(instructions))
 
 
-def random_linear_access(rng, chip, tile, max_bytes=16):
+def random_linear_access(rng, lds, tile, max_bytes=16):
     """Returns an access whose lanes lie on a random F2-linear map, its vector aligned."""
     # Lanes stay in an aligned block of a power of two, issues are in any of these.
     block = tile.elements & -tile.elements
     most = min(max_bytes * 8 // tile.element_bits, block // 2)
     count = 1 << int(rng.integers(0, most.bit_length()))
-    lane_bits = chip.wave_size.bit_length() - 1
+    lane_bits = lds.wave_size.bit_length() - 1
     bits = np.arange(count.bit_length() - 1, block.bit_length() - 1)
     if rng.random() < 0.5:
         columns = 1 << rng.choice(bits, lane_bits)
@@ -183,7 +176,7 @@ def random_linear_access(rng, chip, tile, max_bytes=16):
         columns = 1 << np.resize(rng.permutation(bits), lane_bits)
     mixed = rng.random(lane_bits) < 0.4
     columns = columns ^ mixed * rng.integers(0, block, lane_bits) // count * count
-    lanes = np.arange(chip.wave_size)
+    lanes = np.arange(lds.wave_size)
     elements = np.zeros_like(lanes)
     for bit, column in enumerate(columns):
         elements ^= (lanes >> bit & 1) * int(column)
@@ -195,24 +188,24 @@ def random_linear_access(rng, chip, tile, max_bytes=16):
 def small_problem(seed):
     """Returns a problem on 4 or 8 banks, so that every tile has many words per bank."""
     rng = np.random.default_rng(seed)
-    chip = random_chip(rng)
+    lds = random_chip(rng)
     bits = int(rng.choice([16, 32, 32, 64]))
     tile = LdsTile((int(rng.choice([16, 16, 16, 24, 32, 32])),), bits)
     number = int(rng.integers(2, 6))
-    return chip, tile, [random_linear_access(rng, chip, tile, 32) for _ in range(number)]
+    return lds, tile, [random_linear_access(rng, lds, tile, 32) for _ in range(number)]
 
 
 def large_problem(seed):
     """Returns a problem of 64 elements: a real chip's banks twice, or a small one's often."""
     rng = np.random.default_rng(seed)
-    chip = (GFX942, SM80, random_chip(rng))[int(rng.integers(3))]
+    lds = (GFX942, SM80, random_chip(rng))[int(rng.integers(3))]
     tile = LdsTile((64,), int(rng.choice([16, 32, 32])))
-    wide, narrow = (3, 1) if chip.arch == "small" else (3, 9)
+    wide, narrow = (3, 1) if lds.arch == "small" else (3, 9)
     return (
-        chip,
+        lds,
         tile,
-        [random_linear_access(rng, chip, tile) for _ in range(int(rng.integers(1, wide + 1)))]
-        + [random_linear_access(rng, chip, tile, 4) for _ in range(int(rng.integers(narrow + 1)))],
+        [random_linear_access(rng, lds, tile) for _ in range(int(rng.integers(1, wide + 1)))]
+        + [random_linear_access(rng, lds, tile, 4) for _ in range(int(rng.integers(narrow + 1)))],
     )
 
 
@@ -240,11 +233,11 @@ def test_address_patterns_are_exact(seed):
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 def test_the_enumeration_counts_as_layouts_do(seed, numbers):
     """For some of all swizzles: conflict cycles and phases are those of the swizzled layout."""
-    chip, tile, accesses = small_problem(seed)
-    table = all_counts(chip, tile, accesses)
+    lds, tile, accesses = small_problem(seed)
+    table = all_counts(lds, tile, accesses)
     for number in np.random.default_rng(numbers).integers(1, table.shape[1], 8).tolist():
         layout = SwizzledLayout(xor_chain(swizzle_number(number, tile.elements)))
-        costs = access_costs(chip, tile, layout, accesses)
+        costs = access_costs(lds, tile, layout, accesses)
         pairs = list(zip(accesses, costs, strict=True))
         conflicts = sum(a.weight * c.conflict_cycles for a, c in pairs)
         assert table[0, number] == conflicts
@@ -265,10 +258,10 @@ def assert_exact(problem, number):
     @settings(deadline=None, max_examples=number, derandomize=True)
     @given(st.integers(0, 2**32 - 1))
     def solve_and_compare(seed):
-        chip, tile, accesses = problem(seed)
-        decision = solve_checked(chip, tile, accesses, LINEAR)
+        lds, tile, accesses = problem(seed)
+        decision = solve_checked(lds, tile, accesses, LINEAR)
         seen[decision.optimality] += 1
-        left, fewest = decision.conflict_cycles, fewest_conflicts(chip, tile, accesses)
+        left, fewest = decision.conflict_cycles, fewest_conflicts(lds, tile, accesses)
         if decision.optimality is Optimality.BEST_FOUND:
             assert left >= fewest
         else:
@@ -296,23 +289,23 @@ def test_chips_are_solved_exactly(problem, number):
 @given(st.integers(0, 2**32 - 1))
 def test_the_checker_knows_the_minimum_too(seed):
     """The claim that no linear swizzle beats the plain layout is rejected exactly if one does."""
-    chip, tile, accesses = small_problem(seed)
-    proof = solve(chip, tile, accesses, LINEAR).proof
+    lds, tile, accesses = small_problem(seed)
+    proof = solve(lds, tile, accesses, LINEAR).proof
     plain = proof.plain_conflict_cycles
     if not plain:
         return
     claim = replace(
         proof,
         layout=PlainLayout(),
-        costs=access_costs(chip, tile, PlainLayout(), accesses),
+        costs=access_costs(lds, tile, PlainLayout(), accesses),
         conflict_cycles=plain,
         optimality=Optimality.LINEAR_MINIMUM,
     )
-    if fewest_conflicts(chip, tile, accesses) < plain:
+    if fewest_conflicts(lds, tile, accesses) < plain:
         with pytest.raises(ProofError, match="optimality: a linear swizzle of groups"):
-            check(claim, chip, accesses)
+            check(claim, lds, accesses)
     else:
-        check(claim, chip, accesses)
+        check(claim, lds, accesses)
 
 
 @settings(max_examples=50, deadline=None)
@@ -320,17 +313,17 @@ def test_the_checker_knows_the_minimum_too(seed):
 def test_claims_hold_for_any_accesses(seed):
     """Masked, unaligned, of odd sizes, on odd chips: what is claimed is true, by definition."""
     rng = np.random.default_rng(seed)
-    chip = random_chip(rng)
+    lds = random_chip(rng)
     # Sub-word instructions with phases of their own.
-    phases = random_phases(rng, chip.wave_size, int(rng.integers(1, 4)))
+    phases = random_phases(rng, lds.wave_size, int(rng.integers(1, 4)))
     instructions = tuple(
-        i._replace(phases=phases) if i.width_bytes < 4 else i for i in chip.instructions
+        i._replace(phases=phases) if i.width_bytes < 4 else i for i in lds.instructions
     )
-    chip = chip._replace(instructions=instructions, unaligned_lds=seed % 2 == 0)
+    lds = lds._replace(instructions=instructions, unaligned=seed % 2 == 0)
     tile = LdsTile((16,), int(rng.choice([8, 16, 32])))
     accesses = []
     for _ in range(int(rng.integers(1, 4))):
-        access = random_linear_access(rng, chip, tile)
+        access = random_linear_access(rng, lds, tile)
         if rng.random() < 0.2:
             access = replace(access, active=rng.random(access.elements.shape) < 0.7)
         if rng.random() < 0.1:
@@ -339,21 +332,21 @@ def test_claims_hold_for_any_accesses(seed):
         if rng.random() < 0.1:
             access = replace(access, elements=access.elements.clip(max=13), count=3)
         accesses.append(access)
-    decision = solve_checked(chip, tile, accesses, LINEAR)
+    decision = solve_checked(lds, tile, accesses, LINEAR)
     costs = []
     for number in range(1 << len(bit_pairs(tile.elements))):
         swizzles = xor_chain(swizzle_number(number, tile.elements))
         layout = SwizzledLayout(swizzles) if swizzles else PlainLayout()
-        costs.append(conflicts_and_phases(chip, tile, layout, accesses))
+        costs.append(conflicts_and_phases(lds, tile, layout, accesses))
     fewest = min(conflicts for conflicts, phases in costs if phases <= costs[0][1])
     assert decision.conflict_cycles >= fewest
     if decision.optimality is not Optimality.BEST_FOUND:
         assert decision.conflict_cycles == fewest
 
 
-def conflicts_and_phases(chip, tile, layout, accesses):
+def conflicts_and_phases(lds, tile, layout, accesses):
     """Returns weighted conflict cycles and phases, from the layout itself."""
-    pairs = list(zip(accesses, access_costs(chip, tile, layout, accesses), strict=True))
+    pairs = list(zip(accesses, access_costs(lds, tile, layout, accesses), strict=True))
     conflicts = sum(a.weight * c.conflict_cycles for a, c in pairs)
     return conflicts, sum(a.weight * c.wavefronts for a, c in pairs) - conflicts
 
@@ -368,14 +361,14 @@ def test_nothing_is_claimed_where_splitting_inside_words_may_pay():
         LdsInstruction(f"read{width}", READ, width, 4, coset_phases(8, basis), "", Status.ASSUMED)
         for width, basis in ((2, (2, 4)), (4, (1,)))
     ]
-    chip, tile = Target(AMD, "small", 8, 65536, tuple(instructions)), LdsTile((16,), 16)
+    lds, tile = Lds("small", 8, 65536, tuple(instructions)), LdsTile((16,), 16)
     rest = (lanes >> 1 & 1) * 2 ^ (lanes >> 2 & 1) * 4
     accesses = [LdsAccess(READ, (lanes & 1) * 2 * word ^ rest, 2) for word in (4, 5, 6, 7)]
-    decision = solve_checked(chip, tile, accesses, LINEAR)
-    assert fewest_conflicts(chip, tile, accesses) == 0 < decision.conflict_cycles
+    decision = solve_checked(lds, tile, accesses, LINEAR)
+    assert fewest_conflicts(lds, tile, accesses) == 0 < decision.conflict_cycles
     assert decision.optimality is Optimality.BEST_FOUND
     with pytest.raises(ProofError, match="inside words"):
-        check(replace(decision.proof, optimality=Optimality.LINEAR_MINIMUM), chip, accesses)
+        check(replace(decision.proof, optimality=Optimality.LINEAR_MINIMUM), lds, accesses)
 
 
 def test_only_the_vectors_that_conflict_are_split():

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import SwizzledLayout
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.paddings import padding_choices
 from bankwise.bank_model.proof import check
 from bankwise.bank_model.solver import LayoutKind, SolverOptions, solve
@@ -25,9 +27,8 @@ from bankwise.bank_model.swizzle_legality import (
     split_points,
 )
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
-from bankwise.bank_model.targets import AccessKind, target
 
-GFX942 = target("gfx942")
+GFX942 = lds_of("gfx942")
 
 
 @st.composite

@@ -12,6 +12,8 @@ from bankwise.bank_model import f2
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.constraints import BankConstraints, bank_constraints, phase_sets
 from bankwise.bank_model.layouts import SwizzledLayout, layout_conflicts
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.splitting import Division, VectorClass, access_classes
 from bankwise.bank_model.swizzle_search import (
     SearchSpace,
@@ -22,7 +24,6 @@ from bankwise.bank_model.swizzle_search import (
     free_pairs,
 )
 from bankwise.bank_model.swizzles import xor_chain
-from bankwise.bank_model.targets import AccessKind, target
 
 BITS = 7
 
@@ -192,38 +193,38 @@ def test_the_node_limit_is_reported():
 @given(seed=st.integers(0, 2**32 - 1))
 def test_costs_of_linear_accesses_are_their_conflict_cycles(arch, seed):
     rng = np.random.default_rng(seed)
-    chip, tile = target(arch), LdsTile((4096,), 16)
+    lds, tile = lds_of(arch), LdsTile((4096,), 16)
     count = int(rng.choice([1, 2, 4, 8]))
     columns = [int(c) // count * count for c in rng.integers(0, 4096, 6)]
-    lanes = np.arange(chip.wave_size)
+    lanes = np.arange(lds.wave_size)
     elements = np.zeros_like(lanes)
     for bit, column in enumerate(columns):
         elements ^= (lanes >> bit & 1) * column
     accesses = [LdsAccess(AccessKind.READ, elements, count, weight=3)]
-    constraints = bank_constraints([phase_sets(chip, tile, accesses, max(count, 2))])
+    constraints = bank_constraints([phase_sets(lds, tile, accesses, max(count, 2))])
     assert constraints.exact
     group_bit = max(count // 2, 1).bit_length() - 1
-    banks = max(i.banks for i in chip.instructions)
+    banks = max(i.banks for i in lds.instructions)
     space = SearchSpace(11, (banks - 1) & ~((1 << group_bit) - 1))
     for cost, field in cheapest_fields(constraints, Division(0), field_steps(space))[::17]:
         layout = SwizzledLayout(xor_chain(field.linear.scaled(1)))
-        assert cost == layout_conflicts(chip, tile, layout, accesses)
+        assert cost == layout_conflicts(lds, tile, layout, accesses)
         assert cost >= constraints.pigeonhole_bound(space.targets)
 
 
 def test_masked_and_uneven_sets_bound_what_is_counted():
     """Random gathers: the bound never exceeds the exact count of any swizzle."""
     rng = np.random.default_rng(3)
-    chip, tile = target("sm_80"), LdsTile((256,), 32)
+    lds, tile = lds_of("sm_80"), LdsTile((256,), 32)
     for _ in range(20):
         elements = rng.integers(0, 64, 32) * 4
         active = rng.random(32) < 0.8
         accesses = [LdsAccess(AccessKind.WRITE, elements, 4, active=active)]
-        constraints = bank_constraints([phase_sets(chip, tile, accesses, 4)])
+        constraints = bank_constraints([phase_sets(lds, tile, accesses, 4)])
         space = SearchSpace(8, 0b11100)
         bound = constraints.pigeonhole_bound(space.targets)
         for cost, field in cheapest_fields(constraints, Division(0), field_steps(space)):
             layout = SwizzledLayout(xor_chain(field.linear))
-            conflicts = layout_conflicts(chip, tile, layout, accesses)
+            conflicts = layout_conflicts(lds, tile, layout, accesses)
             assert bound <= conflicts
             assert (cost == 0) == (conflicts == 0)

@@ -3,16 +3,10 @@
 
 import pytest
 
-from bankwise.bank_model.targets import (
-    AccessKind,
-    Status,
-    UnknownInstructionError,
-    UnknownTargetError,
-    coset_phases,
-    known_targets,
-    target,
-    target_named,
-)
+from bankwise.bank_model.features import Features, features_of
+from bankwise.bank_model.lds_rules import AccessKind, Status, UnknownInstructionError, coset_phases
+from bankwise.bank_model.lds_tables import UnknownTargetError, known_targets, lds_of
+from bankwise.bank_model.targets import arch_named
 
 READ, WRITE = AccessKind.READ, AccessKind.WRITE
 
@@ -78,7 +72,7 @@ def rows():
 
 @pytest.mark.parametrize(("arch", "kind", "width", "banks", "phases"), rows())
 def test_phases_are_those_of_the_source(arch, kind, width, banks, phases):
-    instruction = target(arch).instruction(kind, width)
+    instruction = lds_of(arch).instruction(kind, width)
     assert instruction.banks == banks
     assert sorted(map(sorted, instruction.phases)) == sorted(phases)
     assert instruction.source
@@ -87,22 +81,22 @@ def test_phases_are_those_of_the_source(arch, kind, width, banks, phases):
 @pytest.mark.parametrize("arch", known_targets())
 def test_table_has_exactly_the_listed_widths(arch):
     widths = (1, 2, 4, 8, 16) if arch.startswith("sm_") else (1, 2, 4, 8, 12, 16)
-    assert target(arch).widths(READ) == target(arch).widths(WRITE) == widths
+    assert lds_of(arch).widths(READ) == lds_of(arch).widths(WRITE) == widths
 
 
 def test_transposing_read_is_selected_by_name_only():
-    gfx950 = target("gfx950")
+    gfx950 = lds_of("gfx950")
     assert gfx950.instruction_named("ds_read_b64_tr_b16").banks == 64
     assert gfx950.instruction(READ, 8).name == "ds_read_b64"
     with pytest.raises(UnknownInstructionError, match="ds_read_b64_tr_b16"):
-        target("gfx942").instruction_named("ds_read_b64_tr_b16")
+        lds_of("gfx942").instruction_named("ds_read_b64_tr_b16")
 
 
 def test_an_access_that_asks_for_an_instruction_gets_it_where_it_fits():
     name = "ds_read_b64_tr_b16"
 
     def names(arch, width, alignment):
-        return [i.name for i, _ in target(arch).legalize(READ, width, alignment, name)]
+        return [i.name for i, _ in lds_of(arch).legalize(READ, width, alignment, name)]
 
     assert names("gfx950", 8, 8) == [name]
     assert names("gfx950", 8, 4) == ["ds_read_b32"] * 2
@@ -111,7 +105,7 @@ def test_an_access_that_asks_for_an_instruction_gets_it_where_it_fits():
 
 
 def test_lds_limits():
-    assert {arch: target(arch).lds_bytes for arch in known_targets()} == {
+    assert {arch: lds_of(arch).workgroup_bytes for arch in known_targets()} == {
         "gfx90a": 65536,
         "gfx942": 65536,
         "gfx950": 163840,
@@ -127,35 +121,47 @@ def test_lds_limits():
 
 @pytest.mark.parametrize("arch", NVIDIA)
 def test_instructions_come_with_the_capabilities_that_ptx_names(arch):
-    chip, capability = target(arch), int(arch.removeprefix("sm_").removesuffix("a"))
-    assert chip.compute_capability == capability
-    assert chip.has("ldmatrix") == (capability >= 75)
-    assert chip.has("cp.async.ca.4") == (capability >= 80)
-    assert chip.async_copies == chip.bf16_rounding == (capability >= 80)
-    assert chip.packed_minima == (capability >= 90)
-    assert chip.descriptor_tiles == (arch == "sm_90a")
-    assert chip.native_exp2 and not chip.byte_permutes
-    assert (chip.transaction_bytes, chip.line_bytes) == (32, 128)
+    lds, capability = lds_of(arch), int(arch.removeprefix("sm_").removesuffix("a"))
+    features = features_of(arch)
+    assert features.compute_capability == capability
+    assert lds.has("ldmatrix") == (capability >= 75)
+    assert features.mma_sync == (capability >= 70)
+    assert lds.has("cp.async.ca.4") == (capability >= 80)
+    assert features.async_copies == features.bf16_rounding == (capability >= 80)
+    assert features.tensor_copies == features.packed_minima == (capability >= 90)
+    assert features.descriptor_tiles == lds.has("wgmma") == (arch == "sm_90a")
+    assert features.native_exp2 and not features.byte_permutes
+    assert (lds.transaction_bytes, lds.line_bytes) == (32, 128)
+
+
+@pytest.mark.parametrize(("arch", "generation"), [("gfx90a", 2), ("gfx942", 3), ("gfx950", 4)])
+def test_instructions_come_with_the_generations_of_cdna(arch, generation):
+    features = features_of(arch)
+    assert features.matrix_generation == generation
+    assert features.adds_pairs == (generation >= 3)
+    assert features.rounds_pairs == features.multiplies_eight == (generation >= 4)
+    assert features.direct_loads == lds_of(arch).has("ds_read_b64_tr_b16") == (generation >= 4)
+    assert features.byte_permutes and features.unaligned_loads and not features.mma_sync
+
+
+def test_every_chip_has_features_and_another_one_has_none():
+    assert [features_of(arch).arch for arch in known_targets()] == [*known_targets()]
+    assert all(any(features_of(arch)[1:]) for arch in known_targets())
+    assert features_of("gfx1") == Features("gfx1")
 
 
 def test_only_what_an_h200_has_run_is_measured():
     measured = {
         arch
         for arch in NVIDIA
-        for each in (*target(arch).instructions, *target(arch).special_instructions)
+        for each in (*lds_of(arch).instructions, *lds_of(arch).special_instructions)
         if each.status is Status.MEASURED
     }
     assert measured == {"sm_80", "sm_90", "sm_90a"}
 
 
-def test_iree_is_told_of_hopper_alone():
-    assert [arch for arch in known_targets() if target(arch).described] == ["sm_90", "sm_90a"]
-
-
-def test_nothing_compiles_for_data_center_blackwell_and_all_of_it_is_assumed():
-    chips = [target(arch) for arch in known_targets() if not target(arch).compiles]
-    assert [chip.arch for chip in chips] == ["sm_100", "sm_103"]
-    rows = [each for chip in chips for each in (*chip.instructions, *chip.special_instructions)]
+def test_all_of_data_center_blackwell_is_assumed():
+    rows = [each for arch in ("sm_100", "sm_103") for each in lds_of(arch).rows]
     assert {each.status for each in rows} == {Status.ASSUMED}
     assert all("as sm_90" in each.source for each in rows)
 
@@ -188,7 +194,7 @@ def test_nothing_compiles_for_data_center_blackwell_and_all_of_it_is_assumed():
     ],
 )
 def test_legalize(arch, width, alignment, pieces):
-    got = target(arch).legalize(READ, width, alignment)
+    got = lds_of(arch).legalize(READ, width, alignment)
     assert [(i.width_bytes, offset) for i, offset in got] == pieces
     assert all(i.kind is READ for i, _ in got)
 
@@ -199,8 +205,8 @@ def test_legalize_covers_once_and_respects_alignment(arch, kind):
     for width in range(1, 50):
         for alignment in (1, 2, 4, 8, 16, 64):
             end = 0
-            whole = target(arch).unaligned_lds and alignment < 4
-            for instruction, offset in target(arch).legalize(kind, width, alignment):
+            whole = lds_of(arch).unaligned and alignment < 4
+            for instruction, offset in lds_of(arch).legalize(kind, width, alignment):
                 assert offset == end
                 need = 16 if instruction.width_bytes == 12 else instruction.width_bytes
                 assert whole or (offset % need == 0 and alignment % need == 0)
@@ -210,13 +216,13 @@ def test_legalize_covers_once_and_respects_alignment(arch, kind):
 
 def test_bad_input_names_the_parameter_and_the_allowed_values():
     with pytest.raises(UnknownTargetError, match=r"arch is 'gfx1'.*gfx942"):
-        target("gfx1")
+        lds_of("gfx1")
     with pytest.raises(UnknownInstructionError, match=r"width_bytes is 12.*1, 2, 4, 8, 16 .*sm_80"):
-        target("sm_80").instruction(READ, 12)
+        lds_of("sm_80").instruction(READ, 12)
     with pytest.raises(ValueError, match=r"alignment_bytes is 3; allowed: powers of two"):
-        target("gfx942").legalize(READ, 4, 3)
+        lds_of("gfx942").legalize(READ, 4, 3)
     with pytest.raises(ValueError, match="width_bytes is 0"):
-        target("gfx942").legalize(READ, 0, 4)
+        lds_of("gfx942").legalize(READ, 0, 4)
     with pytest.raises(ValueError, match="basis"):
         coset_phases(64, (1, 2, 3))
 
@@ -250,7 +256,7 @@ def test_bad_input_names_the_parameter_and_the_allowed_values():
     ],
 )
 def test_a_gpu_has_many_names(name: str, arch: str) -> None:
-    assert target_named(name) is target(arch)
+    assert arch_named(name) == arch
 
 
 @pytest.mark.parametrize(
@@ -259,4 +265,4 @@ def test_a_gpu_has_many_names(name: str, arch: str) -> None:
 )
 def test_other_names_are_refused(name) -> None:
     with pytest.raises(UnknownTargetError, match="allowed: gfx90a, gfx942"):
-        target_named(name)
+        arch_named(name)

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from bankwise.bank_model.targets import target
+from bankwise.bank_model.features import features_of
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.gpu_target import (
     GpuTargetInfo,
@@ -138,7 +139,7 @@ def test_why_there_is_no_lds_model(
 def test_lds_model_is_of_the_target_and_the_launch() -> None:
     parsed = parse(f"func.func @f() attributes {{{launched('96, 1, 1')}}} {{ return }}")
     model = lds_model(parsed.function, "gfx942")
-    assert model == (target("gfx942"), Launch((96, 1, 1), 64))
+    assert model == (lds_of("gfx942"), Launch((96, 1, 1), 64))
 
 
 def test_last_wave_may_be_partial() -> None:
@@ -150,10 +151,10 @@ def test_last_wave_may_be_partial() -> None:
     [("sm_80", 80), ("sm_90a", 90), ("sm_121", 121), ("gfx942", None)],
 )
 def test_a_variant_is_the_chip_that_runs_it(arch: str, number: int | None) -> None:
-    chip = GpuTargetInfo(arch).chip
-    assert chip is not None and chip.compute_capability == number
+    lds = GpuTargetInfo(arch).lds
+    assert lds is not None and features_of(lds.arch).compute_capability == number
 
 
 @pytest.mark.parametrize("arch", ["sm_x", "sm_110", "sm_130f", "gfx1030", "sm_80ab", ""])
 def test_nothing_is_known_of_another_gpu(arch: str) -> None:
-    assert GpuTargetInfo(arch).chip is None
+    assert GpuTargetInfo(arch).lds is None

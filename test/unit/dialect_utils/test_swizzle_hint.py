@@ -13,11 +13,12 @@ from iree.compiler import ir
 from bankwise.bank_model import swizzles
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import SwizzledLayout, layout_conflicts
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.notations import picture
 from bankwise.bank_model.slow_count import count_slowly
 from bankwise.bank_model.swizzle_legality import AccessFootprint, HintRules
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
-from bankwise.bank_model.targets import AccessKind, target
 from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.swizzle_hint import parse_swizzle, swizzle_attribute
 from bankwise.passes.swizzles.resolve_swizzle_hints import ResolveSwizzleHints
@@ -63,8 +64,8 @@ def test_a_new_swizzle_is_applied_and_counted():
     assert places[24:48].reshape(4, 6).tolist() == np.arange(24, 48).reshape(4, 6)[::-1].tolist()
     assert layout.is_bijection(tile)
     read = LdsAccess(AccessKind.READ, np.arange(64) % 4 * 24, 1)
-    slow = count_slowly(target("gfx942"), tile, layout, read)
-    assert layout_conflicts(target("gfx942"), tile, layout, [read]) == slow.conflict_cycles
+    slow = count_slowly(lds_of("gfx942"), tile, layout, read)
+    assert layout_conflicts(lds_of("gfx942"), tile, layout, [read]) == slow.conflict_cycles
 
 
 def test_a_new_swizzle_is_checked():
@@ -102,7 +103,7 @@ def test_a_new_swizzle_is_parsed_and_resolved(monkeypatch: pytest.MonkeyPatch):
 def test_a_new_swizzle_is_read_from_a_layouts_text(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(swizzles.SWIZZLE_ATTRIBUTES, "flip_rows", FlipRows)
     tile = LdsTile((4, 24), 32)
-    assert layout_of("flip_rows<24, 6>", tile, target("gfx942")) == SwizzledLayout((FLIP,))
+    assert layout_of("flip_rows<24, 6>", tile, lds_of("gfx942")) == SwizzledLayout((FLIP,))
 
 
 def test_an_attribute_without_a_class_is_named(monkeypatch: pytest.MonkeyPatch):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bankwise.bank_model.targets import target
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.emulator.assembly import Kernel, parse_assembly
 from bankwise.emulator.counters import Counters
 from bankwise.emulator.dispatch import Dispatch
@@ -83,7 +83,7 @@ def kernel(code: str, **options: object) -> Kernel:
 
 def program_of(parsed: Kernel) -> Program:
     """Returns the steps of a kernel, on the chip that it is for."""
-    return Program(BuildContext(parsed, target(parsed.arch)))
+    return Program(BuildContext(parsed, lds_of(parsed.arch)))
 
 
 def machine_of(
@@ -153,7 +153,7 @@ def launched(
     memory = memory or GlobalMemory()
     output = memory.allocate(4 * words)
     arguments = struct.pack("<Q", output) + more
-    counters = launch(Dispatch.of(parsed, grid), target(parsed.arch), arguments, memory, **options)
+    counters = launch(Dispatch.of(parsed, grid), lds_of(parsed.arch), arguments, memory, **options)
     return memory.read(output, 4 * words).view(np.uint32), counters
 
 

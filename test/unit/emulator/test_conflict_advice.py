@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from bankwise.bank_model.conflicts import conflict_cycles
-from bankwise.bank_model.targets import AccessKind, target
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.emulator.conflict_advice import ConflictingIssue, advice
 
 LANES = np.arange(64)
 
 
 def issue(width: int, addresses: np.ndarray) -> ConflictingIssue:
-    instruction = target("gfx942").instruction(AccessKind.READ, width)
+    instruction = lds_of("gfx942").instruction(AccessKind.READ, width)
     active = addresses >= 0
     cycles = conflict_cycles(instruction, np.where(active, addresses, 0), active)
     return ConflictingIssue(instruction, addresses, int(cycles))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from bankwise.bank_model.targets import target
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.emulator.apertures import PRIVATE_BASE, SHARED_BASE
 from bankwise.emulator.assembly import parse_kernel
 from bankwise.emulator.dispatch import Dispatch
@@ -88,7 +88,7 @@ def test_an_access_through_a_hidden_pointer_names_it():
     memory = GlobalMemory()
     block = argument_block(launched, [], memory)
     with pytest.raises(GlobalAccessError, match="null was passed for hidden_hostcall_buffer") as e:
-        launch(launched, target("gfx942"), block, memory)
+        launch(launched, lds_of("gfx942"), block, memory)
     assert str(e.value).startswith("small.s:5: 4 bytes at address 0x10 ")
 
 
@@ -144,16 +144,16 @@ def test_required_workgroup_sizes(size: tuple[int, int, int], reason: str | None
     text = assembly("").replace("[64, 1, 1]", "[32, 2, 1]")
     launched = Dispatch(parse_kernel(text), (1, 1, 1), size)
     if reason is None:
-        launched.check(target("gfx942"))
+        launched.check(lds_of("gfx942"))
         return
     with pytest.raises(LaunchError, match=reason):
-        launched.check(target("gfx942"))
+        launched.check(lds_of("gfx942"))
 
 
 @pytest.mark.parametrize("size", [(257, 1, 1), (16, 17, 1), (0, 1, 1)])
 def test_workgroups_may_be_too_large_or_empty(size: tuple[int, int, int]):
     text = assembly("").replace(".reqd_workgroup_size: [64, 1, 1]", ".max_flat_workgroup_size: 256")
     with pytest.raises(LaunchError, match=r"up to 256 work items, not 2|is empty"):
-        Dispatch(parse_kernel(text), (1, 1, 1), size).check(target("gfx942"))
+        Dispatch(parse_kernel(text), (1, 1, 1), size).check(lds_of("gfx942"))
     with pytest.raises(LaunchError, match="no required workgroup size"):
         Dispatch.of(parse_kernel(text), (1, 1, 1))

@@ -8,7 +8,7 @@ import struct
 import numpy as np
 import pytest
 
-from bankwise.bank_model.targets import target
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.emulator.assembly import parse_assembly
 from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.emulation_errors import EmulationError, LaunchError
@@ -112,7 +112,7 @@ def test_workgroups_are_counted_apart(max_waves: int):
         threads=96,
     )
     kernel = parse_assembly(source)["k"]
-    place = (Dispatch.of(kernel, (5, 1, 1)), target("gfx942"), b"", GlobalMemory())
+    place = (Dispatch.of(kernel, (5, 1, 1)), lds_of("gfx942"), b"", GlobalMemory())
     each = launch_each(*place, [(4, 0, 0), (1, 0, 0), (4, 0, 0)], max_waves=max_waves)
     assert [counters.executions[1] for counters in each] == [2 * 4, 2 * 1, 2 * 4]
     assert each[0].equals(each[2])
@@ -154,13 +154,13 @@ def test_work_item_ids_are_packed(dimensions: int):
 def test_launches_that_cannot_be(source: str, arch: str, grid, workgroups, reason: str):
     kernel = parse_assembly(source)["k"]
     with pytest.raises(LaunchError, match=reason):
-        launch(Dispatch.of(kernel, grid), target(arch), bytes(12), GlobalMemory(), workgroups)
+        launch(Dispatch.of(kernel, grid), lds_of(arch), bytes(12), GlobalMemory(), workgroups)
 
 
 def test_arguments_of_the_wrong_size():
     kernel = parse_assembly(text(""))["k"]
     with pytest.raises(LaunchError, match="takes 12 bytes of arguments, not 8"):
-        launch(Dispatch.of(kernel, (1, 1, 1)), target("gfx942"), bytes(8), GlobalMemory())
+        launch(Dispatch.of(kernel, (1, 1, 1)), lds_of("gfx942"), bytes(8), GlobalMemory())
 
 
 @pytest.mark.parametrize("max_waves", [256, 2])
@@ -196,4 +196,4 @@ def test_private_memory_has_an_end():
     directives = "\t\t.amdhsa_private_segment_fixed_size 24"
     kernel = parse_assembly(assembly(code, directives=directives))["k"]
     with pytest.raises(EmulationError, match="bytes 4 to 67: each work item has 24 bytes of it"):
-        launch(Dispatch.of(kernel, (1, 1, 1)), target("gfx942"), b"", GlobalMemory())
+        launch(Dispatch.of(kernel, (1, 1, 1)), lds_of("gfx942"), b"", GlobalMemory())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bankwise.bank_model.targets import target
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.kernel_launch import launch
@@ -31,7 +31,7 @@ def recorded(
     memory, recorder = GlobalMemory(), TraceRecorder(most)
     arguments = np.uint64(memory.allocate(buffer)).tobytes() if buffer else b""
     dispatch = Dispatch.of(parsed, (workgroups, 1, 1))
-    launch(dispatch, target(parsed.arch), arguments, memory, max_waves=2, recorder=recorder)
+    launch(dispatch, lds_of(parsed.arch), arguments, memory, max_waves=2, recorder=recorder)
     return recorder, memory
 
 

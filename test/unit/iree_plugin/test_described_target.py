@@ -9,10 +9,12 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
-from bankwise.bank_model.targets import NVIDIA, target
+from bankwise.bank_model.families import NVIDIA, family_of
+from bankwise.bank_model.lds_tables import known_targets, lds_of
 from bankwise.iree_plugin.described_target import (
     DEVICES_ASSIGNED,
     DescribedTarget,
+    compiles_for,
     understood_flags,
 )
 from bankwise.iree_plugin.embedding import SteppedInvocation
@@ -40,7 +42,7 @@ HIP = '#hal.executable.target<"rocm", "rocm-hsaco-fb">'
     ],
 )
 def test_flags_name_a_gpu_and_its_features(flags: list[str], arch: str, features: str) -> None:
-    assert DescribedTarget.of_flags(flags) == DescribedTarget(target(arch), features)
+    assert DescribedTarget.of_flags(flags) == DescribedTarget(lds_of(arch), features)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_the_compiler_gets_a_name_that_it_takes(name: str) -> None:
 
 
 def test_the_code_of_a_variant_runs_on_one_gpu() -> None:
-    variant, general = DescribedTarget(target("sm_90a")), DescribedTarget(target("sm_90"))
+    variant, general = DescribedTarget(lds_of("sm_90a")), DescribedTarget(lds_of("sm_90"))
     assert variant.is_variant and not general.is_variant
     assert variant.general == general == general.general
 
@@ -90,7 +92,7 @@ def test_the_description_is_that_of_the_newest_gpu_that_iree_knows_but_for_its_s
     module = str(invocation.export())
     invocation.close()
     (of_sm_89,) = set(re.findall(r"#iree_gpu\.target<.*?>>", module))
-    ours = str(DescribedTarget(target("sm_90")))
+    ours = str(DescribedTarget(lds_of("sm_90")))
     assert ours != of_sm_89
     assert ours.replace("sm_90", "sm_89").replace(f"= {227 * 1024},", f"= {99 * 1024},") == of_sm_89
 
@@ -116,7 +118,7 @@ module {{
 
 
 def test_devices_and_variants_without_a_description_get_it() -> None:
-    gpu = DescribedTarget(target("sm_90a"))
+    gpu = DescribedTarget(lds_of("sm_90a"))
     either = f'#hal.device.target<"cuda", [{BARE}]> : !hal.device'
     module = parsed(module_with(devices=f"#hal.device.select<[{either}, {either}]>", variant=BARE))
     gpu.describe(module)
@@ -136,15 +138,15 @@ def test_devices_and_variants_without_a_description_get_it() -> None:
 def test_the_users_own_target_and_other_backends_stay(other: str) -> None:
     module = parsed(module_with(devices=f'#hal.device.target<"it", [{other}]>', variant=other))
     before = shown(module)
-    DescribedTarget(target("sm_90a")).describe(module)
-    DescribedTarget(target("sm_90a")).rename(module, DescribedTarget(target("sm_90")))
+    DescribedTarget(lds_of("sm_90a")).describe(module)
+    DescribedTarget(lds_of("sm_90a")).rename(module, DescribedTarget(lds_of("sm_90")))
     assert shown(module) == before
 
 
 def test_a_program_may_list_its_devices_in_an_attribute() -> None:
     listed = f'{{hal.device.targets = [#hal.device.target<"cuda", [{BARE}]> : !hal.device]}}'
     module = parsed(f"module attributes {listed} {{}}")
-    DescribedTarget(target("sm_90")).describe(module)
+    DescribedTarget(lds_of("sm_90")).describe(module)
     assert 'arch = "sm_90"' in shown(module)
 
 
@@ -156,3 +158,16 @@ def test_products_that_the_compiler_does_not_know_are_their_architectures(
     name: str, taken: str
 ) -> None:
     assert understood_flags([f"--iree-cuda-target={name}"]) == [f"--iree-cuda-target={taken}"]
+
+
+def test_iree_is_told_of_hopper_alone_and_nothing_compiles_for_data_center_blackwell() -> None:
+    described = [
+        arch
+        for arch in known_targets()
+        if DescribedTarget.of_flags([f"--iree-cuda-target={arch}"]) is not None
+    ]
+    assert described == ["sm_90", "sm_90a"]
+    unknown = {arch for arch in known_targets() if family_of(arch) == NVIDIA} - {
+        arch for arch in known_targets() if compiles_for(arch)
+    }
+    assert unknown == {"sm_100", "sm_103"}

@@ -12,10 +12,11 @@ from bankwise.bank_model.layouts import (
     SwizzledLayout,
     layout_conflicts,
 )
-from bankwise.bank_model.targets import AccessKind, target
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.passes.layout_policy import KnownTile, LayoutPolicy, PaddingBudget
 
-GFX950 = target("gfx950")
+GFX950 = lds_of("gfx950")
 TILE = LdsTile((64, 64), 16)
 LANES = np.arange(64)
 
@@ -111,10 +112,10 @@ IN_ORDER = LdsAccess(AccessKind.READ, LANES[None], 1)
 def test_a_swizzle_of_fewer_cycles_may_seem_a_sixteenth_dearer_than_padding(
     accesses: tuple[LdsAccess, ...], costs: tuple[int, int], is_worth: bool
 ) -> None:
-    chip, rows = target("gfx942"), PaddedLayout(2)
-    swizzled = LayoutPolicy(chip).choose(KnownTile(SQUARE, accesses)).layout
-    counted = LayoutCosts(chip, SQUARE, accesses)
+    lds, rows = lds_of("gfx942"), PaddedLayout(2)
+    swizzled = LayoutPolicy(lds).choose(KnownTile(SQUARE, accesses)).layout
+    counted = LayoutCosts(lds, SQUARE, accesses)
     assert (counted.of(swizzled).rank[0], counted.of(rows).rank[0]) == costs
     assert counted.of(swizzled).cycles < counted.of(rows).cycles
-    chosen = LayoutPolicy(chip).choose(KnownTile(SQUARE, accesses, padded=lambda: rows)).layout
+    chosen = LayoutPolicy(lds).choose(KnownTile(SQUARE, accesses, padded=lambda: rows)).layout
     assert chosen == (swizzled if is_worth else rows)

@@ -8,11 +8,11 @@ import pytest
 
 from bankwise.bank_model.bank_map import bank_map
 from bankwise.bank_model.layouts import MachineAccess
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.map_folding import fold_maps
-from bankwise.bank_model.targets import target
 from bankwise.report.bank_map_text import folding_caption, map_text
 
-READ = target("gfx942").instruction_named("ds_read_b32")
+READ = lds_of("gfx942").instruction_named("ds_read_b32")
 LANES = np.arange(64)
 COLUMN = LANES * 128
 ROW = LANES * 4
@@ -81,7 +81,7 @@ def test_a_map_in_text_shows_sharing_and_conflicts() -> None:
 
 
 def test_wide_maps_are_cut_into_lines_of_32_banks() -> None:
-    read = target("gfx950").instruction_named("ds_read_b128")
+    read = lds_of("gfx950").instruction_named("ds_read_b128")
     found = bank_map(MachineAccess(read, (np.arange(64) * 16)[None], None), 0, 0)
     lines = map_text(found).plain.splitlines()
     assert [line.split()[1] for line in lines if line.startswith("bank")] == ["0", "32"]

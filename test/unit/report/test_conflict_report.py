@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.bank_model.swizzles import XorShuffle
-from bankwise.bank_model.targets import AccessKind
 from bankwise.dialect_utils.diagnostics import DiagnosticSink, Refusal
 from bankwise.dialect_utils.kernels import functions_in
 from bankwise.dialect_utils.memory.allocation_layout import standing_layout

@@ -11,15 +11,16 @@ import pytest
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.swizzles import XorShuffle
-from bankwise.bank_model.targets import AccessKind, target
 from bankwise.report.stripes import BANKS_PER_STRIPE, stripes
 from bankwise.report.tile_grid import GridCell, TileGrid, WholeTile
 from bankwise.report.tile_grid_picture import tile_grid_drawing
 from bankwise.report.tile_grid_text import tile_grid_text
 
 READ = AccessKind.READ
-PHASES = target("gfx942").instruction_named("ds_read_b64").phases
+PHASES = lds_of("gfx942").instruction_named("ds_read_b64").phases
 CASES: list[tuple[tuple[int, ...], int, Layout, int]] = [
     ((64, 64), 16, SwizzledLayout((XorShuffle(64, 8),)), 8),
     ((64, 64), 16, SwizzledLayout((XorShuffle(64, 1),)), 1),
@@ -54,8 +55,8 @@ def named(cell: GridCell, tile: LdsTile) -> list[int]:
 def test_a_cell_by_bank_names_its_elements_and_their_banks(
     shape: tuple[int, ...], bits: int, layout: Layout, count: int
 ) -> None:
-    tile, chip = LdsTile(shape, bits), target("gfx942")
-    whole = WholeTile.of(chip, tile, [PlainLayout(), layout], [access_to(tile, count)])
+    tile, lds = LdsTile(shape, bits), lds_of("gfx942")
+    whole = WholeTile.of(lds, tile, [PlainLayout(), layout], [access_to(tile, count)])
     grid = whole.by_bank(layout)
     seen: list[int] = []
     for cell in grid.cells:
@@ -76,9 +77,9 @@ def test_a_cell_by_bank_names_its_elements_and_their_banks(
 def test_a_cell_by_lane_names_the_first_lane_and_the_elements(
     shape: tuple[int, ...], bits: int, layout: Layout, count: int
 ) -> None:
-    tile, chip = LdsTile(shape, bits), target("gfx942")
+    tile, lds = LdsTile(shape, bits), lds_of("gfx942")
     access = access_to(tile, count)
-    grid = WholeTile.of(chip, tile, [layout], [access]).by_lane(layout, [access, access], PHASES)
+    grid = WholeTile.of(lds, tile, [layout], [access]).by_lane(layout, [access, access], PHASES)
     wanted: dict[int, list[tuple[int, int]]] = defaultdict(list)
     assert access.active is not None
     for (wave, lane), start in np.ndenumerate(access.elements):
@@ -104,7 +105,7 @@ def test_a_cell_by_lane_names_the_first_lane_and_the_elements(
 def column_read(rows: int, layouts: list[Layout]) -> tuple[WholeTile, LdsAccess]:
     tile = LdsTile((rows, 32), 32)
     access = LdsAccess(READ, np.arange(64) % rows * 32, 1)
-    return WholeTile.of(target("gfx942"), tile, layouts, [access]), access
+    return WholeTile.of(lds_of("gfx942"), tile, layouts, [access]), access
 
 
 def column_of(grid: TileGrid, number: int) -> list[str]:
@@ -128,7 +129,7 @@ def test_what_is_left_out_is_said() -> None:
     assert "the first 32 of 64 rows;" in whole.by_bank(PlainLayout()).caption
     by_lane = whole.by_lane(PlainLayout(), [access], PHASES).caption
     assert "the first 32 of 64 lines of 128 bytes" in by_lane
-    wide = WholeTile.of(target("gfx942"), LdsTile((4, 256), 8), [PaddedLayout(1)], [access])
+    wide = WholeTile.of(lds_of("gfx942"), LdsTile((4, 256), 8), [PaddedLayout(1)], [access])
     assert "the first 32 of 256 columns;" in wide.by_bank(PaddedLayout(1)).caption
     small, access = column_read(8, [PlainLayout()])
     assert "the whole tile;" in small.by_bank(PlainLayout()).caption
@@ -139,9 +140,9 @@ def test_what_is_left_out_is_said() -> None:
 def test_the_drawing_and_the_text_show_all_cells(
     shape: tuple[int, ...], bits: int, layout: Layout, count: int
 ) -> None:
-    tile, chip = LdsTile(shape, bits), target("gfx950")
+    tile, lds = LdsTile(shape, bits), lds_of("gfx950")
     access = access_to(tile, count)
-    whole = WholeTile.of(chip, tile, [layout], [access])
+    whole = WholeTile.of(lds, tile, [layout], [access])
     for grid in (whole.by_bank(layout), whole.by_lane(layout, [access], PHASES)):
         drawing = tile_grid_drawing(grid)
         for cell in drawing.cells:
@@ -160,7 +161,7 @@ def test_the_drawing_and_the_text_show_all_cells(
 def test_wide_cells_have_room_for_their_text() -> None:
     tile = LdsTile((4, 64), 16)
     access = LdsAccess(READ, np.arange(64) * 4, 4)
-    whole = WholeTile.of(target("sm_80"), tile, [PlainLayout()], [access])
+    whole = WholeTile.of(lds_of("sm_80"), tile, [PlainLayout()], [access])
     drawing = tile_grid_drawing(whole.by_bank(PlainLayout()))
     assert {cell.width for cell in drawing.cells} == {2}
     svg = "".join(stripes(drawing))

@@ -11,9 +11,10 @@ import pytest
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.map_folding import folded_map
 from bankwise.bank_model.swizzles import XorShuffle
-from bankwise.bank_model.targets import AccessKind, target
 from bankwise.report.bank_map_picture import bank_map_drawing, map_in_words
 from bankwise.report.html_page import COLOURS
 from bankwise.report.stripes import BANKS_PER_STRIPE, standalone, stripes
@@ -26,7 +27,7 @@ def column(tile: LdsTile, layout: Layout, arch: str = "gfx942") -> TilePicture:
     """Returns the picture of lanes that each read the first element of a row, or of 32."""
     step = tile.row_elements if len(tile.shape) > 1 else 32
     access = LdsAccess(AccessKind.READ, LANES * step, 1)
-    folded = folded_map(target(arch), tile, layout, [access])
+    folded = folded_map(lds_of(arch), tile, layout, [access])
     assert folded is not None
     return tile_picture(folded.shown, tile, layout)
 
@@ -80,7 +81,7 @@ def test_elements_without_rows_are_numbers() -> None:
     assert lines[:2] == [("0",), ("32",)]
     assert "its number" in found.caption
     far = LdsAccess(AccessKind.READ, 1024 + LANES * 0, 1)
-    folded = folded_map(target("gfx942"), LdsTile((2048,), 32), PlainLayout(), [far])
+    folded = folded_map(lds_of("gfx942"), LdsTile((2048,), 32), PlainLayout(), [far])
     assert folded is not None
     (cell,) = tile_picture(folded.shown, LdsTile((2048,), 32), PlainLayout()).drawing.cells
     assert cell.lines == ("1,", "024")
@@ -91,7 +92,7 @@ def test_elements_without_rows_are_numbers() -> None:
 def test_stripes_hold_every_cell_once_and_are_xml(arch: str) -> None:
     tile = LdsTile((64, 64), 32)
     access = LdsAccess(AccessKind.READ, LANES * 4, 4)
-    folded = folded_map(target(arch), tile, PlainLayout(), [access])
+    folded = folded_map(lds_of(arch), tile, PlainLayout(), [access])
     assert folded is not None
     drawing = bank_map_drawing(folded.shown)
     found = list(stripes(drawing))
@@ -112,7 +113,7 @@ def test_stripes_hold_every_cell_once_and_are_xml(arch: str) -> None:
 def test_conflicts_are_framed_and_counted() -> None:
     tile = LdsTile((64, 32), 32)
     access = LdsAccess(AccessKind.READ, LANES * 32, 1)
-    folded = folded_map(target("gfx942"), tile, PlainLayout(), [access])
+    folded = folded_map(lds_of("gfx942"), tile, PlainLayout(), [access])
     assert folded is not None
     first, second = stripes(bank_map_drawing(folded.shown))
     assert first.count('class="frame"') == 1

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from bankwise.bank_model.accesses import LdsAccess
-from bankwise.bank_model.targets import AccessKind, target
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.tiles.accesses import AccessReader
 from bankwise.tiles.errors import TileArgumentError
 from bankwise.tiles.lanes import Lanes
@@ -17,8 +18,8 @@ from bankwise.tiles.tile_text import NamedTile
 
 
 def reader(tile: str, arch: str = "gfx942", threads: int | None = None) -> AccessReader:
-    chip = target(arch)
-    return AccessReader(chip, NamedTile.of(tile, chip), Lanes.of(threads, chip))
+    lds = lds_of(arch)
+    return AccessReader(lds, NamedTile.of(tile, lds), Lanes.of(threads, lds))
 
 
 def read(tile: str, given: Any, arch: str = "gfx942", threads: int | None = None):

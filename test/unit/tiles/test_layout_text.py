@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 import bankwise
 from bankwise.bank_model.accesses import LdsTile
 from bankwise.bank_model.layouts import PaddedLayout, PlainLayout, SwizzledLayout
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.slow_count import count_slowly
 from bankwise.bank_model.strided_layout import StridedLayout
 from bankwise.bank_model.swizzles import RotateRows, XorShuffle
-from bankwise.bank_model.targets import target
 from bankwise.tiles.layout_text import layout_of
 from bankwise.tiles.notations import notations
 
 ROWS_OF_64 = LdsTile((64, 64), 16)
-H100 = target("sm_90")
+H100 = lds_of("sm_90")
 
 
 def places(text: str, tile: LdsTile = ROWS_OF_64) -> list[int]:
@@ -66,7 +66,7 @@ def test_every_notation_of_a_swizzle_is_read_back(
     if not layout.is_bijection(tile):
         return
     expected = layout.offsets(tile, np.arange(tile.elements)).tolist()
-    for each in notations(layout, tile, target(arch)):
+    for each in notations(layout, tile, lds_of(arch)):
         if each.is_expressible:
             assert places(each.text, tile) == expected
             assert places(f"{each.name}: {each.text}", tile) == expected
@@ -203,8 +203,8 @@ def test_rows_are_recognised() -> None:
 def test_strides_are_counted_as_by_the_definition(layout: str, arch: str, read: str) -> None:
     found = bankwise.count(arch, "32x32xf16", read=read, layout=layout)
     question = found.question
-    chip, tile, lies = question.target, question.tile, question.counted(found.layout)
-    costs = [count_slowly(chip, tile, lies, access) for access in question.flat]
+    lds, tile, lies = question.lds, question.tile, question.counted(found.layout)
+    costs = [count_slowly(lds, tile, lies, access) for access in question.flat]
     assert found.conflict_cycles == sum(cost.conflict_cycles for cost in costs)
     assert found.cycles == sum(cost.wavefronts for cost in costs)
     code = found.code

@@ -10,13 +10,14 @@ import pytest
 
 import bankwise
 from bankwise.bank_model.accesses import LdsTile
+from bankwise.bank_model.features import features_of
 from bankwise.bank_model.layouts import SwizzledLayout
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.linear_layout import linear_layout
 from bankwise.bank_model.linear_swizzle import LinearSwizzle
 from bankwise.bank_model.notations import CkTileSwizzle, CuteSwizzle, TmaSwizzle, WaveSwizzle
 from bankwise.bank_model.swizzle_search import SearchSpace, field_steps
 from bankwise.bank_model.swizzles import XorShuffle, xor_chain
-from bankwise.bank_model.targets import target
 from bankwise.tiles.layout_text import layout_of
 from bankwise.tiles.notations import Notation, notations
 
@@ -49,7 +50,7 @@ def words_of(tile: LdsTile, name: str, arch: str) -> Iterator[LinearSwizzle]:
         for layer, pack, mul in np.ndindex(bits, bits, bits):
             if pack <= row.bit_length() - 1 + layer:
                 yield CkTileSwizzle(row, 1 << pack, 1 << layer, 1 << mul).linear()
-    elif name == "TMA" and target(arch).tensor_copies:
+    elif name == "TMA" and features_of(arch).tensor_copies:
         for span in (32, 64, 128):
             if row * tile.element_bits <= span * 8:
                 yield TmaSwizzle(span).linear().scaled(4 - tile.element_bits.bit_length())
@@ -59,8 +60,8 @@ def words_of(tile: LdsTile, name: str, arch: str) -> Iterator[LinearSwizzle]:
 
 def cheapest(found: bankwise.TileSolution, name: str) -> int | None:
     """Returns the fewest LDS cycles of all layouts of a framework, each counted in full."""
-    named, chip = found.question.named, found.question.target
-    swizzles = {s for s in words_of(named.tile, name, chip.arch) if s.columns}
+    named, lds = found.question.named, found.question.lds
+    swizzles = {s for s in words_of(named.tile, name, lds.arch) if s.columns}
     layouts = [SwizzledLayout(xor_chain(s)) for s in swizzles if 1 << s.bits <= named.tile.elements]
     whole = [access for access in found.question.flat if access.instruction]
     cycles = [
@@ -82,7 +83,7 @@ def check(found: bankwise.TileSolution, each: Notation) -> None:
             assert f"and {least:,} LDS cycles, here" in each.text
         return
     question = found.question
-    layout = layout_of(each.text, question.named.tile, question.target)
+    layout = layout_of(each.text, question.named.tile, question.lds)
     assert found.costs.of(layout).cycles <= chosen.cycles, each
 
 
@@ -119,10 +120,10 @@ def test_another_layout_is_said_to_be_another() -> None:
 def test_triton_has_words_for_every_chain(bits: int) -> None:
     tile = LdsTile((64, 64), bits)
     layout = SwizzledLayout((XorShuffle(8, 2, 512), XorShuffle(64, 8), XorShuffle(16, 4, 1024)))
-    (text,) = (n.text for n in notations(layout, tile, target("gfx942")) if n.name == "Triton")
+    (text,) = (n.text for n in notations(layout, tile, lds_of("gfx942")) if n.name == "Triton")
     assert text.startswith("SharedLinearLayout(offset_bases=[[0, 1], ")
     elements = np.arange(tile.elements)
-    read = layout_of(text, tile, target("gfx942"))
+    read = layout_of(text, tile, lds_of("gfx942"))
     assert (read.offsets(tile, elements) == layout.offsets(tile, elements)).all()
 
 
@@ -138,6 +139,6 @@ def test_wave_has_one_swizzle() -> None:
         ("gfx942", XorShuffle(64, 8), "not expressible: Wave's pass has one swizzle"),
         ("gfx950", XorShuffle(64, 4), "not expressible: Wave's pass has one swizzle"),
     ):
-        found = notations(SwizzledLayout((swizzle,)), tile, target(arch))
+        found = notations(SwizzledLayout((swizzle,)), tile, lds_of(arch))
         written = {each.name: each.text for each in found}
         assert written["Wave"].startswith(text)

@@ -7,8 +7,8 @@ import pytest
 
 from bankwise.bank_model.accesses import LdsTile
 from bankwise.bank_model.layouts import SwizzledLayout
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
-from bankwise.bank_model.targets import target
 from bankwise.tiles.notations import notations
 
 ROWS_OF_64 = LdsTile((64, 64), 16)
@@ -16,7 +16,7 @@ WAVE = "Wave's pass has one swizzle, XORs of 16 bytes with 8 rows, for gfx950 al
 
 
 def written(*swizzles: Swizzle, tile: LdsTile = ROWS_OF_64, arch: str = "sm_90", padding: int = 0):
-    found = notations(SwizzledLayout(swizzles, padding), tile, target(arch))
+    found = notations(SwizzledLayout(swizzles, padding), tile, lds_of(arch))
     assert all(
         each.is_expressible is not each.text.startswith("not expressible: ") for each in found
     )

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bankwise
+from bankwise.bank_model.lds_tables import known_targets
 from bankwise.bank_model.matrix_operands import matrix_instructions
-from bankwise.bank_model.targets import known_targets, target
 
 
 def accesses(arch: str, tile: str, pattern: str, threads: int | None = None):
@@ -112,7 +112,7 @@ def test_ldmatrix_does_not_write() -> None:
 EVERY = [
     (arch, name, letter, bits)
     for arch in known_targets()
-    for name, instruction in matrix_instructions(target(arch)).items()
+    for name, instruction in matrix_instructions(arch).items()
     for letter in ("A", "AT", "B", "BT", "C", "CT")
     for bits in instruction.source_bits
     if bits >= 8
@@ -125,7 +125,7 @@ def test_every_operand_covers_the_tile_once(
     case: tuple[str, str, str, int], down: int, across: int
 ) -> None:
     arch, name, letter, bits = case
-    operand = matrix_instructions(target(arch))[name].operand(letter[0], bits)
+    operand = matrix_instructions(arch)[name].operand(letter[0], bits)
     rows, columns = operand.transposed.shape if letter.endswith("T") else operand.shape
     tile = f"{rows * down}x{columns * across}xi{bits}"
     touched = [

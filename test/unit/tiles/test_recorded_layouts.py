@@ -16,12 +16,12 @@ import pytest
 
 import bankwise
 from bankwise.bank_model.accesses import LdsTile
-from bankwise.bank_model.targets import target
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.tiles.lane_layouts import lane_layout
 from bankwise.tiles.layout_text import layout_of
 
 RECORDED = Path(__file__).with_name("recorded")
-GFX950 = target("gfx950")
+GFX950 = lds_of("gfx950")
 Row = dict[str, Any]
 
 

@@ -17,18 +17,19 @@ import bankwise
 from bankwise.bank_model.accesses import LdsTile
 from bankwise.bank_model.errors import ProofError
 from bankwise.bank_model.layouts import LayoutKind, PaddedLayout, SwizzledLayout
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import known_targets
 from bankwise.bank_model.proof import Optimality
 from bankwise.bank_model.slow_count import count_slowly
 from bankwise.bank_model.swizzles import XorShuffle
-from bankwise.bank_model.targets import AccessKind, known_targets
 
 ROWS_AND_COLUMNS: dict[str, Any] = {"write": "rows:128", "read": "columns"}
 
 
 def test_all_targets_with_their_sources() -> None:
     found = bankwise.targets()
-    assert tuple(chip.arch for chip in found) == known_targets()
-    assert all(instruction.source for chip in found for instruction in chip.instructions)
+    assert tuple(lds.arch for lds in found) == known_targets()
+    assert all(instruction.source for lds in found for instruction in lds.instructions)
 
 
 def test_a_solution_has_all_layouts() -> None:
@@ -257,11 +258,11 @@ def test_all_counts_are_those_of_the_definition(
     arch: str, tile: str, write: str, read: str
 ) -> None:
     found = bankwise.solve(arch, tile, write=write, read=read)
-    chip, shape = found.question.target, found.question.named.tile
+    lds, shape = found.question.lds, found.question.named.tile
     for count in found.layouts.values():
         total = 0
         for each in count.accesses:
-            costs = [count_slowly(chip, shape, count.layout, a) for a in each.accesses.accesses]
+            costs = [count_slowly(lds, shape, count.layout, a) for a in each.accesses.accesses]
             assert each.conflict_cycles == sum(cost.conflict_cycles for cost in costs)
             assert each.cycles == sum(cost.wavefronts for cost in costs)
             total += each.conflict_cycles

@@ -12,8 +12,9 @@ from bankwise.bank_model.layouts import (
     SwizzledLayout,
     layout_conflicts,
 )
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.swizzles import XorShuffle
-from bankwise.bank_model.targets import AccessKind, target
 from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.memory.lane_accesses import Overrun
@@ -476,7 +477,7 @@ F32_EXCERPT = f"""
 def conflicts(found: AllocationAccesses, padding: int) -> list[int]:
     layout = PaddedLayout(padding) if padding else PlainLayout()
     return [
-        layout_conflicts(target("gfx942"), found.tile, layout, [access])
+        layout_conflicts(lds_of("gfx942"), found.tile, layout, [access])
         for access in found.accesses
     ]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from iree.compiler import ir
 
-from bankwise.bank_model.targets import AccessKind
+from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.dialect_utils.memory import lds_ops
 from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses
 from bankwise.dialect_utils.memory.lds_ops import Access, Footprint, Offset, View

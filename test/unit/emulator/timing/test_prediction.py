@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.matrix_instructions import mfma_shapes, smfmac_shapes
-from bankwise.bank_model.targets import target
 from bankwise.bench.timing_pieces import piece
 from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.global_memory import GlobalMemory
@@ -34,7 +34,7 @@ KERNEL = piece(CODE, waves=4)
 def traces() -> list[WorkgroupTrace]:
     recorder = TraceRecorder(1)
     one = Dispatch.of(KERNEL, (1, 1, 1))
-    launch(one, target("gfx942"), b"", GlobalMemory(), recorder=recorder)
+    launch(one, lds_of("gfx942"), b"", GlobalMemory(), recorder=recorder)
     return recorder.finished
 
 
@@ -70,7 +70,7 @@ global_store_dwordx4 v1, v[4:7], s[4:5]"""
     buffer = np.uint64(memory.allocate(grid << 10)).tobytes()
     dispatch = Dispatch.of(kernel, (grid, 1, 1))
     chosen = [(0, 0, 0), (grid // 2, 0, 0), (grid - 1, 0, 0)]
-    launch(dispatch, target("gfx942"), buffer, memory, chosen, recorder=recorder)
+    launch(dispatch, lds_of("gfx942"), buffer, memory, chosen, recorder=recorder)
     found = predict(dispatch, recorder.finished, buffer_uses(recorder.finished, memory))
     busy = found.utilization["memory behind the L2 caches"]
     assert found.l1_hits == 0

@@ -24,8 +24,9 @@ from iree.compiler import ir
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.issue import layout_cost
 from bankwise.bank_model.layouts import PaddedLayout, PlainLayout
+from bankwise.bank_model.lds_rules import Lds
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.proof import Optimality, check
-from bankwise.bank_model.targets import Target, target
 from bankwise.dialect_utils.gpu_target import Launch
 from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.dialect_utils.memory.joined_accesses import MOST_UNROLLED, emitted_accesses
@@ -601,7 +602,7 @@ def kernels(draw: st.DrawFn) -> str:
 @given(text=kernels(), arch=st.sampled_from(["gfx942", "gfx950"]))
 def test_shared_lds_is_spent_best(text: str, arch: str) -> None:
     """Tile by tile provable, together the least cost that stock's LDS allows."""
-    chip = target(arch)
+    lds_model = lds_of(arch)
     parsed = parse(text)
     before, unrolled = traced(parsed), traced(parsed, unroll=MOST_UNROLLED)
     emitted = [emitted_accesses(each.tile, each.traced) for each in unrolled]
@@ -614,12 +615,12 @@ def test_shared_lds_is_spent_best(text: str, arch: str) -> None:
     spent, totals = 0, {0: 0}
     for old, accesses, plan in zip(before, emitted, planned, strict=True):
         if plan.decision is not None:
-            check(plan.decision.proof, chip, accesses)
+            check(plan.decision.proof, lds_model, accesses)
         layout = plan.layout or PlainLayout()
-        spent += layout_cost(chip, old.tile, layout, accesses).rank[0]
+        spent += layout_cost(lds_model, old.tile, layout, accesses).rank[0]
         padded_by_stock = total(stock, "lds_bytes_after") > total(stock, "lds_bytes_before")
         amount = 64 // old.tile.element_bits if padded_by_stock else 0
-        choices = list(allowed(chip, old.tile, accesses, amount))
+        choices = list(allowed(lds_model, old.tile, accesses, amount))
         least: dict[int, int] = {}
         for (size, cost), (more, dearer) in itertools.product(totals.items(), choices):
             if size + more <= budget:
@@ -630,7 +631,7 @@ def test_shared_lds_is_spent_best(text: str, arch: str) -> None:
 
 
 def allowed(
-    chip: Target, tile: LdsTile, accesses: tuple[LdsAccess, ...], stock: int
+    lds_model: Lds, tile: LdsTile, accesses: tuple[LdsAccess, ...], stock: int
 ) -> Iterator[tuple[int, int]]:
     """Yields the bytes and the cost of every padding that the pass may use.
 
@@ -638,7 +639,7 @@ def allowed(
     """
     # 64 banks of 4 bytes.
     amounts = {stock, *range(256 * 8 // tile.element_bits + 1)}
-    costs = {n: layout_cost(chip, tile, PaddedLayout(n), accesses) for n in sorted(amounts)}
+    costs = {n: layout_cost(lds_model, tile, PaddedLayout(n), accesses) for n in sorted(amounts)}
     for padding, cost in costs.items():
         if padding not in (0, stock) and (
             not costs[0].conflict_cycles or cost.cycles > costs[0].cycles
@@ -655,7 +656,7 @@ def test_plan_of_a_padded_allocation_carries_its_proof() -> None:
     (found,), (plan,) = traced(parsed), plan_paddings(parsed.function, "gfx942")
     assert plan.decision is not None
     assert plan.decision.layout == PaddedLayout(2)
-    check(plan.decision.proof, target("gfx942"), found.accesses)
+    check(plan.decision.proof, lds_of("gfx942"), found.accesses)
     assert plan.decision.optimality is Optimality.FLOOR
 
 

@@ -11,9 +11,9 @@ from iree.compiler import ir
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import PlainLayout, SwizzledLayout, layout_conflicts
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.nested_layout import NestedLayout
 from bankwise.bank_model.swizzles import Swizzle
-from bankwise.bank_model.targets import target
 from bankwise.dialect_utils.gpu_target import launch_of
 from bankwise.dialect_utils.memory.flow import lds_allocations
 from bankwise.dialect_utils.memory.memref_types import tile_of
@@ -246,7 +246,7 @@ def test_chain_order_and_counts() -> None:
     assert len(chain) > 1
     decision = found.decision
     assert " of ".join(map(str, chain)) == decision.detail
-    lds = target("gfx942")
+    lds = lds_of("gfx942")
     before = layout_conflicts(lds, held, PlainLayout(), accesses)
     after = layout_conflicts(lds, held, SwizzledLayout(chain), accesses)
     assert (decision.conflict_cycles_before, decision.conflict_cycles_after) == (before, after)

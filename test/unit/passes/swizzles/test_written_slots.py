@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsTile
 from bankwise.bank_model.layouts import Layout, PlainLayout
-from bankwise.bank_model.targets import target
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.dialect_utils.diagnostics import SourceLocation
 from bankwise.passes.decisions import Action
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
@@ -102,7 +102,7 @@ def _kernels(draw: st.DrawFn) -> tuple[str, str]:
     shift = draw(st.integers(0, 2))
     text = f"""
     func.func @f(%g: memref<128x8xf16>)
-        attributes {{{launched(f"{_THREADS}, 1, 1", target(arch).wave_size)}}} {{
+        attributes {{{launched(f"{_THREADS}, 1, 1", lds_of(arch).wave_size)}}} {{
       %t = gpu.thread_id x upper_bound {_THREADS}
       %zero = arith.constant 0 : index
       {steps}

@@ -14,8 +14,9 @@ from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.descriptor_tiles import ArrangedTile
 from bankwise.bank_model.layout_counts import count_layout
 from bankwise.bank_model.layouts import PlainLayout
+from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.nested_layout import TilePart
-from bankwise.bank_model.targets import AccessKind, target
 from bankwise.tuning.costs.copy_layouts import (
     BLOCK_ROWS,
     CopyOrder,
@@ -48,17 +49,17 @@ def test_every_element_is_moved_once(shape: tuple[int, ...], bits: int, threads:
 @pytest.mark.parametrize("arch", ["sm_80", "gfx942"])
 @pytest.mark.parametrize("shape", [(64, 96), (1, 64, 80), (32, 160), (16, 48)])
 def test_no_layout_touches_fewer_blocks_than_the_best(arch: str, shape: tuple[int, ...]) -> None:
-    chip, part = target(arch), TilePart(LdsTile(shape, 16))
-    best = best_copy_layout(chip, part, shape, 128, shape[-1])
+    lds, part = lds_of(arch), TilePart(LdsTile(shape, 16))
+    best = best_copy_layout(lds, part, shape, 128, shape[-1])
     assert best is not None
     found = copy_layouts(shape, 16, 128, shape[-1])
-    least = min(transactions(chip, each, part, 128) for each in found)
-    assert transactions(chip, best, part, 128) == least >= prod(shape) * 2 // chip.transaction_bytes
+    least = min(transactions(lds, each, part, 128) for each in found)
+    assert transactions(lds, best, part, 128) == least >= prod(shape) * 2 // lds.transaction_bytes
 
 
 def test_the_worked_example() -> None:
     part = TilePart(LdsTile((64, 96), 16))
-    best = best_copy_layout(target("sm_80"), part, (64, 96), 128, 96)
+    best = best_copy_layout(lds_of("sm_80"), part, (64, 96), 128, 96)
     assert best is not None
     assert (best.element_tile, best.thread_tile, best.batch_tile) == ((1, 8), (32, 4), (2, 3))
 
@@ -66,13 +67,13 @@ def test_the_worked_example() -> None:
 def test_accesses_are_no_wider_than_what_rows_are_aligned_to() -> None:
     """12 elements of a row of memory that is 20 elements long: 8 bytes are aligned in all rows."""
     part = TilePart(LdsTile((64, 20), 16))
-    best = best_copy_layout(target("sm_80"), part, (64, 12), 64, 20)
+    best = best_copy_layout(lds_of("sm_80"), part, (64, 12), 64, 20)
     assert best is not None and best.element_tile == (1, 4)
 
 
 def test_threads_that_cannot_share_a_tile_evenly_have_no_layout() -> None:
     part = TilePart(LdsTile((3, 8), 16))
-    assert best_copy_layout(target("sm_80"), part, (3, 8), 128, 8) is None
+    assert best_copy_layout(lds_of("sm_80"), part, (3, 8), 128, 8) is None
 
 
 @pytest.mark.parametrize(
@@ -110,16 +111,16 @@ def test_the_widest_accesses_that_threads_share_evenly(
 @pytest.mark.parametrize("width", [8, 4, 2])
 @pytest.mark.parametrize("columns", [16, 32, 48, 64, 80, 96, 112, 160, 192, 224, 256])
 def test_copies_to_blocks_of_descriptors_have_no_conflicts(columns: int, width: int) -> None:
-    rows, threads, chip = 64, 128, target("sm_90a")
+    rows, threads, lds = 64, 128, lds_of("sm_90a")
     arranged = ArrangedTile.of(rows, columns, 2)
     assert arranged is not None
     order = CopyOrder.for_descriptors((1, rows, columns), width, 2, threads)
     copied = order.places(np.arange(rows * columns // width))
     assert np.sort(copied).tolist() == list(range(rows * columns // width))
-    lying = arranged.place(copied * width).reshape(-1, chip.wave_size)
+    lying = arranged.place(copied * width).reshape(-1, lds.wave_size)
     stores = LdsAccess(AccessKind.WRITE, lying, width)
     tile = LdsTile((rows, columns), 16)
-    assert count_layout(chip, tile, PlainLayout(), [stores]).conflict_cycles == 0
+    assert count_layout(lds, tile, PlainLayout(), [stores]).conflict_cycles == 0
 
 
 def test_all_threads_copy_to_the_same_part_of_a_tile() -> None:
@@ -143,4 +144,4 @@ def test_row_by_row_they_would_have_conflicts() -> None:
     order = CopyOrder.by_rows((64, 96), 8)
     lying = arranged.place(order.places(np.arange(768)) * 8).reshape(-1, 32)
     stores, tile = LdsAccess(AccessKind.WRITE, lying, 8), LdsTile((64, 96), 16)
-    assert count_layout(target("sm_90a"), tile, PlainLayout(), [stores]).conflict_cycles > 0
+    assert count_layout(lds_of("sm_90a"), tile, PlainLayout(), [stores]).conflict_cycles > 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bankwise.bank_model.targets import target
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bench.timing_pieces import piece
 from bankwise.emulator.chips import EMULATED_CHIPS
 from bankwise.emulator.dispatch import Dispatch
@@ -22,7 +22,7 @@ def test_a_processor_is_the_chip_of_the_timing_model(arch: str) -> None:
     """The two models share no table: the emulator knows no tiles."""
     processor, chip = known_processor(arch), CHIPS[arch]
     assert processor.multiprocessors == chip.units.value
-    assert processor.lds_bytes == target(arch).lds_bytes
+    assert processor.lds_bytes == lds_of(arch).workgroup_bytes
     kernel = piece("s_nop 0", arch)
     few = {"group_segment_fixed_size": 0, "next_free_vgpr": 1}
     kernel = replace(kernel, directives={**kernel.directives, **few})
@@ -31,4 +31,4 @@ def test_a_processor_is_the_chip_of_the_timing_model(arch: str) -> None:
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"])
 def test_warps_are_waves_of_the_lds_model(arch: str) -> None:
-    assert known_processor(arch).lanes == target(arch).wave_size
+    assert known_processor(arch).lanes == lds_of(arch).wave_size

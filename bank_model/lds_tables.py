@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The LDS of each GPU: a table of its instructions, with their sources.
+
+A new GPU is a row of `_all_lds`, and a table of its LDS instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from .errors import InvalidParameterError
+from .families import NVIDIA
+from .lds_rules import AccessKind, Evidence, Lds, LdsInstruction, Sharing, Status, coset_phases
+
+
+class UnknownTargetError(InvalidParameterError):
+    """There is no table for this architecture."""
+
+
+def _in_order(lanes: int) -> tuple[int, ...]:
+    """Returns the basis of phases of `lanes` consecutive lanes."""
+    return tuple(1 << bit for bit in range(lanes.bit_length() - 1))
+
+
+_AMD_READ_NAMES = {1: "ds_read_u8", 2: "ds_read_u16", 4: "ds_read_b32", 8: "ds_read_b64"} | {
+    12: "ds_read_b96",
+    16: "ds_read_b128",
+}
+_AMD_WRITE_NAMES = {1: "ds_write_b8", 2: "ds_write_b16", 4: "ds_write_b32", 8: "ds_write_b64"} | {
+    12: "ds_write_b96",
+    16: "ds_write_b128",
+}
+
+_AMD_PAIRED = (4, 8)
+
+_CK_TILE = "ROCm/composable_kernel docs/conceptual/ck_tile/hardware/lds_bank_conflicts.rst"
+_CK_TILE_COUNTERS = (
+    "published counters of the CK Tile transpose tutorials on MI300 (A. H. Ghamarian, LDS Bank "
+    "Conflicts on CDNA, 2026), reproduced"
+)
+_HIPKITTENS = (
+    "measured over all lane pairs, HazyResearch/HipKittens analysis/paper_experiments/phases"
+)
+_ROCROLLER = "rocRoller's LDSBankModel (ROCm/rocm-libraries PR 2157)"
+_TIMED_CDNA4 = "nod-ai/amd-shark-ai PR 2919, docs/empirical-lds/cdna4info.md"
+_LOOM = "Loom's rule for gfx1250, where reads alone share words (ROCm/hrx-system PR 219)"
+# Triton's pull request 11365 lists the phases of both, as spans of the same vectors.
+_B128_READ_CDNA3 = (1, 2, 20)
+_B128_READ_CDNA4 = (1, 2, 12, 20)
+
+
+def _amd(
+    kind: AccessKind, width: int, banks: int, basis: tuple[int, ...], source: str, status: Status
+) -> LdsInstruction:
+    names = _AMD_READ_NAMES if kind is AccessKind.READ else _AMD_WRITE_NAMES
+    phases = coset_phases(64, basis)
+    row = LdsInstruction(names[width], kind, width, banks, phases, source, status)
+    # Stores of parts of a word share it: the counters of the column-major tutorial of CK Tile are
+    # 1,572,864, and would be 3,670,016 otherwise.
+    if kind is AccessKind.READ or width < 4:
+        return row
+    other = row._replace(source=_LOOM, status=Status.ASSUMED, sharing=Sharing.LANE)
+    return row._replace(other=other)
+
+
+def _gfx942_instructions() -> tuple[LdsInstruction, ...]:
+    rows = [
+        _amd(kind, width, 32, _in_order(lanes), _CK_TILE_COUNTERS, Status.MEASURED)
+        for kind in AccessKind
+        for width, lanes in ((1, 32), (2, 32), (4, 32), (8, 16))
+    ]
+    read, write = AccessKind.READ, AccessKind.WRITE
+    return (
+        *rows,
+        _amd(
+            read, 12, 32, _B128_READ_CDNA3, "as ds_read_b128; measured so on gfx950", Status.ASSUMED
+        ),
+        _amd(read, 16, 32, _B128_READ_CDNA3, _CK_TILE, Status.PUBLISHED),
+        _amd(write, 12, 32, _in_order(8), "as ds_write_b128", Status.ASSUMED),
+        _amd(write, 16, 32, _in_order(8), _CK_TILE, Status.PUBLISHED),
+    )
+
+
+def _gfx90a_instructions() -> tuple[LdsInstruction, ...]:
+    return tuple(
+        each._replace(source="as gfx942", status=Status.ASSUMED) for each in _gfx942_instructions()
+    )
+
+
+def _gfx950_instructions() -> tuple[LdsInstruction, ...]:
+    read, write = AccessKind.READ, AccessKind.WRITE
+    assumed, measured = Status.ASSUMED, Status.MEASURED
+    # The published reading has 32 bits; that parts of a word are read like it is assumed.
+    narrow_reads = [
+        row._replace(
+            other=row._replace(
+                banks=64,
+                phases=coset_phases(64, _in_order(64)),
+                source=_TIMED_CDNA4,
+                status=Status.TIMED if row.width_bytes == 4 else Status.ASSUMED,
+            )
+        )
+        for row in (
+            _amd(read, 1, 32, _in_order(32), "as ds_read_b32", assumed),
+            _amd(read, 2, 32, _in_order(32), "as ds_read_b32", assumed),
+            _amd(read, 4, 32, _in_order(32), _ROCROLLER, Status.PUBLISHED),
+        )
+    ]
+    narrow_writes = [
+        _amd(write, each, 32, _in_order(32), "as gfx942", assumed) for each in (1, 2, 4)
+    ]
+    return (
+        *narrow_reads,
+        *narrow_writes,
+        _amd(read, 8, 64, _in_order(32), f"{_HIPKITTENS}/ds_read_b64", measured),
+        _amd(read, 12, 32, _B128_READ_CDNA3, f"{_HIPKITTENS}/ds_read_b96", measured),
+        _amd(read, 16, 64, _B128_READ_CDNA4, f"{_HIPKITTENS}/ds_read_b128", measured),
+        _amd(write, 8, 32, _in_order(16), f"{_HIPKITTENS}/ds_write_b64", measured),
+        _amd(write, 12, 32, _in_order(8), "as ds_write_b128", assumed),
+        _amd(write, 16, 32, _in_order(8), "writes were measured at 128 B per cycle", assumed),
+    )
+
+
+def _gfx950_special_instructions() -> tuple[LdsInstruction, ...]:
+    return tuple(
+        LdsInstruction(
+            f"ds_read_b64_tr_b{bits}",
+            AccessKind.READ,
+            8,
+            64,
+            coset_phases(64, _in_order(32)),
+            "as ds_read_b64",
+            Status.ASSUMED,
+        )
+        for bits in (16, 8)
+    )
+
+
+_NVIDIA_WIDTHS = (
+    # Bytes of a lane, the name, lanes of a phase, and the status where an H200 was measured.
+    (1, "b8", 32, Status.PUBLISHED),
+    (2, "b16", 32, Status.MEASURED),
+    (4, "b32", 32, Status.MEASURED),
+    (8, "v2.b32", 16, Status.MEASURED),
+    (16, "v4.b32", 8, Status.MEASURED),
+)
+_NVIDIA_GUIDE = "CUDA C++ Programming Guide, shared memory"
+_NVIDIA_COUNTED = "conflicts counted with ncu on an H200"
+_NVIDIA_ALIKE = "as sm_80"
+_BLACKWELL = (100, 103)
+_BLACKWELL_ALIKE = "as sm_90"
+_NVIDIA_FORUM = "NVIDIA, forums.developer.nvidia.com, thread 77228, on capabilities 7.0 to 7.5"
+_NVIDIA_WAVEFRONTS = "wavefronts of 2,763 tables of addresses, counted with ncu on an H200"
+_REVISIONS: Mapping[str, str] = MappingProxyType(
+    {
+        _CK_TILE: "commit f1f51746",
+        _CK_TILE_COUNTERS: "2026",
+        _ROCROLLER: "2025-10-17",
+        _TIMED_CDNA4: "2026-06-05",
+        _LOOM: "2026-07-29",
+        _NVIDIA_WAVEFRONTS: "2026-11-28",
+    }
+)
+"""The states of sources that were read, where they say them."""
+
+
+def revision_of(source: str) -> str:
+    """Returns of which state of its source a row is, as a date, a commit or a version.
+
+    It is empty where that is not known.
+    """
+    return next((date for part, date in _REVISIONS.items() if part in source), "")
+
+
+_COUNTED_CAPABILITY = 90
+_NVIDIA_MEASURED = (80, 90)
+"""Capabilities whose code was measured: an H200 has 9.0, and has run code for 8.0."""
+
+
+def _nvidia_instructions(capability: int) -> tuple[LdsInstruction, ...]:
+    """Returns instructions of 128 bytes a wavefront: a quarter warp moves 16 bytes a lane.
+
+    NVIDIA publishes 32 banks of 4 bytes for all of them, and that lanes conflict which access
+    different words of a bank. How a warp is split where lanes access more than a word is assumed of
+    chips that nobody has measured.
+    """
+    measured = capability in _NVIDIA_MEASURED
+    rows: list[LdsInstruction] = []
+    for kind, mnemonic in ((AccessKind.READ, "ld"), (AccessKind.WRITE, "st")):
+        for width, suffix, lanes, known in _NVIDIA_WIDTHS:
+            status, source = known, _NVIDIA_COUNTED
+            # Nobody has counted conflicts of 32-bit stores.
+            if width == 4 and kind is AccessKind.WRITE:
+                status = Status.PUBLISHED
+            if not measured:
+                status = Status.PUBLISHED if width <= 4 else Status.ASSUMED
+                source = _alike(capability)
+            if capability in _BLACKWELL:
+                # The guide's chapters on capabilities 10.0 and 10.3 do not say it again.
+                status = Status.ASSUMED
+            if status is Status.PUBLISHED:
+                source = _NVIDIA_GUIDE
+            phases = coset_phases(32, _in_order(lanes))
+            name = f"{mnemonic}.shared.{suffix}"
+            merges = kind is AccessKind.READ and len(phases) > 1
+            merging = _merging(capability) if merges else None
+            rows.append(LdsInstruction(name, kind, width, 32, phases, source, status, merging))
+    return tuple(rows)
+
+
+def _merging(capability: int) -> Evidence:
+    """Returns what is known of the rule by which phases of wide loads become one."""
+    if 70 <= capability < 80:
+        return Evidence(_NVIDIA_FORUM, Status.PUBLISHED)
+    if capability == _COUNTED_CAPABILITY:
+        return Evidence(_NVIDIA_WAVEFRONTS, Status.MEASURED)
+    return Evidence(_alike(capability) if capability in _BLACKWELL else "as sm_90", Status.ASSUMED)
+
+
+def _nvidia_atomics(capability: int) -> tuple[LdsInstruction, ...]:
+    """Returns atomic operations on 4 bytes as ptxas makes them for code of sm_90.
+
+    `red.shared.add.f32` is none of them: it is a loop of comparisons and swaps.
+    """
+    status = Status.MEASURED if capability == _COUNTED_CAPABILITY else Status.ASSUMED
+    source = _NVIDIA_WAVEFRONTS if status is Status.MEASURED else "as sm_90"
+    return tuple(
+        LdsInstruction(
+            name,
+            AccessKind.WRITE,
+            4,
+            32,
+            coset_phases(32, _in_order(32)),
+            source,
+            status,
+            None,
+            each,
+        )
+        for name, each in (
+            ("atom.shared.add.u32", Sharing.LANE),
+            ("atom.shared.exch.b32", Sharing.LANE),
+            ("atom.shared.cas.b32", Sharing.LANE_TWICE),
+            ("red.shared.inc.u32", Sharing.WORD),
+        )
+    )
+
+
+def _alike(capability: int) -> str:
+    """Returns the source of a row of a chip that nobody has measured."""
+    return _BLACKWELL_ALIKE if capability in _BLACKWELL else _NVIDIA_ALIKE
+
+
+def copy_instruction(width_bytes: int, bypasses_l1: bool) -> str:
+    """Returns the name of the `cp.async` that copies so many bytes a lane.
+
+    Only copies of 16 bytes can bypass the L1 cache.
+    """
+    return f"{_COPY}{'cg' if bypasses_l1 and width_bytes == 16 else 'ca'}.{width_bytes}"
+
+
+def is_copy_instruction(name: str) -> bool:
+    """Returns whether a name is that of a `cp.async`."""
+    return name.startswith(_COPY)
+
+
+_COPY = "cp.async."
+_COPIES = ((16, True), (16, False), (8, False), (4, False))
+
+
+def _copies(measured: bool, alike: str) -> tuple[LdsInstruction, ...]:
+    """Returns the kinds of `cp.async`; `async_copies.py` knows how they are served."""
+    return tuple(
+        LdsInstruction(
+            copy_instruction(width, bypasses),
+            AccessKind.WRITE,
+            width,
+            32,
+            coset_phases(32, _in_order(128 // width)),
+            "the lanes that copy 128 bytes; " + (_NVIDIA_COUNTED if measured else alike),
+            Status.MEASURED if measured else Status.ASSUMED,
+        )
+        for width, bypasses in _COPIES
+    )
+
+
+def _matrix_transfers(capability: int, described: bool) -> tuple[LdsInstruction, ...]:
+    """Returns what moves matrices of 8 rows of 16 bytes, a matrix at a time.
+
+    `ldmatrix` needs 7.5, `stmatrix` 9.0, and `wgmma`, which reads by descriptors, `sm_90a`.
+    """
+    measured = capability in _NVIDIA_MEASURED
+    source = _NVIDIA_COUNTED if measured else _alike(capability)
+    rows = [
+        ("ldmatrix", AccessKind.READ, "8 lanes give the rows of one matrix; ", capability >= 75),
+        ("stmatrix", AccessKind.WRITE, "8 lanes give the rows of one matrix; ", capability >= 90),
+        ("wgmma", AccessKind.READ, "a descriptor gives 8 rows of 16 bytes; ", described),
+    ]
+    return tuple(
+        LdsInstruction(
+            name,
+            kind,
+            16,
+            32,
+            coset_phases(32, _in_order(8)),
+            what + source,
+            Status.MEASURED if measured else Status.ASSUMED,
+        )
+        for name, kind, what, is_there in rows
+        if is_there
+    )
+
+
+def _nvidia(capability: int, lds_kib: int, *, variant: str = "") -> Lds:
+    """Returns the LDS of a compute capability, whose blocks may have so much shared memory.
+
+    The code of a `variant` runs on no other capability. PTX ISA, target notes: `ldmatrix` needs
+    7.5, `cp.async` 8.0, and `wgmma` `sm_90a`.
+    """
+    measured, alike = capability in _NVIDIA_MEASURED, _alike(capability)
+    return Lds(
+        f"{NVIDIA.prefix}{capability}{variant}",
+        32,
+        lds_kib * 1024,
+        _nvidia_instructions(capability),
+        _matrix_transfers(capability, described=(capability, variant) == (90, "a"))
+        + (_copies(measured, alike) if capability >= 80 else ())
+        + _nvidia_atomics(capability),
+        transaction_bytes=32,
+        line_bytes=128,
+    )
+
+
+def _cdna(
+    arch: str,
+    lds_kib: int,
+    instructions: tuple[LdsInstruction, ...],
+    special: tuple[LdsInstruction, ...] = (),
+) -> Lds:
+    return Lds(
+        arch,
+        64,
+        lds_kib * 1024,
+        instructions,
+        special,
+        paired_bytes=_AMD_PAIRED,
+        # LLVM's feature `unaligned-access-mode`, which its amdhsa targets have. What it makes of
+        # LDS accesses by it is `allowsMisalignedMemoryAccessesImpl` in its `SIISelLowering.cpp`.
+        unaligned=True,
+    )
+
+
+def _all_lds() -> Mapping[str, Lds]:
+    """Returns the LDS of all chips: AMD's CDNA, and NVIDIA's by compute capability.
+
+    For NVIDIA the number of KiB is the largest dynamic shared memory of one block (CUDA C++
+    Programming Guide, technical specifications); from 8.0 on it is 1 KiB less than the SM's. These
+    are the chips that IREE 3.13 compiles for, 9.0, which this project describes to it, and 10.0 and
+    10.3, for which nothing here compiles.
+    """
+    rows = (
+        _cdna("gfx90a", 64, _gfx90a_instructions()),
+        _cdna("gfx942", 64, _gfx942_instructions()),
+        _cdna("gfx950", 160, _gfx950_instructions(), _gfx950_special_instructions()),
+        *(_nvidia(capability, 48) for capability in (60, 61, 62)),
+        *(_nvidia(capability, 96) for capability in (70, 72)),
+        _nvidia(75, 64),
+        *(_nvidia(*each) for each in ((80, 163), (86, 99), (87, 163), (89, 99), (90, 227))),
+        _nvidia(90, 227, variant="a"),
+        *(_nvidia(capability, 227) for capability in _BLACKWELL),
+        *(_nvidia(capability, 99) for capability in (120, 121)),
+    )
+    return MappingProxyType({each.arch: each for each in rows})
+
+
+_LDS = _all_lds()
+
+
+def known_targets() -> tuple[str, ...]:
+    """Returns the architectures whose LDS is known."""
+    return tuple(_LDS)
+
+
+def lds_of(arch: str) -> Lds:
+    """Returns the LDS of `arch` ("gfx942", "sm_80", ...); raises UnknownTargetError."""
+    if not isinstance(arch, str) or arch not in _LDS:
+        raise UnknownTargetError("arch", repr(arch), ", ".join(_LDS))
+    return _LDS[arch]
