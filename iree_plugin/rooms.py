@@ -58,8 +58,8 @@ def rooms_of() -> tuple[Room, ...]:
     rooms = [Room("passes", (layout,), PASSES, STEPS)]
     if has_tuning():
         from ..tuning.advice import advise
-        from ..tuning.registry import PASSES as TUNING_PASSES
-        from ..tuning.steps import STEPS as TUNING_STEPS
+        from ..tuning.tuning_passes import PASSES as TUNING_PASSES
+        from ..tuning.tuning_steps import STEPS as TUNING_STEPS
 
         register_passes(TUNING_PASSES)
         rooms.append(Room("tuning", tuple(others), TUNING_PASSES, TUNING_STEPS, advise))

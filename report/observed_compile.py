@@ -7,8 +7,8 @@ prefetched, before the codegen's `iree-codegen-fold-memref-alias-ops`: there all
 distributed to lanes, hints are not yet resolved, and the padding of an allocation is still
 visible as a subview. Where operands are read by `ldmatrix`, layouts are chosen later, on flat
 vectors; there it looks again. Where copies become `cp.async`, and where `wgmma` reads operands
-itself, others look behind the passes that do so (`async_copies.py`, `described_reads.py`). What
-comes after codegen is not run.
+itself, others look behind the passes that do so (`overlapped_copies.py`, `described_reads.py`).
+What comes after codegen is not run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from ..passes.decisions import Action, Decision, DecisionLog
 from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
 from ..passes.pipeline_edit import CODEGEN_PIPELINES, LOWERED, PipelineEdit
 from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
-from .async_copies import ObserveCopies
 from .conflict_report import (
     AllocationReport,
     FunctionReport,
@@ -41,6 +40,7 @@ from .conflict_report import (
     report_function,
 )
 from .described_reads import ObserveDescriptors, SymbolPath, symbol_path
+from .overlapped_copies import ObserveCopies
 from .sources import A_DEVICE
 
 _PREFETCH = "iree-llvmgpu-prefetch-shared-memory"

@@ -24,7 +24,7 @@ from ...dialect_utils.memory.memref_types import tile_of, type_of
 from ...dialect_utils.memory.surroundings import surroundings_of
 from ...dialect_utils.memory.traced_views import TracedView
 from ..copies.staged_copies import StagedCopy, StagedTile
-from .async_copies import bypasses_l1
+from .rotated_slots import bypasses_l1
 
 
 class CopyConflicts(NamedTuple):

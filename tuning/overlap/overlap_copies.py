@@ -13,8 +13,8 @@
 Without it an iteration waits for its own loads, and then for all waves to have stored. With it the
 loads have the time of a whole iteration, no registers hold what is copied, and one barrier per
 iteration is left. The tiles are the same ones in slots that rotate
-(`tuning/overlap/async_copies.py`): each slot has the layout that was chosen for the tile, and every
-result keeps its bits.
+(`tuning/overlap/rotated_slots.py`): each slot has the layout that was chosen for the tile, and
+every result keeps its bits.
 
 A decision says the bank conflicts of the copies, and of the stores in whose place they are
 (`tuning/overlap/copy_conflicts.py`).
@@ -70,8 +70,8 @@ from ..costs.tile_cost import (
     rotating_slots,
 )
 from ..fragments.carried_sums import carried_sums
-from .async_copies import AsyncCopies, check_copies, slots_bytes
 from .copy_conflicts import ConflictCounter, CopyConflicts
+from .rotated_slots import AsyncCopies, check_copies, slots_bytes
 
 _UNROLLED = 16
 """The most iterations of a loop with `wgmma` that ptxas is known to unroll whole."""

@@ -16,7 +16,7 @@ So the matrix units always have something to do. It is right where
 * nothing is copied in the iterations t and t + 1 to where group t reads. In iteration t + 2 the
   barrier comes first, behind which all warps have waited for the group.
 
-The slots of a tile are what `overlap/async_copies.py` rotates; what is read and written of them is
+The slots of a tile are what `overlap/rotated_slots.py` rotates; what is read and written of them is
 taken from the addresses in all iterations.
 """
 
