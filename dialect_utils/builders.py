@@ -23,7 +23,7 @@ from iree.compiler import ir
 
 from ..bank_model.nested_layout import NestedLayout
 from .dynamic_sizes import DYNAMIC
-from .operations import attributes_of, point_behind
+from .operations import TRANSFER_READ, TRANSFER_WRITE, attributes_of, point_behind
 
 Branch = Callable[["Builder"], "Sequence[ir.Value] | None"]
 """Emits the body of a region by the builder that it gets, and returns what the region yields."""
@@ -1003,7 +1003,7 @@ class Builder:
         operands = [vector, tensor, *([self.index(0)] * rank)]
         segments = self._segments(1, 1, rank, 0)
         return self._value(
-            "vector.transfer_write",
+            TRANSFER_WRITE,
             operands,
             tensor.type,
             **self._whole(rank),
@@ -1023,7 +1023,7 @@ class Builder:
         operands = [memory, *(indices or [self.index(0)] * kind.rank), padding]
         segments = self._segments(1, kind.rank, 1, 0)
         return self._value(
-            "vector.transfer_read",
+            TRANSFER_READ,
             operands,
             kind,
             **self._whole(kind.rank),

@@ -21,6 +21,7 @@ _UNBOUND = (
 
 GPU_FUNC, GPU_LAUNCH = "gpu.func", "gpu.launch"
 """A kernel of MLIR's gpu dialect, and one that stands in the middle of its host function."""
+TRANSFER_READ, TRANSFER_WRITE = "vector.transfer_read", "vector.transfer_write"
 
 
 def _add_empty_modules() -> None:

@@ -20,7 +20,14 @@ from __future__ import annotations
 from iree.compiler import ir
 
 from ..diagnostics import DiagnosticSink
-from ..operations import constant_value, defining_operation, operations_in, segments_of
+from ..operations import (
+    TRANSFER_READ,
+    TRANSFER_WRITE,
+    constant_value,
+    defining_operation,
+    operations_in,
+    segments_of,
+)
 from .memref_types import shown_type
 from .staged_tensors import is_workgroup_alloc, transfer_dims
 from .vector_layouts import op_name
@@ -31,7 +38,7 @@ def merge_copied_tiles(function: ir.Operation, sink: DiagnosticSink) -> None:
 
     A copy of a copy goes too. A remark names each allocation that was erased.
     """
-    for write in operations_in(function, "vector.transfer_write"):
+    for write in operations_in(function, TRANSFER_WRITE):
         source = _copied(write)
         if source is None:
             continue
@@ -55,7 +62,7 @@ def _copied(write: ir.Operation) -> ir.Value | None:
     the write (`TransferWriteOp::fold`).
     """
     read, copy = defining_operation(write.operands[0]), defining_operation(write.operands[1])
-    if read is None or copy is None or op_name(read) != "vector.transfer_read":
+    if read is None or copy is None or op_name(read) != TRANSFER_READ:
         return None
     if not is_workgroup_alloc(copy):
         return None
@@ -69,7 +76,7 @@ def _copied(write: ir.Operation) -> ir.Value | None:
 def _starts_at_zero(transfer: ir.Operation) -> bool:
     """Returns whether a transfer goes over its tensor in order, from the first element on."""
     segments = segments_of(transfer)
-    indices = segments[1 if op_name(transfer) == "vector.transfer_read" else 2]
+    indices = segments[1 if op_name(transfer) == TRANSFER_READ else 2]
     if segments[-1] or any(constant_value(index) != 0 for index in indices):
         return False
     return transfer_dims(transfer) == list(range(len(indices)))

@@ -30,7 +30,7 @@ from ...bank_model.lds_tables import copy_instruction
 from ..diagnostics import Refusal
 from ..element_types import element_bits
 from ..handed_attributes import DESCRIBED
-from ..operations import segments_of
+from ..operations import TRANSFER_READ, TRANSFER_WRITE, segments_of
 from ..swizzle_hint import HINT_NAME
 from .memref_types import is_workgroup_memref, type_of, whole_element_bits
 from .view_types import cast_type, collapse_type, expand_type, subview_type
@@ -494,10 +494,10 @@ TABLE: dict[str, Row] = {
     "vector.store": _promise(1, _WRITE, _vector_store, stated=True),
     "vector.maskedload": _promise(0, _READ, _masked_load, Offset.FIXED),
     "vector.maskedstore": _promise(0, _WRITE, _masked_store, Offset.FIXED),
-    "vector.transfer_read": Access(
+    TRANSFER_READ: Access(
         0, _READ, _transfer_read, Offset.LOWERED, takes_strides=True, masks_outside=True
     ),
-    "vector.transfer_write": Access(
+    TRANSFER_WRITE: Access(
         1, _WRITE, _transfer_write, Offset.LOWERED, takes_strides=True, masks_outside=True
     ),
     "amdgpu.transpose_load": Access(

@@ -21,7 +21,7 @@ from ...bank_model.nested_layout import NestedLayoutError, TilePart
 from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
 from ..loops import FOR, bounds_of, carried_as, carried_by_use
-from ..operations import constant_value, parents_of
+from ..operations import TRANSFER_READ, TRANSFER_WRITE, constant_value, parents_of
 from .memref_types import is_workgroup_space
 from .vector_layouts import (
     VectorLayouts,
@@ -91,10 +91,10 @@ def _carries(
 ) -> Sequence[ir.Value]:
     """Returns the values that carry the buffer on after this use."""
     name = op_name(op)
-    if name == "vector.transfer_read" and operand_number == 0:
+    if name == TRANSFER_READ and operand_number == 0:
         transfers[op] = Transfer(op, AccessKind.READ)
         return ()
-    if name == "vector.transfer_write" and operand_number == 1:
+    if name == TRANSFER_WRITE and operand_number == 1:
         transfers[op] = Transfer(op, AccessKind.WRITE)
         return list(op.results)
     if name == _BARRIER:

@@ -62,6 +62,8 @@ from ...dialect_utils.memory.memref_types import (
 )
 from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
 from ...dialect_utils.operations import (
+    TRANSFER_READ,
+    TRANSFER_WRITE,
     constant_value,
     defining_operation,
     operations_in,
@@ -73,10 +75,10 @@ from ..base import FunctionPass, PassContext
 _KINDS = {
     "vector.load": AccessKind.READ,
     "memref.load": AccessKind.READ,
-    "vector.transfer_read": AccessKind.READ,
+    TRANSFER_READ: AccessKind.READ,
     "vector.store": AccessKind.WRITE,
     "memref.store": AccessKind.WRITE,
-    "vector.transfer_write": AccessKind.WRITE,
+    TRANSFER_WRITE: AccessKind.WRITE,
 }
 """The operations that are joined."""
 _LEAST_COPIED = 4

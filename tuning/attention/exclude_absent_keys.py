@@ -27,6 +27,7 @@ from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.loops import FOR, body_of, bounds_of
 from ...dialect_utils.operations import (
+    TRANSFER_READ,
     constant_value,
     defining_operation,
     is_inside,
@@ -39,10 +40,10 @@ from ...dialect_utils.operations import (
 from ...passes.base import FunctionPass, PassContext
 from ..shapes.enlarged_shapes import is_rounded, noted_keys, unrounded
 
-_REDUCTION, _READ = "vector.multi_reduction", "vector.transfer_read"
+_REDUCTION = "vector.multi_reduction"
 _HOISTED = frozenset(
     {
-        *(_READ, "iree_vector_ext.to_layout"),
+        *(TRANSFER_READ, "iree_vector_ext.to_layout"),
         *("vector.broadcast", "vector.shape_cast", "vector.transpose"),
         *("arith.addf", "arith.extf", "arith.mulf", "arith.negf", "arith.subf", "arith.truncf"),
     }

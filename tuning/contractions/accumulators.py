@@ -17,10 +17,9 @@ from iree.compiler import ir
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_ops import block_owner
 from ...dialect_utils.loops import FOR, YIELD, Carried, carried_as, carried_by_use
-from ...dialect_utils.operations import defining_operation
+from ...dialect_utils.operations import TRANSFER_READ, TRANSFER_WRITE, defining_operation
 from .lane_contractions import INNER_TILED
 from .lane_memory import is_of_one_lane, kept_values, memory_of
-from .lane_transfers import READ, WRITE
 from .masked_scatters import SCATTER
 
 BROADCAST = "vector.broadcast"
@@ -86,7 +85,7 @@ class AccumulatorFlow:
                 raise Refusal("a constant differs between elements", operation.location)
         elif operation.name == FOR:
             yield from _around_loop(operation, carried_as(value), dims)
-        elif operation.name == READ:
+        elif operation.name == TRANSFER_READ:
             yield from self._through_transfer(operation, dims)
         elif operation.name == BROADCAST:
             yield from self._before_broadcast(operation, dims)
@@ -122,7 +121,7 @@ class AccumulatorFlow:
         while pending:
             value = pending.pop()
             origin = defining_operation(value)
-            if origin is not None and origin.name == READ:
+            if origin is not None and origin.name == TRANSFER_READ:
                 self.repeated[origin] = None
             elif origin is not None and (
                 origin.name in (BROADCAST, "vector.transpose") or _is_elementwise(origin)
@@ -134,7 +133,7 @@ class AccumulatorFlow:
     def _through_use(
         self, user: ir.Operation, number: int, dims: Dims
     ) -> Iterator[tuple[ir.Value, Dims]]:
-        if user.name == WRITE and number == 0:
+        if user.name == TRANSFER_WRITE and number == 0:
             yield from self._through_transfer(user, dims)
         elif user.name == "vector.shape_cast":
             self._scattered(user, dims)

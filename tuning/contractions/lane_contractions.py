@@ -20,8 +20,8 @@ from iree.compiler import ir
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.indexing_maps import maps_of, summed_loops
-from ...dialect_utils.operations import defining_operation, segments_of
-from .lane_transfers import READ, LaneTransfer
+from ...dialect_utils.operations import TRANSFER_READ, defining_operation, segments_of
+from .lane_transfers import LaneTransfer
 
 INNER_TILED = "iree_codegen.inner_tiled"
 
@@ -119,7 +119,7 @@ class LaneContraction(NamedTuple):
                 raise Refusal("an operand is carried around a loop", self.operation.location)
             if len(list(value.uses)) != 1:
                 raise Refusal("an operand has other users", source.location)
-            if source.name == READ:
+            if source.name == TRANSFER_READ:
                 return OperandRead(LaneTransfer.of(source, evaluator), dims)
             if source.name == "vector.transpose":
                 order = list(ir.DenseI64ArrayAttr(source.attributes["permutation"]))

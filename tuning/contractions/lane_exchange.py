@@ -27,8 +27,8 @@ from ...dialect_utils.memory.barrier_order import orders_lds
 from ...dialect_utils.memory.flow import connected_to
 from ...dialect_utils.memory.lds_ops import BARRIER, access_row
 from ...dialect_utils.memory.memref_types import is_workgroup_memref
-from ...dialect_utils.operations import operations_of, parents_of
-from .lane_transfers import READ, LaneTransfer
+from ...dialect_utils.operations import TRANSFER_READ, operations_of, parents_of
+from .lane_transfers import LaneTransfer
 
 
 def check_exchange(transfer: LaneTransfer, alike: Collection[ir.Operation]) -> None:
@@ -47,7 +47,7 @@ def check_exchange(transfer: LaneTransfer, alike: Collection[ir.Operation]) -> N
     for use in connected.sinks:
         row = access_row(use.user)
         reads = row is not None and row.kind is AccessKind.READ
-        if use.user in alike or (reads and operation.name == READ):
+        if use.user in alike or (reads and operation.name == TRANSFER_READ):
             continue
         # Most barriers order accesses to the LDS alone.
         if is_workgroup_memref(transfer.memory.type) and _are_apart(operation, use.user):

@@ -19,15 +19,20 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.memory.flow import connected_to
 from ...dialect_utils.memory.lds_ops import SUBVIEW
 from ...dialect_utils.memory.memref_types import type_of
-from ...dialect_utils.operations import constant_value, defining_operation, mixed_operands
-from .lane_transfers import READ, WRITE
+from ...dialect_utils.operations import (
+    TRANSFER_READ,
+    TRANSFER_WRITE,
+    constant_value,
+    defining_operation,
+    mixed_operands,
+)
 
 _ALLOCA = "memref.alloca"
 
 
 def memory_of(transfer: ir.Operation) -> ir.Value:
     """Returns the memref that a transfer reads or writes."""
-    return transfer.operands[0 if transfer.name == READ else 1]
+    return transfer.operands[0 if transfer.name == TRANSFER_READ else 1]
 
 
 def is_of_one_lane(memory: ir.Value) -> bool:
@@ -56,7 +61,7 @@ def kept_values(memory: ir.Value, dims: Collection[int]) -> list[ir.Value]:
         _check_view(view, sizes, dims)
     found: list[ir.Value] = []
     for use in connected.sinks:
-        if use.user.name not in (READ, WRITE):
+        if use.user.name not in (TRANSFER_READ, TRANSFER_WRITE):
             raise Refusal(f"{use.user.name} of what a lane keeps", use.user.location)
         found.append(_moved_vector(use.user, sizes, dims))
     return found
@@ -77,11 +82,11 @@ def _check_view(view: ir.Value, sizes: list[int], dims: Collection[int]) -> None
 
 
 def _moved_vector(transfer: ir.Operation, sizes: list[int], dims: Collection[int]) -> ir.Value:
-    vector = transfer.results[0] if transfer.name == READ else transfer.operands[0]
+    vector = transfer.results[0] if transfer.name == TRANSFER_READ else transfer.operands[0]
     rank, where = len(sizes), transfer.location
-    first = 1 if transfer.name == READ else 2
+    first = 1 if transfer.name == TRANSFER_READ else 2
     map_ = ir.AffineMapAttr(transfer.attributes["permutation_map"]).value
-    has_mask = len(transfer.operands) != first + rank + (transfer.name == READ)
+    has_mask = len(transfer.operands) != first + rank + (transfer.name == TRANSFER_READ)
     if has_mask or map_ != ir.AffineMap.get_identity(rank, transfer.context):
         raise Refusal(f"{transfer.name} of a part of what a lane keeps", where)
     starts = list(transfer.operands)[first : first + rank]

@@ -23,10 +23,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
 from ...dialect_utils.memory.lds_ops import SUBVIEW, is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import type_of
-from ...dialect_utils.operations import defining_operation, mixed_operands
-
-READ = "vector.transfer_read"
-WRITE = "vector.transfer_write"
+from ...dialect_utils.operations import TRANSFER_READ, defining_operation, mixed_operands
 
 Start = tuple["ir.Value | int", ...]
 """Numbers whose sum is where a transfer begins along one dimension."""
@@ -53,7 +50,7 @@ class LaneTransfer(NamedTuple):
         Raises:
             Refusal: it is not understood.
         """
-        is_read = operation.name == READ
+        is_read = operation.name == TRANSFER_READ
         buffer, vector = (
             (operation.operands[0], operation.results[0])
             if is_read
@@ -78,7 +75,7 @@ class LaneTransfer(NamedTuple):
     @property
     def vector(self) -> ir.Value:
         """Returns what is read or written."""
-        is_read = self.operation.name == READ
+        is_read = self.operation.name == TRANSFER_READ
         return self.operation.results[0] if is_read else self.operation.operands[0]
 
     def offsets(self, dim: int, evaluator: LaneEvaluator) -> Offsets:

@@ -33,7 +33,8 @@ from ...dialect_utils.memory.memref_types import (
     strides_and_offset,
     type_of,
 )
-from .lane_transfers import READ, LaneTransfer
+from ...dialect_utils.operations import TRANSFER_READ
+from .lane_transfers import LaneTransfer
 
 
 class MergedPair(NamedTuple):
@@ -67,7 +68,7 @@ def rename_transfer(transfer: LaneTransfer, pairs: Sequence[MergedPair]) -> None
     for pair in pairs:
         shape[pair.outer] //= pair.merged
         shape[pair.inner] *= pair.merged
-    if old.name == READ:
+    if old.name == TRANSFER_READ:
         kind = at.vector_type(shape, ir.VectorType(transfer.vector.type).element_type)
         new = at.like(old, [memory, *indices, old.operands[1 + len(indices)]], [kind])
         value = _cast(at, new.results[0], _read_order(transfer, pairs), transfer.extents)

@@ -57,6 +57,8 @@ from ...dialect_utils.memory.memref_types import (
 )
 from ...dialect_utils.memory.staged_tensors import transfer_dims
 from ...dialect_utils.operations import (
+    TRANSFER_READ,
+    TRANSFER_WRITE,
     attributes_of,
     constant_value,
     defining_operation,
@@ -77,7 +79,7 @@ from ..shapes.enlarged_shapes import (
 from ..shapes.shifted_rows import word_elements
 from .staged_copies import check_read_only
 
-_ALLOC, _READ, _WRITE = "memref.alloc", "vector.transfer_read", "vector.transfer_write"
+_ALLOC = "memref.alloc"
 _LINEARIZE = "affine.linearize_index"
 _BYTES = 16
 """What a lane copies at once at most."""
@@ -139,7 +141,7 @@ class _Copy(NamedTuple):
             Refusal: it is part of none that is understood.
         """
         read = defining_operation(write.operands[0])
-        if read is None or read.name != _READ:
+        if read is None or read.name != TRANSFER_READ:
             raise Refusal("what is written is not what a read brings")
         rank = len(type_of(write.operands[1]).shape)
         if (
@@ -220,10 +222,10 @@ class _Sharing:
             Refusal: its copies are not understood.
         """
         users = [user for user, _ in operands_with(alloc.results[0])]
-        writes = [each for each in users if each.name == _WRITE]
+        writes = [each for each in users if each.name == TRANSFER_WRITE]
         if not writes:
             return None
-        if any(each.name not in (_WRITE, _READ, DEALLOC) for each in users):
+        if any(each.name not in (TRANSFER_WRITE, TRANSFER_READ, DEALLOC) for each in users):
             raise Refusal("not only transfers use it")
         copies = tuple(_Copy.of(each) for each in writes)
         if len({(each.read.block, each.write.block) for each in copies}) > 1:

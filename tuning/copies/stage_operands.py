@@ -45,7 +45,12 @@ from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.memory.memref_types import WORKGROUP
 from ...dialect_utils.memory.staged_tensors import transfer_dims
 from ...dialect_utils.memory.vector_layouts import is_elementwise
-from ...dialect_utils.operations import defining_operation, operations_in, segments_of
+from ...dialect_utils.operations import (
+    TRANSFER_READ,
+    defining_operation,
+    operations_in,
+    segments_of,
+)
 from ...passes.base import FunctionPass, PassContext
 from ..costs.copy_layouts import best_copy_layout
 from ..shapes.enlarged_shapes import true_row
@@ -53,7 +58,6 @@ from ..shapes.unaligned_rows import widest_part
 
 _TO_LAYOUT = "iree_vector_ext.to_layout"
 _STAGED = "shared_memory_conversion"
-_READ = "vector.transfer_read"
 _THROUGH = frozenset({"vector.transpose", "vector.shape_cast", "vector.broadcast", _TO_LAYOUT})
 _WIDEST_BITS = 128
 
@@ -109,7 +113,7 @@ def _reads_behind(operand: ir.Operation) -> Iterator[ir.Operation]:
         if definition in seen:
             continue
         seen.add(definition)
-        if definition.name == _READ:
+        if definition.name == TRANSFER_READ:
             yield definition
         elif definition.name in _THROUGH or is_elementwise(definition):
             pending += [

@@ -44,7 +44,13 @@ from ...dialect_utils.loops import FOR, IF, YIELD, carried_values
 from ...dialect_utils.memory.lds_ops import is_in_bounds, is_masked
 from ...dialect_utils.memory.staged_tensors import transfer_dims
 from ...dialect_utils.memory.vector_layouts import is_elementwise, op_name
-from ...dialect_utils.operations import defining_operation, operations_in, terminator
+from ...dialect_utils.operations import (
+    TRANSFER_READ,
+    TRANSFER_WRITE,
+    defining_operation,
+    operations_in,
+    terminator,
+)
 
 DigitNames = tuple[tuple[int, ...], ...]
 """The digits of a vector by their names: per dimension, from the lowest digit."""
@@ -466,7 +472,7 @@ class _Walk:
         return "it is yielded to an operation that may depend on positions"
 
     def _transfer(self, op: ir.Operation) -> str | None:
-        kind = AccessKind.READ if op_name(op) == "vector.transfer_read" else AccessKind.WRITE
+        kind = AccessKind.READ if op_name(op) == TRANSFER_READ else AccessKind.WRITE
         if is_masked(op):
             return "a transfer is masked"
         if not is_in_bounds(op):
@@ -523,7 +529,7 @@ _HANDLERS: dict[str, Callable[[_Walk, ir.Operation], str | None]] = {
     FOR: _Walk._for,
     IF: _Walk._if,
     YIELD: _Walk._yield,
-    "vector.transfer_read": _Walk._transfer,
-    "vector.transfer_write": _Walk._transfer,
+    TRANSFER_READ: _Walk._transfer,
+    TRANSFER_WRITE: _Walk._transfer,
 }
 """How each operation whose effect on positions is known unites and tells apart digits."""

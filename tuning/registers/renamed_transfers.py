@@ -27,7 +27,7 @@ from ...bank_model.lds_rules import AccessKind
 from ...bank_model.nested_layout import NestedLayout
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.memory.vector_layouts import op_name
-from ...dialect_utils.operations import defining_operation, operands_with, redirect
+from ...dialect_utils.operations import TRANSFER_WRITE, defining_operation, operands_with, redirect
 from .dimension_classes import NamedTransfer
 from .register_moves import converted
 
@@ -79,7 +79,7 @@ def hand_over(
 
 _STAGING = {
     "iree_gpu.value_barrier": 0,
-    "vector.transfer_write": 1,
+    TRANSFER_WRITE: 1,
     "bufferization.alloc_tensor": 0,
 }
 """The operations between an allocation and its reader, with their operand that is the tile."""

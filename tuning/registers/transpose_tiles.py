@@ -40,6 +40,8 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.memory.memref_types import WORKGROUP
 from ...dialect_utils.operations import (
+    TRANSFER_READ,
+    TRANSFER_WRITE,
     defining_operation,
     operands_with,
     operations_in,
@@ -49,11 +51,7 @@ from ...dialect_utils.operations import (
 from ...passes.base import FunctionPass, PassContext
 from ..costs.copy_layouts import BLOCK_ROWS, block_layout
 
-_READ, _WRITE, _TO_LAYOUT = (
-    "vector.transfer_read",
-    "vector.transfer_write",
-    "iree_vector_ext.to_layout",
-)
+_TO_LAYOUT = "iree_vector_ext.to_layout"
 _BARRIER, _ALLOCATION = "iree_gpu.value_barrier", "bufferization.alloc_tensor"
 _REORDERING = frozenset(
     {
@@ -82,7 +80,7 @@ class TransposeTiles(FunctionPass):
             return
         if loads_directly(function, context.test_target):
             return
-        for read in operations_in(function, _READ):
+        for read in operations_in(function, TRANSFER_READ):
             copied = _Copied.of(read)
             if copied is None or copied.threads <= lds_of(features.arch).wave_size:
                 continue
@@ -121,7 +119,7 @@ class _Copied(NamedTuple):
         """Returns what a read of the LDS is of, if lanes want neighbours across memory."""
         barrier = defining_operation(read.operands[0])
         write = None if barrier is None else _single(barrier, _BARRIER)
-        if barrier is None or write is None or write.name != _WRITE:
+        if barrier is None or write is None or write.name != TRANSFER_WRITE:
             return None
         copy, tile = (defining_operation(each) for each in list(write.operands)[:2])
         if copy is None or copy.name != _TO_LAYOUT or tile is None or tile.name != _ALLOCATION:
@@ -172,7 +170,7 @@ def _single(operation: ir.Operation, name: str) -> ir.Operation | None:
 
 def _is_plain(read: ir.Operation) -> bool:
     """Returns whether an operation reads elements of 2 bytes, of which all are there."""
-    if read.name != _READ or segments_of(read)[-1]:
+    if read.name != TRANSFER_READ or segments_of(read)[-1]:
         return False
     inside = ir.ArrayAttr(read.attributes["in_bounds"])
     kind = ir.VectorType(read.results[0].type)
@@ -181,8 +179,8 @@ def _is_plain(read: ir.Operation) -> bool:
 
 def _is_whole(transfer: ir.Operation) -> bool:
     """Returns whether a transfer is of a whole tile in the order of its dimensions."""
-    vector = transfer.results[0] if transfer.name == _READ else transfer.operands[0]
-    memory = transfer.operands[0 if transfer.name == _READ else 1]
+    vector = transfer.results[0] if transfer.name == TRANSFER_READ else transfer.operands[0]
+    memory = transfer.operands[0 if transfer.name == TRANSFER_READ else 1]
     kind = ir.VectorType(vector.type)
     identity = ir.AffineMap.get_identity(kind.rank, transfer.context)
     same = ir.AffineMapAttr(transfer.attributes["permutation_map"]) == ir.AffineMapAttr.get(

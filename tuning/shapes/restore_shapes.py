@@ -49,7 +49,14 @@ from ...dialect_utils.memory.lds_ops import (
 )
 from ...dialect_utils.memory.memref_types import contiguous_type, row_major_strides, type_of
 from ...dialect_utils.memory.staged_tensors import transfer_dims
-from ...dialect_utils.operations import mixed_operands, operands_with, redirect, segments_of
+from ...dialect_utils.operations import (
+    TRANSFER_READ,
+    TRANSFER_WRITE,
+    mixed_operands,
+    operands_with,
+    redirect,
+    segments_of,
+)
 from ...passes.base import FunctionPass, PassContext
 from .enlarged_shapes import (
     WHOLE_VIEWS,
@@ -65,7 +72,6 @@ from .shifted_rows import ShiftedRows, word_elements
 from .strided_buffers import StridedBuffer
 from .unaligned_rows import UnalignedRows, is_read_unaligned
 
-_TRANSFER_READ, _TRANSFER_WRITE = "vector.transfer_read", "vector.transfer_write"
 _HALF_WORD = 16
 
 
@@ -177,14 +183,14 @@ def _access_of(operation: ir.Operation, number: int) -> _Access:
         Refusal: it is none that is understood.
     """
     name, operands = operation.name, list(operation.operands)
-    if name in (_TRANSFER_READ, _TRANSFER_WRITE):
+    if name in (TRANSFER_READ, TRANSFER_WRITE):
         if is_masked(operation) or not is_in_bounds(operation):
             raise Refusal("a transfer is masked", operation.location)
         dims = transfer_dims(operation)
         if dims is None or None in dims:
             raise Refusal("a transfer broadcasts", operation.location)
         known = tuple(each for each in dims if each is not None)
-        if name == _TRANSFER_READ:
+        if name == TRANSFER_READ:
             _, indices, *_ = segments_of(operation)
             return _Access(operation, _shape(operation.results[0]), known, tuple(indices), None)
         (vector,), _, indices, _ = segments_of(operation)
@@ -477,7 +483,7 @@ def _storing(part: ir.Value, buffer: ir.Value, piece: _Piece) -> Callable[[Build
 def _copied_to(read: ir.Operation) -> ir.Operation | None:
     """Returns the write of a row to memory that alone uses what is read, if there is one."""
     uses = operands_with(read.results[0])
-    if len(uses) != 1 or uses[0][0].name != _TRANSFER_WRITE or uses[0][1] != 0:
+    if len(uses) != 1 or uses[0][0].name != TRANSFER_WRITE or uses[0][1] != 0:
         return None
     write = uses[0][0]
     if write.results or is_masked(write) or not is_in_bounds(write):

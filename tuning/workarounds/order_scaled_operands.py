@@ -40,11 +40,16 @@ from ...dialect_utils.gpu_target import launch_of
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, thread_ids
 from ...dialect_utils.memory.lds_ops import is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import has_identity_layout, row_major_type
-from ...dialect_utils.operations import constant_value, defining_operation, operations_in
+from ...dialect_utils.operations import (
+    TRANSFER_READ,
+    constant_value,
+    defining_operation,
+    operations_in,
+)
 from ...passes.base import FunctionPass, PassContext
 
 _CONTRACTION = "iree_codegen.inner_tiled"
-_READ, _TRANSPOSE = "vector.transfer_read", "vector.transpose"
+_TRANSPOSE = "vector.transpose"
 _SCALED = re.compile(r"#iree_gpu\.scaled_mma_layout<intrinsic = MFMA_SCALE_\w+?_(\d+)x\d+x\d+_B32")
 _FACTORS = 2
 """How many of the operands, the first ones, are factors; their scales follow."""
@@ -131,7 +136,7 @@ def _checked_read(read: ir.Operation | None, rows: int, evaluator: LaneEvaluator
     Raises:
         Refusal: it is none, or reads other elements than IREE's layout has.
     """
-    if read is None or read.name != _READ:
+    if read is None or read.name != TRANSFER_READ:
         raise Refusal("an operand is no plain read")
     if is_masked(read) or not is_in_bounds(read):
         raise Refusal("a read of an operand may go beyond its memory")

@@ -6,8 +6,9 @@ from __future__ import annotations
 import pytest
 
 from bankwise.dialect_utils.diagnostics import Refusal
+from bankwise.dialect_utils.operations import TRANSFER_READ, TRANSFER_WRITE
 from bankwise.tuning.contractions.lane_exchange import check_exchange
-from bankwise.tuning.contractions.lane_transfers import READ, WRITE, LaneTransfer
+from bankwise.tuning.contractions.lane_transfers import LaneTransfer
 
 from .lane_functions import IN_BOUNDS, TILE, LaneFunction
 
@@ -41,11 +42,11 @@ def looped(body: str) -> str:
 def test_what_other_lanes_access_is_behind_a_barrier(body: str, is_apart: bool) -> None:
     zeros = f"%v = arith.constant dense<0.0> : {ROW}\n%t = memref.alloc() : {TILE}\n"
     found = LaneFunction.of(zeros + body)
-    (operation,) = found.all(READ)
+    (operation,) = found.all(TRANSFER_READ)
     transfer = LaneTransfer.of(operation, found.evaluator)
     if is_apart:
         check_exchange(transfer, [])
         return
     with pytest.raises(Refusal, match=r"no barrier is between vector\.transfer_read"):
         check_exchange(transfer, [])
-    check_exchange(transfer, found.all(WRITE))
+    check_exchange(transfer, found.all(TRANSFER_WRITE))
