@@ -33,9 +33,9 @@ def attention_cases(
 
 
 def compile_source(
-    text: str, target: str, mitigation: str | None, flags: Sequence[str] = ()
+    text: str, target: str, mode: str | None, flags: Sequence[str] = ()
 ) -> dict[str, bytes]:
-    """Compiles MLIR with `bankwise-compile`, or with `iree-compile` where `mitigation` is None.
+    """Compiles MLIR with `bankwise-compile`, or with `iree-compile` where `mode` is None.
 
     Args:
         flags: flags of the compiler beside those that name the target.
@@ -47,10 +47,10 @@ def compile_source(
         RuntimeError: the compile fails; the message is the tool's.
     """
     with tempfile.TemporaryDirectory(prefix="bankwise-bench-") as name:
-        tool = "iree-compile" if mitigation is None else "bankwise-compile"
-        mode = [] if mitigation is None else Mode.parse(mitigation).flags()
+        tool = "iree-compile" if mode is None else "bankwise-compile"
+        chosen = [] if mode is None else Mode.parse(mode).flags()
         dumps = "--iree-hal-dump-executable-files-to=."
-        run_compiler(Path(name), tool, text, target, dumps, *mode, *flags)
+        run_compiler(Path(name), tool, text, target, dumps, *chosen, *flags)
         return assembly_in(Path(name))
 
 

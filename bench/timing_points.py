@@ -194,7 +194,7 @@ def _queue_points() -> Iterator[Point]:
 def run_workgroups(
     source: str,
     arch: str,
-    mitigation: str | None,
+    mode: str | None,
     grid: int,
     buffers: Sequence[int],
     chosen: Sequence[int],
@@ -204,13 +204,13 @@ def run_workgroups(
     """Returns what some workgroups of a module with one kernel do, on buffers of zeros.
 
     Args:
-        mitigation: None for `iree-compile`.
+        mode: None for `iree-compile`.
         grid: the number of workgroups.
         buffers: the bytes of the kernel's buffers.
         chosen: the workgroups that run.
         timing: whether the time of the whole grid is predicted.
     """
-    ((name, text),) = compile_source(source, arch, mitigation, flags).items()
+    ((name, text),) = compile_source(source, arch, mode, flags).items()
     (kernel,) = parse_assembly(text.decode(), name).values()
     memory = GlobalMemory()
     pointers = np.array([memory.allocate(size) for size in buffers], np.uint64).tobytes()
@@ -221,11 +221,11 @@ def run_workgroups(
 
 
 def predicted_kernel(
-    source: str, arch: str, mitigation: str | None, grid: int, buffers: Sequence[int], *flags: str
+    source: str, arch: str, mode: str | None, grid: int, buffers: Sequence[int], *flags: str
 ) -> Prediction:
     """Returns what is predicted of a module with one kernel, of which three workgroups run."""
     chosen = (0, grid // 2, grid - 1)
-    launched = (source, arch, mitigation, grid, buffers, chosen)
+    launched = (source, arch, mode, grid, buffers, chosen)
     predicted = run_workgroups(*launched, *flags, timing=True).timing
     assert predicted is not None
     return predicted

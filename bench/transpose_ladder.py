@@ -44,7 +44,7 @@ def source(variant: str, rows: int) -> str:
     return text.replace("upper_bound 16", f"upper_bound {tiles}")
 
 
-def measure(variant: str, rows: int, mitigation: str, arch: str = "gfx942") -> dict[str, int]:
+def measure(variant: str, rows: int, mode: str, arch: str = "gfx942") -> dict[str, int]:
     """Returns the counters of the whole grid.
 
     Raises:
@@ -52,10 +52,10 @@ def measure(variant: str, rows: int, mitigation: str, arch: str = "gfx942") -> d
     """
     matrix = np.arange(rows * COLUMNS, dtype=np.uint32).astype(np.uint16)
     matrix = (matrix & 0x7BFF).view(np.float16).reshape(rows, COLUMNS)
-    run = run_emulated(source(variant, rows), target_flags(arch), mitigation, [matrix])
+    run = run_emulated(source(variant, rows), target_flags(arch), mode, [matrix])
     (result,) = run.outputs
     if result.tobytes() != np.ascontiguousarray(matrix.T).tobytes():
-        raise RuntimeError(f"{variant} with {mitigation} does not transpose")
+        raise RuntimeError(f"{variant} with {mode} does not transpose")
     return run.counters | {"LDS_BYTES": run.lds_bytes}
 
 
@@ -68,14 +68,14 @@ def main() -> int:
         parser.error(f"--rows={rows}: expects a multiple of {_TILE_ROWS}")
     lines = [["layout", "compiled with", Counted.LDS, Counted.CONFLICTS, "LDS bytes", "published"]]
     for variant in VARIANTS:
-        for mitigation in ("none", "auto"):
-            if variant.startswith("xor") and mitigation == "none":
+        for mode in ("none", "auto"):
+            if variant.startswith("xor") and mode == "none":
                 continue  # Its hints are resolved by our passes.
-            counted = measure(variant, rows, mitigation)
+            counted = measure(variant, rows, mode)
             known = PUBLISHED.get(variant) if rows == PUBLISHED_ROWS else None
-            published = f"{known[0]:,} / {known[1]:,}" if known and mitigation == "none" else ""
+            published = f"{known[0]:,} / {known[1]:,}" if known and mode == "none" else ""
             shown = (f"{counted[name]:,}" for name in (Counted.LDS, Counted.CONFLICTS, "LDS_BYTES"))
-            lines.append([variant, mitigation, *shown, published])
+            lines.append([variant, mode, *shown, published])
     print(f"f16 [{rows}, {COLUMNS}] transposed on the emulated gfx942\n")
     print(markdown_lines(lines, text_columns=2))
     return 0

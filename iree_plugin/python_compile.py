@@ -27,7 +27,7 @@ from .temporary_files import temporary_directory
 def compile(
     source: str | os.PathLike[str],
     flags: Sequence[str] = (),
-    mitigation: str = "auto",
+    mode: str = "auto",
     *,
     edits: Sequence[PipelineEdit] = (),
     decisions: DecisionLog | None = None,
@@ -37,7 +37,7 @@ def compile(
     Args:
         source: a path, or the MLIR text itself (recognized by a line break in it).
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
-        mitigation: `auto`, `swizzle`, `pad`, `none` or `stock`; a level may follow it, as in
+        mode: `auto`, `swizzle`, `pad`, `none` or `stock`; a level may follow it, as in
             `auto/layout`, `auto/exact` or `auto/fast`, and behind that whether the tiles of
             workgroups are replaced by faster ones, as in `auto/exact/on` or `auto/fast/off`.
         edits: further passes to splice into the codegen pipelines, beside those of the installed
@@ -57,11 +57,11 @@ def compile(
     """
     _check_flags(flags)
     _check_edits(edits)
-    settings = settings_of(flags, mitigation)
+    settings = settings_of(flags, mode)
     _check_source(source)
     with closing(Session()) as session:
         if not takes_flags(session, flags, alone=bool(edits) or decisions is not None):
-            return _compile_in_child(source, flags, mitigation)
+            return _compile_in_child(source, flags, mode)
         with SteppedCompile(session, settings, edits, decisions, console=False) as compilation:
             result = compilation.run(open_source(session, source))
             advice = compilation.advice_text("the mitigation 'auto/fast'")
@@ -160,12 +160,10 @@ def open_source(session: Session, source: str | os.PathLike[str]) -> Source:
     return source_of_file(session, os.fspath(source))
 
 
-def _compile_in_child(
-    source: str | os.PathLike[str], flags: Sequence[str], mitigation: str
-) -> bytes:
+def _compile_in_child(source: str | os.PathLike[str], flags: Sequence[str], mode: str) -> bytes:
     with temporary_directory("bankwise-") as directory:
         output = directory / "module.vmfb"
-        compile_in_child(source, flags, mitigation, output)
+        compile_in_child(source, flags, mode, output)
         return output.read_bytes()
 
 

@@ -89,12 +89,10 @@ class Comparison:
         return table
 
 
-def _compiled(
-    source: Path, flags: Sequence[str], mitigation: str, *edits: PipelineEdit
-) -> Compiled:
+def _compiled(source: Path, flags: Sequence[str], mode: str, *edits: PipelineEdit) -> Compiled:
     log = DecisionLog()
     with temporary_directory("bankwise-compare-") as directory:
         dumping = [*flags, f"--iree-hal-dump-executable-files-to={directory}"]
-        compile(source, dumping, mitigation, edits=edits, decisions=log)
+        compile(source, dumping, mode, edits=edits, decisions=log)
         (assembly,) = directory.glob("*.rocmasm")
         return Compiled(AssemblySummary.of(assembly), [d for d in log if log.stands(d)])

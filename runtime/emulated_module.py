@@ -63,7 +63,7 @@ class EmulatedModule:
 def compile_for_emulation(
     source: str | os.PathLike[str],
     flags: Sequence[str],
-    mitigation: str = "auto",
+    mode: str = "auto",
     *,
     edits: Sequence[PipelineEdit] = (),
     decisions: DecisionLog | None = None,
@@ -74,7 +74,7 @@ def compile_for_emulation(
     Args:
         source: a path, or the MLIR text itself (recognized by a line break in it).
         flags: flags of `iree-compile`, which name a hip target.
-        mitigation, edits, decisions: `bankwise.compile` documents them.
+        mode, edits, decisions: `bankwise.compile` documents them.
         forced: gives the kernel one tile, in the place of the pass that chooses tiles.
 
     Raises:
@@ -83,7 +83,7 @@ def compile_for_emulation(
         OSError: the source cannot be read.
         AssemblyError: the compiler's assembly cannot be read.
     """
-    settings = _up_to_host_program(settings_of(flags, mitigation))
+    settings = _up_to_host_program(settings_of(flags, mode))
     with _dumping_session() as (session, directory):
         given = [*flags, _dump_flag(directory)]
         alone = bool(edits) or (decisions, forced) != (None, None)
@@ -93,7 +93,7 @@ def compile_for_emulation(
             ) as compilation:
                 host = _compile(compilation, open_source(session, source))
         else:
-            host = _compile_in_child(session, source, given, mitigation)
+            host = _compile_in_child(session, source, given, mode)
         return EmulatedModule(host, *_read_kernels(directory), session)
 
 
@@ -159,7 +159,7 @@ def _compile(compilation: SteppedCompile, source: Source) -> ir.Operation:
 
 
 def _compile_in_child(
-    session: Session, source: str | os.PathLike[str], flags: Sequence[str], mitigation: str
+    session: Session, source: str | os.PathLike[str], flags: Sequence[str], mode: str
 ) -> ir.Operation:
     """Translates the module in a process of its own, and reads the result."""
     with temporary_directory("bankwise-emulate-") as directory:
@@ -167,7 +167,7 @@ def _compile_in_child(
             f"--compile-to={PHASE_THAT_WRITES_ASSEMBLY}",
             f"--dump-compilation-phases-to={directory}",
         ]
-        compile_in_child(source, [*flags, *phases], mitigation, directory / "last.mlir")
+        compile_in_child(source, [*flags, *phases], mode, directory / "last.mlir")
         (path,) = directory.glob(f"*.{_LAST_PHASE_OF_HOST_PROGRAM}.mlir")
         with SteppedCompile(session, CompileSettings(), console=False) as reading:
             return reading.parse(Source.open_file(session, str(path))).export()

@@ -65,7 +65,7 @@ class EmulatedRun:
 def run_emulated(
     source: str | os.PathLike[str],
     flags: Sequence[str],
-    mitigation: str,
+    mode: str,
     inputs: Sequence[Array | int | float],
     *,
     function: str = "",
@@ -87,7 +87,7 @@ def run_emulated(
         EmulationError: a kernel does what a program must not do.
     """
     compiled = compile_for_emulation(
-        source, flags, mitigation, edits=edits, decisions=decisions, forced=forced
+        source, flags, mode, edits=edits, decisions=decisions, forced=forced
     )
     with compiled as module:
         emulator = device(module.kernels)

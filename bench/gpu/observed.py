@@ -35,10 +35,10 @@ def compile_all(directory: Path, sources: Mapping[TimedKernel, str]) -> None:
     (directory / PREDICTIONS_FILE).write_text(json.dumps(predictions, indent=1) + "\n")
 
 
-def compile_observed(source: str, mitigation: str) -> tuple[bytes, Predicted]:
+def compile_observed(source: str, mode: str) -> tuple[bytes, Predicted]:
     """Returns a kernel's vmfb, and what the bank model finds in the final IR."""
     flags, log = target_flags(TARGET), DecisionLog()
-    vmfb, report = compile_reported(source, mitigation, TARGET, log)
+    vmfb, report = compile_reported(source, mode, TARGET, log)
     conflicts = wavefronts = 0
     for allocation in report.allocations:
         if allocation.standing is None or allocation.unknown:
