@@ -14,7 +14,7 @@ from iree.compiler import ir
 from .gpu_target import KNOWN_BLOCK_SIZE, KNOWN_BLOCK_SIZES, Launch, block_size_of
 from .index.lane_values import LaneEvaluator, LaneValues, Unknown, constant, thread_places
 from .loops import FOR, body_of
-from .operations import GPU_FUNC, GPU_LAUNCH, operations_in, parents_of
+from .operations import GPU_FUNC, GPU_LAUNCH, children, operations_in, parents_of
 
 _THREAD_IDS, _BLOCK_SIZES = 3, 9
 """The first of the three arguments of a `gpu.launch` that number the lane, and that of those that
@@ -104,6 +104,13 @@ def state_block_size(kernel: ir.Operation, block: tuple[int, ...]) -> None:
     name = KNOWN_BLOCK_SIZES.get(kernel.name, KNOWN_BLOCK_SIZE)
     sizes = (*block, 1, 1)[:3]
     kernel.attributes[name] = ir.DenseI32ArrayAttr.get(sizes, kernel.context)
+
+
+def variants_of(module: ir.Operation) -> list[ir.Operation]:
+    """Returns the `hal.executable.variant`s of a program, in the order of the text."""
+    executables = [each for each in children(module) if each.name == "hal.executable"]
+    inside = [each for executable in executables for each in children(executable)]
+    return [each for each in inside if each.name == "hal.executable.variant"]
 
 
 def backend_of(variant: ir.Operation) -> str:

@@ -20,8 +20,10 @@ from iree.compiler import ir
 from ..bank_model.lds_tables import known_targets
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure
 from ..dialect_utils.gpu_target import gpu_target_of
+from ..dialect_utils.kernels import variants_of
 from ..passes.base import FunctionPass
 from ..passes.layout_steps import verifying_edits
+from ..passes.mode import LEVELLED
 from ..passes.pipeline_edit import TILING, PipelineEdit, PipelineStep, splice
 from ..passes.swizzles.hint_ownership import has_hints
 from .compile_settings import CompileSettings
@@ -100,6 +102,7 @@ class CodegenReplay:
         forced: takes the place of the pass that chooses tiles.
         recordings: where the pipelines come from.
         replayed: the names of the functions whose pipelines have run here.
+        shares_lds: whether kernels would be launched with the LDS of others, and need not be.
         advice: what functions would gain from another level.
         summarizes: whether somebody reads `kernels`.
         kernels: what the LDS of each GPU kernel costs in stock's layouts and in ours.
@@ -111,6 +114,7 @@ class CodegenReplay:
     forced: ForceTile | None = None
     recordings: RecordingStore = field(default_factory=RecordingStore)
     replayed: set[str] = field(default_factory=set)
+    shares_lds: bool = False
     advice: list[Advice] = field(default_factory=list)
     summarizes: bool = False
     kernels: list[KernelCost] = field(default_factory=list)
@@ -125,12 +129,13 @@ class CodegenReplay:
             ReplayError: a pass failed; its diagnostics have been emitted.
             PipelineEditError: an edit does not fit a pipeline.
         """
-        functions = list(device_functions(module))
+        variants = variants_of(module)
+        functions = list(device_functions(variants))
         edits = self._edits() if functions else []
         text = ""
         self._warn(functions)
         if self.summarizes:
-            self.kernels += [AS_STOCK] * (gpu_functions(module) - len(functions))
+            self.kernels += [AS_STOCK] * (gpu_functions(variants) - len(functions))
         for function in functions:
             key = function.recording_key(self._flags)
             recording = self.recordings.find(key)
@@ -152,6 +157,10 @@ class CodegenReplay:
                 self.kernels.append(cost)
             function.mark_done()
             self.replayed.add(function.name)
+        if self.settings.mitigation in LEVELLED and has_tuning():
+            from ..tuning.workarounds.own_lds import shares_lds
+
+            self.shares_lds = shares_lds(variants)
 
     def _advise(self, function: DeviceFunction) -> None:
         """Notes what a function would gain from another level, if a room knows of something."""
@@ -193,11 +202,10 @@ class CodegenReplay:
         try:
             with said_unless(StockFailure, self.runner.context.sink):
                 try:
-                    return self._replay(function, recording, edits)
+                    return self._replay(function, recording, edits, before)
                 except NativeFailure as failure:
                     if edits and self.forced is None:
-                        before.restore(function.op)
-                        self._given_up.append(before)
+                        self._given_up.append(before.restore(function.op))
                         if self._fails_without_edits(function, recording):
                             raise StockFailure(failure, function.op.location) from failure
                     raise
@@ -220,7 +228,11 @@ class CodegenReplay:
         return False
 
     def _replay(
-        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+        self,
+        function: DeviceFunction,
+        recording: Recording,
+        edits: Sequence[PipelineEdit],
+        before: FunctionCopy,
     ) -> bool:
         """Runs the edited pipeline; where an optional pass fails, another from the beginning.
 
@@ -233,7 +245,6 @@ class CodegenReplay:
         if not edits:
             self._run(function, recording, edits)
             return True
-        before = FunctionCopy.of(function.op)
         context = self.runner.context
         context.dropped.clear()
         self.runner.check = partial(check_resolved, context, before)
@@ -244,7 +255,7 @@ class CodegenReplay:
             self._take_back(function, before, edits)
             for dropped in unresolved.dropped:
                 go_without(dropped, function.op, context)
-            return self._replay(function, recording, edits)
+            return self._replay(function, recording, edits, FunctionCopy.of(function.op))
         except RecoverableFailure as failed:
             self._take_back(function, before, edits)
             what, rest = self._without(failed, function, edits)
@@ -252,15 +263,14 @@ class CodegenReplay:
                 failed.failure.location,
                 f"{what}, because {failed.step.name} cannot go on: {failed.failure.message}",
             )
-            return self._replay(function, recording, rest)
+            return self._replay(function, recording, rest, FunctionCopy.of(function.op))
         return False
 
     def _take_back(
         self, function: DeviceFunction, before: FunctionCopy, edits: Sequence[PipelineEdit]
     ) -> None:
         """Makes a function what it was, and lets passes forget what they have seen of it."""
-        before.restore(function.op)
-        self._given_up.append(before)
+        self._given_up.append(before.restore(function.op))
         for step in (step for edit in edits for step in edit.passes):
             if isinstance(step, FunctionPass):
                 step.forget(function.op)

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from iree.compiler import ir
-from iree.compiler.api import Session
 
 from ..bank_model.accesses import AccessKind
 from ..dialect_utils.operations import children
 from ..passes.base import Unsettled, Width
 from .compile_settings import AFTER_LLVM
+from .embedding import StepError
+from .invocations import Invocations
 from .temporary_files import temporary_directory
 
 PHASE_THAT_WRITES_ASSEMBLY = "hal"
@@ -30,29 +31,24 @@ _SHARED = re.compile(r"\b(ld|st)(?:\.volatile)?\.shared\S*?(?:\.v([24]))?\.[busf
 _READS = ("read", "load", "ld")
 
 
-def settle(
-    unsettled: Iterable[Unsettled],
-    session: Session,
-    module: ir.Operation,
-    resume: Callable[[ir.Operation, str, str], object],
-) -> bool:
+def settle(module: ir.Operation, unsettled: Iterable[Unsettled], invocations: Invocations) -> None:
     """Emits the failures of passes that stand because of what the compiled code has.
 
     Args:
-        session: the session that compiles; its flags are the same afterwards.
         module: after phase `AFTER_LLVM`; a copy of it is compiled to assembly.
-        resume: compiles a module from behind one phase up to another one.
+        invocations: compile it; the flags of their session are the same afterwards.
 
-    Returns:
-        Whether none stands.
+    Raises:
+        StepError: one stands.
     """
+    session = invocations.session
     found: dict[str, Counter[Width]] = {}
     flags = session.get_flags(non_default_only=True)
     before = [each for each in flags if each.lstrip("-").startswith(f"{DUMP_FLAG}=")]
     with temporary_directory("bankwise-verify-") as directory:
         session.set_flags(f"--{DUMP_FLAG}={directory}")
         try:
-            resume(executables_of(module), AFTER_LLVM, PHASE_THAT_WRITES_ASSEMBLY)
+            invocations.resume(executables_of(module), AFTER_LLVM, PHASE_THAT_WRITES_ASSEMBLY)
         finally:
             session.set_flags(*(before or [f"--{DUMP_FLAG}="]))
         for suffix in _SUFFIXES:
@@ -63,7 +59,8 @@ def settle(
     ]
     for each in standing:
         each.failure.location.emit_error(each.failure.message)
-    return not standing
+    if standing:
+        raise StepError
 
 
 def executables_of(host: ir.Operation) -> ir.Operation:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from iree.compiler import ir
@@ -11,11 +11,12 @@ from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gp
 
 from ..bank_model.families import FAMILIES
 from ..dialect_utils.indexing_maps import copied_buffers
-from ..dialect_utils.kernels import backend_of
+from ..dialect_utils.kernels import backend_of, variants_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
 from ..dialect_utils.memory.lds_roots import lds_roots
 from ..dialect_utils.operations import children, operations_in
 from ..passes.pipeline_edit import CODEGEN_PIPELINES, COPYING, LOWERED
+from .embedding import StepError
 from .recording import RecordingKey, pipeline_options
 
 GPU_BACKENDS = tuple(family.backend for family in FAMILIES)
@@ -54,26 +55,25 @@ class DeviceFunction(NamedTuple):
         self.op.attributes[TRANSLATION_INFO] = changed_info(info, pipeline=done)
 
 
-def device_functions(module: ir.Operation) -> Iterator[DeviceFunction]:
-    """Yields the functions whose pipelines are replayed; all others belong to stock."""
+def device_functions(variants: Iterable[ir.Operation]) -> Iterator[DeviceFunction]:
+    """Yields the functions of variants whose pipelines are replayed; all others are stock's."""
     # Most executables have the same target, whose text takes 1.5 ms.
     backends: dict[ir.Attribute, str] = {}
-    for executable in _children(module, "hal.executable"):
-        for variant in _children(executable, "hal.executable.variant"):
-            target = variant.attributes["target"]
-            if target not in backends:
-                backends[target] = backend_of(variant)
-            backend = backends[target]
-            if backend in GPU_BACKENDS:
-                for inner in _children(variant, "builtin.module"):
-                    yield from _functions(inner, backend)
+    for variant in variants:
+        target = variant.attributes["target"]
+        if target not in backends:
+            backends[target] = backend_of(variant)
+        backend = backends[target]
+        if backend in GPU_BACKENDS:
+            for inner in _children(variant, "builtin.module"):
+                yield from _functions(inner, backend)
 
 
-def gpu_functions(module: ir.Operation) -> int:
-    """Returns how many functions of a configured module are kernels for a GPU of any vendor."""
+def gpu_functions(variants: Iterable[ir.Operation]) -> int:
+    """Returns how many functions of configured variants are kernels for a GPU of any vendor."""
     return sum(
         len(_children(inner, "func.func"))
-        for variant in operations_in(module, "hal.executable.variant")
+        for variant in variants
         if backend_of(variant) not in CPU_BACKENDS
         for inner in _children(variant, "builtin.module")
     )
@@ -106,17 +106,28 @@ def _children(parent: ir.Operation, name: str) -> list[ir.Operation]:
     return [op for op in children(parent) if op.name == name]
 
 
-def report_unverified_lds(module: ir.Operation, verified: Collection[str]) -> bool:
+def refuse_empty(module: ir.Operation) -> None:
+    """Reports an error where a configured module has nothing that could run.
+
+    Raises:
+        StepError: it is so.
+    """
+    if all(op.name == "util.global" for op in children(module)):
+        module.location.emit_error("the module is empty: there is nothing to compile")
+        raise StepError
+
+
+def report_unverified_lds(module: ir.Operation, verified: Collection[str]) -> None:
     """Emits an error for each GPU kernel that uses LDS and is none of the `verified` functions.
 
     Args:
         module: after phase `executable-targets`.
 
-    Returns:
-        whether there was none.
+    Raises:
+        StepError: there was one.
     """
     clean = True
-    for variant in operations_in(module, "hal.executable.variant"):
+    for variant in variants_of(module):
         if backend_of(variant) not in GPU_BACKENDS:
             continue
         names = [
@@ -131,7 +142,8 @@ def report_unverified_lds(module: ir.Operation, verified: Collection[str]) -> bo
                 "stock compiler"
             )
             clean = False
-    return clean
+    if not clean:
+        raise StepError
 
 
 def lds_arrays(variant: ir.Operation) -> int:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     # Brings NumPy along, which the calls below do not need.
     from iree.compiler import ir
 
+    from ..dialect_utils.diagnostics import Diagnostic
+
 _library = ctypes_dl._dylib
 
 
@@ -80,6 +82,18 @@ class OutputFormat(IntEnum):
     MLIR_BYTECODE = 2
     VM_C = 3
     HAL_EXECUTABLE = 4
+
+
+class StepError(RuntimeError):
+    """A step of a compile failed: the compiler, or a pass."""
+
+    def unsaid(self, what_helps: Callable[[], str]) -> Diagnostic | None:
+        """Returns what has not been emitted yet; None where all has been.
+
+        Args:
+            what_helps: finds out what the user may do; empty where nothing is known.
+        """
+        return None
 
 
 def compiler_version() -> str:
@@ -178,21 +192,14 @@ class SteppedInvocation:
 
     def __init__(self, session: Session, *, verify: bool = True) -> None:
         self.invocation: Invocation = session.invocation()
-        self._interrupted: BaseException | None = None
+        self._pointer: c_void_p = self.invocation._inv_p
+        self._interrupted: list[BaseException] = []
+        self._exported: ir.Operation | None = None
         _library.ireeCompilerInvocationSetVerifyIR(self._pointer, verify)
-
-    @property
-    def _pointer(self) -> c_void_p:
-        return self.invocation._inv_p
 
     def close(self) -> None:
         """Ends the invocation."""
         self.invocation.close()
-
-    def set_phases(self, start: str = "start", end: str = "end") -> None:
-        """Runs from after phase `start` up to and including phase `end`."""
-        _library.ireeCompilerInvocationSetCompileFromPhase(self._pointer, start.encode())
-        _library.ireeCompilerInvocationSetCompileToPhase(self._pointer, end.encode())
 
     def dump_phases_to(self, directory: str) -> None:
         """Writes the IR after each phase into `directory`."""
@@ -209,6 +216,7 @@ class SteppedInvocation:
 
         Takes effect with the next source or op; without it they go to the console.
         """
+        interrupted = self._interrupted
 
         @_DIAGNOSTIC_CALLBACK
         def receive(severity: int, text: int, size: int, _user_data: object) -> None:
@@ -220,7 +228,7 @@ class SteppedInvocation:
                 consume(f"{place[0] if place else ''}{_SEVERITIES[severity]}: {rest}")
             except BaseException as error:
                 # No exception passes through the library: Ctrl-C would be lost here.
-                self._interrupted = error
+                interrupted.append(error)
 
         self._diagnostic_callback = receive  # The library keeps only its address.
         _library.ireeCompilerInvocationEnableCallbackDiagnostics(self._pointer, 0, receive, None)
@@ -229,21 +237,15 @@ class SteppedInvocation:
         """Parses and verifies `source`; returns False after a diagnostic."""
         if console_diagnostics:
             self.invocation.enable_console_diagnostics()
-        return self._heard(self.invocation.parse_source(source))
-
-    def _heard(self, succeeded: bool) -> bool:
-        """Raises what was raised in a callback of the call that has just ended."""
-        error, self._interrupted = self._interrupted, None
-        if error is not None:
-            raise error
-        return succeeded
+        return _heard(self.invocation.parse_source(source), self._interrupted)
 
     def import_op(self, op: ir.Operation) -> None:
         """Makes `op` (a module or a function) what the invocation works on; `op` stays ours."""
+        self._exported = None
         self.invocation.import_module(op)
 
     def export(self) -> ir.Operation:
-        """Takes the module out of the invocation.
+        """Takes the module out of the invocation, until that works on it again.
 
         The op, and all that is made from it, may live longer than the session: the session gives
         its context away first, so that Python ends it after the last op. With a context that ends
@@ -252,15 +254,32 @@ class SteppedInvocation:
         """
         session = self.invocation.session
         assert session is not None and session.context is not None
-        return self.invocation.export_module()
+        self._exported = self.invocation.export_module()
+        return self._exported
 
-    def execute(self, pipeline: Pipeline = Pipeline.STD) -> bool:
-        """Runs a pipeline over the set phases; returns False after a diagnostic."""
-        return self._heard(_library.ireeCompilerInvocationPipeline(self._pointer, int(pipeline)))
+    def execute(
+        self, start: str = "start", end: str = "end", pipeline: Pipeline = Pipeline.STD
+    ) -> None:
+        """Runs a pipeline from after phase `start` up to and including phase `end`.
+
+        A module that was taken out is verified before.
+
+        Raises:
+            StepError: the compiler has reported an error.
+        """
+        if self._exported is not None:
+            self.invocation.import_module(self._exported)
+            self._exported = None
+        _library.ireeCompilerInvocationSetCompileFromPhase(self._pointer, start.encode())
+        _library.ireeCompilerInvocationSetCompileToPhase(self._pointer, end.encode())
+        succeeded = _library.ireeCompilerInvocationPipeline(self._pointer, int(pipeline))
+        if not _heard(succeeded, self._interrupted):
+            raise StepError
 
     def run_passes(self, pipeline: str) -> bool:
         """Runs a textual list of passes on the op, under the process's pass manager flags."""
-        return self._heard(self.invocation.execute_text_pass_pipeline(pipeline))
+        succeeded = self.invocation.execute_text_pass_pipeline(pipeline)
+        return _heard(succeeded, self._interrupted)
 
     def run_on(self, op: ir.Operation, pipeline: str) -> bool:
         """Runs a textual list of passes on `op` alone, and ends the invocation."""
@@ -278,6 +297,8 @@ class SteppedInvocation:
         Raises:
             ValueError: the result cannot be written in that form.
         """
+        if self._exported is not None:
+            self.import_op(self._exported)
         if form is OutputFormat.VM_BYTECODE:
             self.invocation.output_vm_bytecode(output)
         elif form is OutputFormat.MLIR:
@@ -289,6 +310,13 @@ class SteppedInvocation:
             name = "HALExecutable" if form is OutputFormat.HAL_EXECUTABLE else "VMCSource"
             function = getattr(_library, f"ireeCompilerInvocationOutput{name}")
             ctypes_dl._handle_error(function(self._pointer, output._output_p))
+
+
+def _heard(succeeded: bool, interrupted: list[BaseException]) -> bool:
+    """Returns what a call into the library has; raises what was raised in a callback of it."""
+    if interrupted:
+        raise interrupted.pop(0)
+    return succeeded
 
 
 def output_bytes(output: Output) -> bytes:

@@ -13,8 +13,15 @@ Every convolution is a `linalg.generic` there, and IREE has sliced what it slice
 
 from __future__ import annotations
 
-from ..passes.mode import LEVELLED, LEVELS
+from typing import TYPE_CHECKING
+
+from ..passes.mode import LEVELLED, LEVELS, Mode
 from .compile_settings import PHASES, CompileSettings
+
+if TYPE_CHECKING:
+    from iree.compiler import ir
+
+    from .replay import PassRunner
 
 BEFORE_DISPATCHES = "global-optimization"
 """The phase behind which the passes run."""
@@ -31,3 +38,19 @@ def changes_programs(settings: CompileSettings) -> bool:
         and mode.level == LEVEL_THAT_CHANGES_PROGRAMS
         and mode.retile != "off"
     )
+
+
+def change_program(module: ir.Operation, mode: Mode, runner: PassRunner) -> None:
+    """Runs the passes of a mode on each function of a program.
+
+    Raises:
+        ReplayError: a pass failed.
+    """
+    from ..dialect_utils.operations import children
+    from ..tuning.programs.program_steps import program_passes
+
+    passes = program_passes(mode)
+    for function in [each for each in children(module) if "function_type" in each.attributes]:
+        for each in passes:
+            if each.has_work(function):
+                runner.run_python_pass(function, each)

@@ -13,6 +13,7 @@ from iree.compiler.api import Session, Source
 
 from ..bank_model.families import FAMILIES
 from ..bank_model.lds_tables import lds_of
+from ..dialect_utils.kernels import variants_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO
 from ..passes.pipeline_edit import COPYING, LOWERED
 from .compile_settings import BEFORE_CODEGEN
@@ -105,10 +106,9 @@ class RecordingRequest(NamedTuple):
             session.set_flags(*family.flags(family.usual))
             invocation = SteppedInvocation(session)
             text = _SAMPLES[self.pipeline].replace("SIZE", str(lds_of(family.usual).wave_size))
-            parsed = invocation.parse(Source.wrap_buffer(session, text.encode() + b"\0"))
-            invocation.set_phases(end=BEFORE_CODEGEN)
-            if not parsed or not invocation.execute():
-                raise RuntimeError(f"the sample for {self} does not compile")
+            if not invocation.parse(Source.wrap_buffer(session, text.encode() + b"\0")):
+                raise RuntimeError(f"the sample for {self} does not parse")
+            invocation.execute(end=BEFORE_CODEGEN)
             module = invocation.export()
             function = self._function(module)
             options: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ class RecordingRequest(NamedTuple):
             session.close()
 
     def _function(self, module: ir.Operation) -> DeviceFunction:
-        found = [f for f in device_functions(module) if f.pipeline == self.pipeline]
+        found = [f for f in device_functions(variants_of(module)) if f.pipeline == self.pipeline]
         if not found:
             raise RuntimeError(f"the sample for {self} does not use the {self.pipeline} pipeline")
         return found[0]

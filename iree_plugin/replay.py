@@ -22,7 +22,7 @@ from ..passes.base import FunctionPass, PassContext
 from ..passes.pipeline_edit import NativePass, PipelineStep
 from .atomic_file import write_output
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
-from .embedding import SteppedInvocation
+from .embedding import StepError, SteppedInvocation
 from .native_callbacks import AROUND_NATIVE_PASS
 
 # Passes of the recorded pipelines that have no textual name, as transform-dialect pattern sets
@@ -30,7 +30,7 @@ from .native_callbacks import AROUND_NATIVE_PASS
 _PATTERN_SETS = {"fold-tensor-subset-ops": "tensor.fold_tensor_subset_ops"}
 
 
-class ReplayError(RuntimeError):
+class ReplayError(StepError):
     """A pass failed; its diagnostics have been emitted."""
 
 
@@ -58,16 +58,12 @@ class StockFailure(ReplayError):
         super().__init__(str(failure))
         self._failure, self._place = failure, place
 
-    def diagnostic(self, what_helps: str) -> Diagnostic:
-        """Returns the first error, without the whole function, which its notes show.
-
-        Args:
-            what_helps: what the user may do; empty where nothing is known.
-        """
+    def unsaid(self, what_helps: Callable[[], str]) -> Diagnostic:
+        """Returns the first error, without the whole function, which its notes show."""
         said = [each.message.splitlines()[0] for each in self._failure.errors[:1]]
         place = self._failure.errors[0].location if said else self._place
         text = ": ".join(["iree-compile fails on this, too", *said])
-        text += f"; {what_helps}" if what_helps else ""
+        text += f"; {helps}" if (helps := what_helps()) else ""
         return Diagnostic(Severity.ERROR, text, SourceLocation.of(place))
 
 

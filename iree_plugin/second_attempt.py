@@ -28,10 +28,7 @@ _MAY_ORDER_DATA = frozenset({GATHER, "iree_gpu.async_dma", "iree_gpu.coalesced_g
 
 @dataclass
 class FunctionCopy:
-    """A copy of a function's attributes and body, to put the function back to them once.
-
-    After that it holds the body that the function had, so that what refers to it stays valid.
-    """
+    """A copy of a function's attributes and body, to put the function back to them."""
 
     copy: ir.Operation
 
@@ -40,18 +37,24 @@ class FunctionCopy:
         """Copies a function as it is now."""
         return FunctionCopy(function.clone(ip=False).operation)  # pyright: ignore[reportArgumentType]
 
-    def restore(self, function: ir.Operation) -> None:
-        """Makes `function`, of which this is a copy, what it was."""
+    def restore(self, function: ir.Operation) -> FunctionCopy:
+        """Makes `function`, of which this is a copy, what it was.
+
+        Returns:
+            What holds the body that the function had: what refers to that is valid as long.
+        """
+        other = FunctionCopy.of(self.copy)
         for name in [name for name in function.attributes if name not in self.copy.attributes]:
             del function.attributes[name]
         for name in self.copy.attributes:
             function.attributes[name] = self.copy.attributes[name]
-        mine, its = self.copy.regions[0], function.regions[0]
+        mine, its = other.copy.regions[0], function.regions[0]
         before, after = list(mine.blocks), list(its.blocks)
         for block in before:
             block.append_to(its)
         for block in after:
             block.append_to(mine)
+        return other
 
 
 @contextmanager

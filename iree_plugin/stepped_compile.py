@@ -11,22 +11,27 @@ interpreter's lock (`early_import`).
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from iree.compiler.api import Session, Source
 
 from ..passes.mode import LEVELLED
 from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, PHASES, CompileSettings, has_codegen
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
-from .embedding import Pipeline, SteppedInvocation, compiler_version
-from .missing_target import missing_target, unknown_cuda_target
-from .program_passes import BEFORE_DISPATCHES, LEVEL_THAT_CHANGES_PROGRAMS, changes_programs
-from .rooms import has_tuning, missing_room
+from .embedding import Pipeline, StepError, SteppedInvocation
+from .invocations import CompileError, Invocations
+from .program_passes import (
+    BEFORE_DISPATCHES,
+    LEVEL_THAT_CHANGES_PROGRAMS,
+    change_program,
+    changes_programs,
+)
+from .rooms import missing_room
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -42,10 +47,10 @@ if TYPE_CHECKING:
     from .replay import IrPrinting, PassRunner
     from .summary import KernelCost
 
+Step: TypeAlias = "str | Callable[[ir.Operation], None]"
+"""A phase up to which stock compiles, or what works on the module between two phases."""
 
-class CompileError(RuntimeError):
-    """A compile failed; the message holds the compiler's diagnostics, one a line, unless they have
-    been printed."""
+_PIPELINES = {"std": Pipeline.STD, "vm": Pipeline.VM, "precompile": Pipeline.PRECOMPILE}
 
 
 class DriverError(RuntimeError):
@@ -68,6 +73,7 @@ class SteppedCompile:
         forced: takes the place of the pass that chooses tiles, which are IREE's own choice then.
         summarizes: whether somebody asks for `summary_text`.
         advice: what functions of all sources would gain from another level.
+        invocations: they have read the sources.
 
     Raises:
         DriverError: the settings' phases, or the directory for dumps, cannot be used.
@@ -82,30 +88,23 @@ class SteppedCompile:
     forced: ForceTile | None = None
     summarizes: bool = False
     advice: list[Advice] = field(default_factory=list, init=False)
+    invocations: Invocations = field(init=False)
     _kernels: list[KernelCost] = field(default_factory=list)
-    _messages: list[str] = field(default_factory=list)
-    _open: list[SteppedInvocation] = field(default_factory=list)
     _replays: list[CodegenReplay] = field(default_factory=list)
     _managers: dict[str, PassManager] = field(default_factory=dict)
-    _source: Source | None = None
-    _users_configuration: str | None = None
 
     def __post_init__(self) -> None:
         check_phases(self.settings)
         check_level(self.settings)
         if self.settings.dump_ir is not None:
             _make_directory(self.settings.dump_ir)
+        self.invocations = Invocations(self.session, self.settings, self.console)
 
     def __enter__(self) -> SteppedCompile:
         return self
 
     def __exit__(self, *unused: object) -> None:
         self.close()
-
-    @property
-    def messages(self) -> Sequence[str]:
-        """Returns the diagnostics that were not printed."""
-        return self._messages
 
     @cached_property
     def described(self) -> DescribedTarget | None:
@@ -115,67 +114,103 @@ class SteppedCompile:
 
     def close(self) -> None:
         """Ends all invocations; written outputs stay, and another source can be compiled."""
-        self._print_held()
-        while self._open:
-            self._open.pop().close()
+        self.invocations.close()
         self._replays.clear()
         self._managers.clear()
 
-    def run(self, source: Source) -> SteppedInvocation:
+    def run(self, source: Source, end: str = "") -> SteppedInvocation:
         """Compiles `source` and returns the invocation that holds the result, until `close`.
+
+        Args:
+            end: the last phase; that of the settings if it is empty.
 
         Raises:
             CompileError: the compiler, or a pass, has reported an error.
             DriverError: everything was to be verified, and swizzle hints were dropped.
             PipelineEditError: an edit does not fit a pipeline.
         """
-        settings = self.settings
-        if settings.compile_mode != "std":
-            return self._run_whole(source)
-        first = self._first_phases(source)
-        if not has_codegen(settings.compile_from, settings.compile_to):
-            return first
-        module = self._module_of(first)
-        if settings.compile_to == "end":
-            self.refuse_empty(module)
-        self.replay(module)
-        start = BEFORE_CODEGEN
-        result = None
-        gpu = self.described
-        together = self._shares_lds(module)
-        if settings.verify_lds or together or (gpu is not None and gpu.is_variant):
-            if gpu is not None:
-                gpu.rename(module, gpu.general)
-            result = self.resume(module, start, AFTER_LLVM)
-            module, start = self._module_of(result), AFTER_LLVM
-            if gpu is not None:
-                gpu.general.rename(module, gpu)
-            if together:
-                self._separate_lds(module)
-        if settings.verify_lds:
-            self._verify(module)
-        if result is None or settings.compile_to != AFTER_LLVM:
-            result = self.resume(module, start, settings.compile_to)
-        if settings.verify_lds and self._dropped_hints():
-            raise DriverError("--bankwise-verify: swizzle hints were dropped, see the warnings")
-        return result
+        invocation = self.invocations.read(source)
+        reached, pipeline = self.settings.compile_from, _PIPELINES[self.settings.compile_mode]
+        with self._reported():
+            for step in self._steps(end or self.settings.compile_to):
+                if not isinstance(step, str):
+                    step(invocation.export())
+                elif step != reached:
+                    invocation.execute(reached, step, pipeline)
+                    reached = step
+        return invocation
 
-    def parse(self, source: Source) -> SteppedInvocation:
-        """Reads `source` and verifies it; its invocation receives all later diagnostics too.
-
-        Raises:
-            CompileError: the source is not valid.
+    def _steps(self, end: str) -> Iterator[Step]:
+        """Yields what a compile up to phase `end` does. Each step is made when its turn has come:
+        it may need what is not loaded before, and depend on what the steps before it have found.
         """
-        first = self._invocation()
-        if self.settings.remarks_filter:
-            first.setup_remarks(self.settings.remarks_filter, self.settings.remarks_file)
-        self._parse_into(first, source)
-        return first
+        settings, start, gpu = self.settings, self.settings.compile_from, self.described
+        if gpu is not None:
+            # Of a mode without device codegen stock runs all phases at once.
+            steps = settings.compile_mode == "std"
+            known = max(start, DEVICES_ASSIGNED, key=PHASES.index) if steps else end
+            yield min(known, end, key=PHASES.index)
+            yield gpu.describe
+        if changes_programs(settings) and self.forced is None:
+            yield BEFORE_DISPATCHES
+            yield partial(change_program, mode=settings.mode, runner=self._runner)
+        if settings.compile_mode == "std" and has_codegen(start, end):
+            yield from self._codegen_steps(end)
+        else:
+            yield end
 
-    def _parse_into(self, invocation: SteppedInvocation, source: Source) -> None:
-        if self._holds:
-            invocation.send_diagnostics(self._messages.append)
-        self._check(invocation.parse(source, console_diagnostics=not self._holds))
+    def _codegen_steps(self, end: str) -> Iterator[Step]:
+        yield BEFORE_CODEGEN
+        if end == "end":
+            from .device_functions import refuse_empty
+
+            yield refuse_empty
+        replay = self._new_replay()
+        yield replay.run
+        gpu = self.described
+        if gpu is not None and gpu.is_variant:
+            yield partial(gpu.rename, other=gpu.general)
+            yield AFTER_LLVM
+            yield partial(gpu.general.rename, other=gpu)
+        if replay.shares_lds:
+            from ..tuning.workarounds.own_lds import separate_lds
+
+            yield AFTER_LLVM
+            yield separate_lds
+        if self.settings.verify_lds:
+            yield AFTER_LLVM
+            yield from self._verifying_steps(replay)
+        yield end
+        if self.settings.verify_lds and self._dropped_hints():
+            raise DriverError("--bankwise-verify: swizzle hints were dropped, see the warnings")
+
+    def _verifying_steps(self, replay: CodegenReplay) -> Iterator[Step]:
+        """Yields what fails where our passes have not seen all LDS, or have seen conflicts that the
+        compiled code has."""
+        from .compiled_accesses import settle
+        from .device_functions import report_unverified_lds
+
+        yield partial(report_unverified_lds, verified=replay.replayed)
+        if unsettled := self.context.unsettled:
+            yield partial(settle, unsettled=unsettled, invocations=self.invocations)
+            unsettled.clear()
+
+    def _dropped_hints(self) -> bool:
+        """Returns whether a chosen swizzle was dropped later. The user has been warned of that."""
+        from ..passes.decisions import Action
+
+        return any(decision.action is Action.DROP for decision in self.context.log)
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Makes a CompileError of the failure of a step, with what has been said."""
+        try:
+            yield
+        except StepError as error:
+            # The compiler can show no source any more once it has been read again.
+            if (unsaid := error.unsaid(self._what_helps)) is not None:
+                self.context.sink.consume(unsaid)
+            raise self.invocations.failure(str(error)) from error
 
     def configured_module(self, source: Source) -> ir.Operation:
         """Compiles `source` to where its device functions carry their codegen configurations.
@@ -183,7 +218,7 @@ class SteppedCompile:
         Raises:
             CompileError: the compiler has reported an error.
         """
-        return self._module_of(self._first_phases(source))
+        return self.run(source, BEFORE_CODEGEN).export()
 
     def refuse_empty(self, module: ir.Operation) -> None:
         """Reports an error where a configured module has nothing that could run.
@@ -191,11 +226,10 @@ class SteppedCompile:
         Raises:
             CompileError: it is so.
         """
-        from ..dialect_utils.operations import children
+        from .device_functions import refuse_empty
 
-        if all(op.name == "util.global" for op in children(module)):
-            module.location.emit_error("the module is empty: there is nothing to compile")
-            raise self._failure()
+        with self._reported():
+            refuse_empty(module)
 
     def replay(self, module: ir.Operation) -> set[str]:
         """Runs the edited pipelines of the GPU functions of a configured module.
@@ -207,8 +241,13 @@ class SteppedCompile:
             CompileError: a pass failed.
             PipelineEditError: an edit does not fit a pipeline.
         """
+        replay = self._new_replay()
+        with self._reported():
+            replay.run(module)
+        return replay.replayed
+
+    def _new_replay(self) -> CodegenReplay:
         from .codegen_replay import CodegenReplay
-        from .replay import ReplayError, StockFailure
 
         replay = CodegenReplay(
             self._runner,
@@ -216,24 +255,16 @@ class SteppedCompile:
             self.edits,
             forced=self.forced,
             summarizes=self.summarizes,
+            advice=self.advice,
+            kernels=self._kernels,
         )
         self._replays.append(replay)
-        try:
-            replay.run(module)
-        except StockFailure as error:
-            # The compiler can show no source any more once it has been read again.
-            self.context.sink.consume(error.diagnostic(self._what_helps()))
-            raise self._failure(str(error)) from error
-        except ReplayError as error:
-            raise self._failure(str(error)) from error
-        self.advice += replay.advice
-        self._kernels += replay.kernels
-        return replay.replayed
+        return replay
 
     def _what_helps(self) -> str:
         """Returns what to do where stock does not compile the source; empty if that fails, too."""
         fast = LEVEL_THAT_CHANGES_PROGRAMS
-        settings, source = self.settings, self._source
+        settings, source = self.settings, self.invocations.source
         if source is None or settings.mitigation not in LEVELLED or settings.level == fast:
             return ""
         again = replace(
@@ -252,18 +283,6 @@ class SteppedCompile:
             except CompileError:
                 return ""
         return f"--bankwise-level={fast} compiles it"
-
-    def resume(self, module: ir.Operation, start: str, end: str) -> SteppedInvocation:
-        """Compiles `module` from after phase `start` up to phase `end`.
-
-        Raises:
-            CompileError: the compiler has reported an error.
-        """
-        invocation = self._invocation()
-        invocation.import_op(module)
-        invocation.set_phases(start, end)
-        self._check(invocation.execute())
-        return invocation
 
     def advice_text(self, flag: str) -> str:
         """Returns what is said of the advice, with what asks for the level; empty without any."""
@@ -287,36 +306,21 @@ class SteppedCompile:
         from ..passes.decisions import DecisionLog
 
         def collect(diagnostic: Diagnostic) -> None:
-            self._messages.append(str(diagnostic))
+            self.invocations.messages.append(str(diagnostic))
 
-        consume = collect if self._holds else print_to_stderr
+        consume = collect if self.invocations.holds else print_to_stderr
         sink = DiagnosticSink(remarks_once(consume), self.settings.remarks, brief=True)
         log = DecisionLog() if self.decisions is None else self.decisions
         settings = self.settings
+        asked = self.invocations.users_configuration if self.forced is None else str
         logged = self.decisions is not None or settings.decisions is not None
         return PassContext(
             sink,
             log,
-            users_configuration=self._why_configured,
+            users_configuration=asked,
             unsettled=[] if settings.verify_lds else None,
             explains=logged or settings.remarks or self.summarizes,
         )
-
-    def _why_configured(self) -> str:
-        """Returns why the configurations of the source in work may be the user's own."""
-        from .users_configuration import configuring_attribute, configuring_flag
-
-        if self.forced is not None:
-            return ""
-        if self._users_configuration is None:
-            self._users_configuration = configuring_flag(self.settings.process_flags)
-            if not self._users_configuration and self._source is not None:
-                # Reading it twice is less work than to look at every program before its codegen.
-                # The invocation stays open, because it receives the diagnostics from here on.
-                again = self._invocation()
-                self._parse_into(again, self._source)
-                self._users_configuration = configuring_attribute(self._module_of(again))
-        return self._users_configuration
 
     @cached_property
     def _runner(self) -> PassRunner:
@@ -333,143 +337,6 @@ class SteppedCompile:
             flagged=flagged,
             managers=self._managers,
         )
-
-    def _invocation(self) -> SteppedInvocation:
-        invocation = SteppedInvocation(self.session, verify=self.settings.verify)
-        self._open.append(invocation)
-        if self.settings.dump_phases_to:
-            invocation.dump_phases_to(self.settings.dump_phases_to)
-        return invocation
-
-    def _run_whole(self, source: Source) -> SteppedInvocation:
-        """Compiles by a mode without device codegen, which is stock's alone."""
-        settings = self.settings
-        invocation = self.parse(source)
-        invocation.set_phases(settings.compile_from, settings.compile_to)
-        pipeline = Pipeline.VM if settings.compile_mode == "vm" else Pipeline.PRECOMPILE
-        self._check(invocation.execute(pipeline))
-        if self.described is not None:
-            self.described.describe(self._module_of(invocation))
-        return invocation
-
-    def _first_phases(self, source: Source) -> SteppedInvocation:
-        """Compiles up to codegen, or to the last phase if that comes first."""
-        start, end = self.settings.compile_from, self.settings.compile_to
-        first = self.parse(source)
-        self._source, self._users_configuration = source, None
-        if has_codegen(start, end):
-            end = BEFORE_CODEGEN
-        if self.described is not None:
-            if PHASES.index(start) < PHASES.index(DEVICES_ASSIGNED):
-                reached = min(DEVICES_ASSIGNED, end, key=PHASES.index)
-                first.set_phases(start, reached)
-                self._check(first.execute())
-                start = reached
-            self.described.describe(self._module_of(first))
-        if changes_programs(self.settings) and self.forced is None:
-            if start != BEFORE_DISPATCHES:
-                first.set_phases(start, BEFORE_DISPATCHES)
-                self._check(first.execute())
-            module = self._module_of(first)
-            self._change_program(module)
-            return self.resume(module, BEFORE_DISPATCHES, end)
-        if start != end:
-            first.set_phases(start, end)
-            self._check(first.execute())
-        return first
-
-    def _change_program(self, module: ir.Operation) -> None:
-        """Runs the passes that change a program before its dispatches are formed.
-
-        Raises:
-            CompileError: a pass failed.
-        """
-        from ..dialect_utils.operations import children
-        from ..tuning.programs.program_steps import program_passes
-        from .replay import ReplayError
-
-        passes = program_passes(self.settings.mode)
-        functions = [each for each in children(module) if "function_type" in each.attributes]
-        try:
-            for function in functions:
-                for each in passes:
-                    if each.has_work(function):
-                        self._runner.run_python_pass(function, each)
-        except ReplayError as error:
-            raise self._failure(str(error)) from error
-
-    def _module_of(self, invocation: SteppedInvocation) -> ir.Operation:
-        """Returns the module, ours from here on; its invocation stays open for the diagnostics."""
-        module = invocation.export()
-        invocation.import_op(module)
-        return module
-
-    def _shares_lds(self, module: ir.Operation) -> bool:
-        """Returns whether kernels would be launched with the LDS of others, and need not be."""
-        if self.settings.mitigation not in LEVELLED or not has_tuning():
-            return False
-        from ..tuning.workarounds.own_lds import shares_lds
-
-        return shares_lds(module)
-
-    def _separate_lds(self, module: ir.Operation) -> None:
-        """Gives kernels their own LDS, in a module after phase `AFTER_LLVM`."""
-        from ..tuning.workarounds.own_lds import separate_lds
-
-        separate_lds(module)
-
-    def _verify(self, module: ir.Operation) -> None:
-        """Raises CompileError where our passes have not seen all LDS, or have seen conflicts that
-        the compiled code has.
-
-        Args:
-            module: after phase `AFTER_LLVM`.
-        """
-        from .compiled_accesses import settle
-        from .device_functions import report_unverified_lds
-
-        self._check(report_unverified_lds(module, self._replays[-1].replayed))
-        unsettled = self.context.unsettled
-        if unsettled:
-            self._check(settle(unsettled, self.session, module, self.resume))
-            unsettled.clear()
-
-    def _dropped_hints(self) -> bool:
-        """Returns whether a chosen swizzle was dropped later. The user has been warned of that."""
-        from ..passes.decisions import Action
-
-        return any(decision.action is Action.DROP for decision in self.context.log)
-
-    def _check(self, succeeded: bool) -> None:
-        if not succeeded:
-            raise self._failure()
-
-    def _failure(self, otherwise: str = "") -> CompileError:
-        messages = "\n".join(self._messages) or otherwise
-        if said := self._unknown_gpu and missing_target(
-            self._unknown_gpu, messages, compiler_version()
-        ):
-            messages, self._messages[:] = said, [said]
-        self._print_held()
-        return CompileError(messages)
-
-    @cached_property
-    def _unknown_gpu(self) -> str:
-        """Returns the GPU of the flags if the compiler may not know it. It says so by all of its
-        IR, in the place of which one line shall stand."""
-        return unknown_cuda_target(self.settings.process_flags)
-
-    @property
-    def _holds(self) -> bool:
-        """Returns whether diagnostics are kept rather than printed at once."""
-        return not self.console or bool(self._unknown_gpu)
-
-    def _print_held(self) -> None:
-        """Prints what was only kept because of a GPU that the compiler may not know."""
-        if self.console and self._holds:
-            for message in self._messages:
-                print(message, file=sys.stderr)
-            self._messages.clear()
 
 
 def open_file(session: Session, path: str) -> Source:

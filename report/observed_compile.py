@@ -158,7 +158,7 @@ def observe_compile(settings: CompileSettings) -> list[FunctionReport]:
         seen = [with_decisions(report, log) for report in reports.values()]
         others = [each for path, each in functions.items() if path not in reports]
         if any(other.may_use_lds for other in others):
-            compilation.resume(module, BEFORE_CODEGEN, AFTER_LLVM)
+            compilation.invocations.resume(module, BEFORE_CODEGEN, AFTER_LLVM)
         return [*seen, *(other.report() for other in others), *prebuilt]
 
 

@@ -15,7 +15,8 @@ from ..dialect_utils.memory.attributions import allocate_attributions
 from ..dialect_utils.memory.lds_reading import state_block_sizes
 from ..iree_plugin.compile_settings import CompileSettings
 from ..iree_plugin.input_text import SPLIT_MARKER, InputText
-from ..iree_plugin.stepped_compile import DriverError, SteppedCompile
+from ..iree_plugin.invocations import Invocations
+from ..iree_plugin.stepped_compile import DriverError
 from .conflict_report import (
     FunctionReport,
     computes_on_tensors,
@@ -64,8 +65,8 @@ def _read(path: str) -> InputText:
 def _report_part(
     session: Session, part: InputText, arch: str | None, block: tuple[int, ...]
 ) -> list[FunctionReport]:
-    with SteppedCompile(session, CompileSettings()) as reading:
-        module = reading.parse(part.source(session)).export()
+    with Invocations(session, CompileSettings()) as reading:
+        module = reading.read(part.source(session)).export()
         if block:
             state_block_sizes(module, block)
         return report_module(module, arch)

@@ -22,6 +22,7 @@ from ..iree_plugin.compiled_accesses import (
     PHASE_THAT_WRITES_ASSEMBLY,
     executables_of,
 )
+from ..iree_plugin.invocations import Invocations
 from ..iree_plugin.python_compile import compile_in_child, open_source, settings_of, takes_flags
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
 from ..iree_plugin.temporary_files import temporary_directory
@@ -154,7 +155,7 @@ def _compile(compilation: SteppedCompile, source: Source) -> ir.Operation:
     """
     host = compilation.run(source).export()
     copy = executables_of(host)
-    compilation.resume(copy, _LAST_PHASE_OF_HOST_PROGRAM, PHASE_THAT_WRITES_ASSEMBLY)
+    compilation.invocations.resume(copy, _LAST_PHASE_OF_HOST_PROGRAM, PHASE_THAT_WRITES_ASSEMBLY)
     return host
 
 
@@ -169,8 +170,8 @@ def _compile_in_child(
         ]
         compile_in_child(source, [*flags, *phases], mode, directory / "last.mlir")
         (path,) = directory.glob(f"*.{_LAST_PHASE_OF_HOST_PROGRAM}.mlir")
-        with SteppedCompile(session, CompileSettings(), console=False) as reading:
-            return reading.parse(Source.open_file(session, str(path))).export()
+        with Invocations(session, CompileSettings(), console=False) as reading:
+            return reading.read(Source.open_file(session, str(path))).export()
 
 
 def _read_kernels(directory: Path) -> tuple[dict[str, Kernel], dict[str, str]]:

@@ -11,7 +11,6 @@ from unittest.mock import patch
 
 from bankwise.bench.program_families.program import Array, Program, largest_error
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin import program_passes
 from bankwise.passes.base import FunctionPass
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.pipeline_edit import PipelineEdit
@@ -20,6 +19,7 @@ from bankwise.runtime.emulated_module import EmulatedModule, compile_for_emulati
 from bankwise.runtime.emulated_run import EmulatedRun, run_emulated
 from bankwise.runtime.host_program import HostProgram
 from bankwise.sweep.cases import target_flags
+from bankwise.tuning.programs import program_steps
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _compiled(
     changing: Sequence[FunctionPass],
 ) -> tuple[EmulatedModule, DecisionLog]:
     log = DecisionLog()
-    forced = patch.object(program_passes, "program_passes", lambda mode: changing)
+    forced = patch.object(program_steps, "program_passes", lambda mode: changing)
     with forced if changing else nullcontext():
         module = compile_for_emulation(source, target_flags(arch), mode, edits=edits, decisions=log)
     with module:

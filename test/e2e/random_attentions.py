@@ -23,13 +23,13 @@ from bankwise.bench.program_families.program import largest_error
 from bankwise.emulator.assembly import Kernel
 from bankwise.emulator.chips import EMULATED_CHIPS
 from bankwise.emulator.counters import Counted
-from bankwise.iree_plugin import program_passes
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.runtime.emulated_device import EmulatedDevice
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 from bankwise.tuning.attention.tile_by_lanes import TileByLanes
 from bankwise.tuning.attention.use_matrix_instructions import UseMatrixInstructions
+from bankwise.tuning.programs import program_steps
 from bankwise.tuning.programs.pad_heads import PadHeads
 from bankwise.tuning.programs.split_keys import SplitKeys
 
@@ -222,7 +222,7 @@ def _outcome(case: Case, mode: str) -> dict[str, float]:
     is_stock = mode == "stock"
     padding = (PadHeads(multiple=case.padded),) if case.padded else ()
     passes = (*padding, SplitKeys(parts=case.parts))
-    changing = patch.object(program_passes, "program_passes", lambda mode: passes)
+    changing = patch.object(program_steps, "program_passes", lambda mode: passes)
     with nullcontext() if is_stock else changing:
         done = run_emulated(
             case.text,

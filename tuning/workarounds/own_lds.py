@@ -20,14 +20,14 @@ This works around IREE 3.13 (`docs/for_iree.md#the-lds-of-specialized-kernels`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.families import NVIDIA
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.kernels import backend_of
+from ...dialect_utils.kernels import backend_of, variants_of
 from ...dialect_utils.operations import children, defining_operation, operations_in, symbol_of
 
 _EXPORT, _FUNCTION = "hal.executable.export", "llvm.func"
@@ -36,9 +36,9 @@ _MEMORY, _BYTES_OF_MEMORY = "__dynamic_shared_memory__", "!llvm.array<0 x i8>"
 _BYTES = "workgroup_local_memory"
 
 
-def shares_lds(module: ir.Operation) -> bool:
-    """Returns whether kernels of a module that are compiled together are launched with one LDS."""
-    return any(len(exports) > 1 for _, exports in _executables(module))
+def shares_lds(variants: Iterable[ir.Operation]) -> bool:
+    """Returns whether kernels that are compiled together are launched with one LDS."""
+    return any(len(exports) > 1 for _, exports in _exports(variants))
 
 
 def separate_lds(module: ir.Operation) -> None:
@@ -46,7 +46,7 @@ def separate_lds(module: ir.Operation) -> None:
 
     Kernels of which it is not known what LDS is theirs alone stay as they are.
     """
-    for variant, exports in _executables(module):
+    for variant, exports in _exports(variants_of(module)):
         functions = {symbol_of(each): _places(each) for each in operations_in(variant, _FUNCTION)}
         places = {name: found for name, found in functions.items() if found is not None}
         if len(exports) > 1 and len(places) == len(functions):
@@ -54,14 +54,13 @@ def separate_lds(module: ir.Operation) -> None:
                 _separate(export, places)
 
 
-def _executables(module: ir.Operation) -> Iterator[tuple[ir.Operation, list[ir.Operation]]]:
-    """Yields the variants for NVIDIA GPUs, with their exports."""
-    for executable in children(module):
-        if executable.name != "hal.executable":
-            continue
-        for variant in children(executable):
-            if variant.name == "hal.executable.variant" and backend_of(variant) == NVIDIA.backend:
-                yield variant, [each for each in children(variant) if each.name == _EXPORT]
+def _exports(
+    variants: Iterable[ir.Operation],
+) -> Iterator[tuple[ir.Operation, list[ir.Operation]]]:
+    """Yields those of the variants that are for NVIDIA GPUs, with their exports."""
+    for variant in variants:
+        if backend_of(variant) == NVIDIA.backend:
+            yield variant, [each for each in children(variant) if each.name == _EXPORT]
 
 
 class _Place(NamedTuple):

@@ -87,8 +87,7 @@ def test_the_description_is_that_of_the_newest_gpu_that_iree_knows_but_for_its_s
     invocation = SteppedInvocation(session)
     text = b"func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }\0"
     assert invocation.parse(Source.wrap_buffer(session, text))
-    invocation.set_phases(end=DEVICES_ASSIGNED)
-    assert invocation.execute()
+    invocation.execute(end=DEVICES_ASSIGNED)
     module = str(invocation.export())
     invocation.close()
     (of_sm_89,) = set(re.findall(r"#iree_gpu\.target<.*?>>", module))

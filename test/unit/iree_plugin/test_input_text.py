@@ -11,7 +11,8 @@ from iree.compiler.api import Session, Source
 
 from bankwise.iree_plugin.compile_settings import CompileSettings
 from bankwise.iree_plugin.input_text import InputText, split_text
-from bankwise.iree_plugin.stepped_compile import CompileError, SteppedCompile, source_of_file
+from bankwise.iree_plugin.invocations import CompileError, Invocations
+from bankwise.iree_plugin.stepped_compile import source_of_file
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_an_error_in_a_file_with_a_hostile_name_is_in_one_line(
     path = tmp_path / "a\x1b[31m\nb.mlir"
     path.write_text("garbage(")
     session = Session()
-    with SteppedCompile(session, CompileSettings()) as reading, pytest.raises(CompileError):
-        reading.parse(opened(session, str(path)))
+    with Invocations(session, CompileSettings()) as reading, pytest.raises(CompileError):
+        reading.read(opened(session, str(path)))
     first, *_ = capfd.readouterr().err.splitlines()
     assert first.startswith(f"{tmp_path}/a\\x1b[31m\\nb.mlir:1:1: error: custom op 'garbage'")

@@ -53,8 +53,7 @@ def load():
         session.set_flags(*FLAGS, *flags)
         invocation = SteppedInvocation(session)
         assert invocation.parse(Source.wrap_buffer(session, text.encode() + b"\0"))
-        invocation.set_phases(end="executable-targets")
-        assert invocation.execute()
+        invocation.execute(end="executable-targets")
         return HostProgram(invocation.export(), device)
 
     yield make

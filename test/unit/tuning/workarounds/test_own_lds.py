@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from bankwise.dialect_utils.kernels import variants_of
 from bankwise.tuning.workarounds.own_lds import separate_lds, shares_lds
 
 from ...functions import parse
@@ -98,4 +99,4 @@ def test_other_memory_stays(text: str) -> None:
 @pytest.mark.parametrize(("kernels", "together"), [(("few",), False), (("few", "many"), True)])
 def test_kernels_are_compiled_together(kernels: tuple[str, ...], together: bool) -> None:
     parsed = parse(module("cuda", 64, **dict.fromkeys(kernels, ())))
-    assert shares_lds(parsed.module.operation) is together
+    assert shares_lds(variants_of(parsed.module.operation)) is together

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from iree.compiler import ir
 
-from bankwise.iree_plugin.users_configuration import configuring_attribute, configuring_flag
+from bankwise.iree_plugin.invocations import configuring_attribute, configuring_flag
 
 
 @pytest.mark.parametrize(
