@@ -108,9 +108,8 @@ def state_block_size(kernel: ir.Operation, block: tuple[int, ...]) -> None:
 
 def variants_of(module: ir.Operation) -> list[ir.Operation]:
     """Returns the `hal.executable.variant`s of a program, in the order of the text."""
-    executables = [each for each in children(module) if each.name == "hal.executable"]
-    inside = [each for executable in executables for each in children(executable)]
-    return [each for each in inside if each.name == "hal.executable.variant"]
+    executables = children(module, "hal.executable")
+    return [each for one in executables for each in children(one, "hal.executable.variant")]
 
 
 def backend_of(variant: ir.Operation) -> str:

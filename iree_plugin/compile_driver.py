@@ -43,10 +43,13 @@ def compile_to_output(options: CompileSettings) -> None:
         source = open_file(session, options.input)
         sources = split_source(session, source) if options.split_input else [source]
         try:
-            with _output_in_memory(options.output) as output:
+            check_output(options.output)
+            # The compiler ends the process where a stream or a disk takes no more, without naming
+            # it, so that it never gets one.
+            with contextlib.closing(Output.open_membuffer()) as memory:
                 with records_written(compilation):
-                    _compile_all(compilation, sources, output.file)
-                output.keep()
+                    _compile_all(compilation, sources, memory)
+                write_output(options.output, output_memory(memory))
             print_summary(compilation)
         finally:
             # What does not compile otherwise may do so with that.
@@ -117,25 +120,3 @@ def _output_format(options: CompileSettings) -> OutputFormat:
     if mlir:
         return OutputFormat.MLIR_BYTECODE if options.emit_bytecode else OutputFormat.MLIR
     return OutputFormat.VM_C if options.output_format == "vm-c" else OutputFormat.VM_BYTECODE
-
-
-class _OutputFile:
-    """A compiler output: a file appears, and a stream is written, when it is kept.
-
-    The compiler ends the process where a stream or a disk takes no more, without naming it, so that
-    it never gets one.
-    """
-
-    def __init__(self, path: str, memory: Output) -> None:
-        self.file = memory
-        self._path = path
-
-    def keep(self) -> None:
-        write_output(self._path, output_memory(self.file))
-
-
-@contextlib.contextmanager
-def _output_in_memory(path: str) -> Iterator[_OutputFile]:
-    check_output(path)
-    with contextlib.closing(Output.open_membuffer()) as memory:
-        yield _OutputFile(path, memory)

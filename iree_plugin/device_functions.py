@@ -65,22 +65,22 @@ def device_functions(variants: Iterable[ir.Operation]) -> Iterator[DeviceFunctio
             backends[target] = backend_of(variant)
         backend = backends[target]
         if backend in GPU_BACKENDS:
-            for inner in _children(variant, "builtin.module"):
+            for inner in children(variant, "builtin.module"):
                 yield from _functions(inner, backend)
 
 
 def gpu_functions(variants: Iterable[ir.Operation]) -> int:
     """Returns how many functions of configured variants are kernels for a GPU of any vendor."""
     return sum(
-        len(_children(inner, "func.func"))
+        len(children(inner, "func.func"))
         for variant in variants
         if backend_of(variant) not in CPU_BACKENDS
-        for inner in _children(variant, "builtin.module")
+        for inner in children(variant, "builtin.module")
     )
 
 
 def _functions(inner: ir.Operation, backend: str) -> Iterator[DeviceFunction]:
-    for function in _children(inner, "func.func"):
+    for function in children(inner, "func.func"):
         kind = _pipeline_kind(function)
         if kind is not None and (kind != COPYING or backend in COPY_BACKENDS):
             name = ir.StringAttr(function.attributes["sym_name"]).value
@@ -100,10 +100,6 @@ def _pipeline_kind(function: ir.Operation) -> str | None:
     # Without LDS there is nothing to do, and nothing to risk.
     is_lowered = isinstance(pipeline, iree_codegen.NoPipelineAttr)
     return LOWERED if is_lowered and lds_roots(function, operations_in(function)) else None
-
-
-def _children(parent: ir.Operation, name: str) -> list[ir.Operation]:
-    return [op for op in children(parent) if op.name == name]
 
 
 def refuse_empty(module: ir.Operation) -> None:

@@ -83,7 +83,7 @@ def compile_executable(executable: bytes, settings: CompileSettings) -> bytes:
 def _text(module: ir.Operation) -> bytes:
     from ..dialect_utils.operations import children
 
-    (executable,) = (op for op in children(module) if op.name == "hal.executable")
+    (executable,) = children(module, "hal.executable")
     # As the compiler prints it: no alias stands outside, and locations reach the kernel's debug
     # information and all later diagnostics.
     text = executable.get_asm(use_local_scope=True, enable_debug_info=True)

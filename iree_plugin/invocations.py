@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from iree.compiler.api import Session, Source
 
 from .compile_settings import CompileSettings, joined_flags
+from .described_target import missing_target, unknown_cuda_target
 from .embedding import StepError, SteppedInvocation, compiler_version
-from .missing_target import missing_target, unknown_cuda_target
 
 if TYPE_CHECKING:
     from iree.compiler import ir

@@ -20,7 +20,7 @@ from ..bank_model.targets import arch_named
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity
 from ..dialect_utils.kernels import functions_in
 from ..dialect_utils.memory.lds_reading import state_block_sizes
-from ..dialect_utils.operations import GPU_FUNC, operations_in
+from ..dialect_utils.operations import GPU_FUNC, children, operations_in
 from ..passes.base import PassContext
 from ..passes.pipeline_text import (
     ANY,
@@ -326,14 +326,7 @@ def _functions(root: ir.Operation, path: tuple[str, ...] | None) -> list[ir.Oper
         return operations_in(root, *_FUNCTIONS)
     ops = [root]
     for anchor in path:
-        ops = [
-            inner.operation
-            for op in ops
-            for region in op.regions
-            for block in region
-            for inner in block
-            if anchor in (ANY, inner.operation.name)
-        ]
+        ops = [each for op in ops for each in children(op) if anchor in (ANY, each.name)]
     return [op for op in ops if _is_function(op)]
 
 

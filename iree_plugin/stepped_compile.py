@@ -76,7 +76,8 @@ class SteppedCompile:
         invocations: they have read the sources.
 
     Raises:
-        DriverError: the settings' phases, or the directory for dumps, cannot be used.
+        DriverError: the settings' phases, or the directory for dumps, cannot be used, or the
+            passes of the level are not installed.
     """
 
     session: Session
@@ -95,7 +96,8 @@ class SteppedCompile:
 
     def __post_init__(self) -> None:
         check_phases(self.settings)
-        check_level(self.settings)
+        if reason := missing_room(self.settings.mode):
+            raise DriverError(reason)
         if self.settings.dump_ir is not None:
             _make_directory(self.settings.dump_ir)
         self.invocations = Invocations(self.session, self.settings, self.console)
@@ -372,12 +374,6 @@ def check_phases(settings: CompileSettings) -> None:
             raise DriverError(f"{flag}: '{phase}' is not a phase (phases: {', '.join(PHASES)})")
     if PHASES.index(start) >= PHASES.index(end):
         raise DriverError(f"--compile-from={start} must precede --compile-to={end}")
-
-
-def check_level(settings: CompileSettings) -> None:
-    """Raises DriverError for a level whose passes are not installed."""
-    if reason := missing_room(settings.mode):
-        raise DriverError(reason)
 
 
 def _make_directory(path: str) -> None:

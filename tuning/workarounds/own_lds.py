@@ -60,7 +60,7 @@ def _exports(
     """Yields those of the variants that are for NVIDIA GPUs, with their exports."""
     for variant in variants:
         if backend_of(variant) == NVIDIA.backend:
-            yield variant, [each for each in children(variant) if each.name == _EXPORT]
+            yield variant, children(variant, _EXPORT)
 
 
 class _Place(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bankwise.iree_plugin.missing_target import missing_target, unknown_cuda_target
+from bankwise.iree_plugin.described_target import missing_target, unknown_cuda_target
 
 
 @pytest.mark.parametrize(
