@@ -7,6 +7,8 @@ where it loads the copies of an f32 attention a step ahead, whose scores go thro
 
 Where one lane reads again what it has written itself, no barrier is needed. That is not known here,
 and counts as an error.
+
+Part of it works around IREE 3.13 (`docs/for_iree.md#barriers-of-copies-ahead`).
 """
 
 from __future__ import annotations
