@@ -53,9 +53,14 @@ def test_a_restored_function_is_what_it_was():
     parsed.function.attributes["second"] = ir.UnitAttr.get(parsed.module.context)
     del parsed.function.attributes["first"]
     assert str(parsed) != before
-    copy.restore(parsed.function)
+    given_up = copy.restore(parsed.function)
     assert str(parsed) == before
     assert parsed.module.operation.verify()
+    assert "swizzle_hint" not in str(given_up.copy)
+    # The copy is as it was, for another attempt.
+    drop_hints(parsed.function)
+    copy.restore(parsed.function)
+    assert str(parsed) == before
 
 
 def test_all_hints_are_dropped():

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""iree_plugin/stepped_compile: what is asked about a source is found out once."""
+"""iree_plugin/stepped_compile: a source is asked once, and a kernel is copied once."""
 
 from __future__ import annotations
 
 import pytest
+from iree.compiler import ir
 
 from bankwise.iree_plugin.embedding import SteppedInvocation
 from bankwise.iree_plugin.python_compile import compile
+from bankwise.iree_plugin.second_attempt import FunctionCopy
 from bankwise.sweep.cases import target_flags
 
 _LOOP = "affine_map<(d0) -> (d0)>"
@@ -42,3 +44,16 @@ def test_a_source_is_read_once_more_for_the_users_configuration(monkeypatch: pyt
     monkeypatch.setattr(SteppedInvocation, "parse", counted)
     compile(RETILED, target_flags("sm_80"), "auto/exact")
     assert len(read) == 2
+
+
+def test_a_kernel_is_copied_once(monkeypatch: pytest.MonkeyPatch):
+    copied: list[object] = []
+    of = FunctionCopy.of
+
+    def counted(function: ir.Operation) -> FunctionCopy:
+        copied.append(function)
+        return of(function)
+
+    monkeypatch.setattr(FunctionCopy, "of", counted)
+    compile(_truncated(0, 4_194_304), target_flags("sm_80"), "auto/layout")
+    assert len(copied) == 1
