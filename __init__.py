@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from .runtime.argument_values import ArgumentError, LdsBytes
     from .runtime.assembly_run import AssemblyRun, run_assembly
     from .tiles.answers import TileCount, TileSolution
-    from .tiles.errors import TileArgumentError
     from .tiles.solve import count, solve, targets
+    from .tiles.tile_errors import TileArgumentError
 
 __all__ = [
     "ArgumentError",
@@ -87,7 +87,7 @@ _HOMES = {
     "MissingWaitError": ".emulator.emulation_errors",
     "PipelineEdit": ".passes.pipeline_edit",
     "StepLimitError": ".emulator.emulation_errors",
-    "TileArgumentError": ".tiles.errors",
+    "TileArgumentError": ".tiles.tile_errors",
     "TileCount": ".tiles.answers",
     "TileSolution": ".tiles.answers",
     "UndefinedReadError": ".emulator.emulation_errors",

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from ..bank_model.bank_map import bank_map
 from ..bank_model.layouts import MachineAccess, machine_accesses
 from ..bank_model.lds_rules import LdsInstruction
+from ..tiles.answer_contents import layout_title
 from ..tiles.answers import TileCount
-from ..tiles.contents import layout_title
 from ..tiles.solve import count
 
 FOLDER = Path(__file__).parents[1] / "docs"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The formats of a report, by name. Each is imported when it is used: HTML draws pictures."""
+"""The formats of reports and of answers about tiles, and the pictures of whole tiles, by name.
+
+A renderer is imported when it is used: HTML draws pictures.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ _RENDERERS = {
     "html": (".html", "html_report"),
 }
 FORMATS = tuple(_RENDERERS)
+PICTURES = ("banks", "lanes")
+"""Pictures of the whole tile: by the bank of each element, or by the lane of each word."""
 
 
 def rendered(

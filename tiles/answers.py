@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import PlainLayout, SwizzledLayout
 from ..bank_model.shown_text import counted
-from .contents import Contents, layout_title
+from .answer_contents import Contents, layout_title
 from .counts import CountedLayout, Question
 
 if TYPE_CHECKING:
     from ..bank_model.solver import LayoutDecision
-    from .notations import Notation
+    from .framework_notations import Notation
     from .pictures import WholePictures
 
 
@@ -37,12 +37,12 @@ class Answer(Contents):
         return whole_pictures(self.drawn, kind)
 
     def __str__(self) -> str:
-        from .text import answer_text
+        from .answer_text import answer_text
 
         return answer_text(self)
 
     def _repr_html_(self) -> str:
-        from .html import answer_html
+        from .answer_html import answer_html
 
         return answer_html(self)
 
@@ -146,7 +146,7 @@ class TileSolution(Answer):
         if chosen is None or not isinstance(chosen.layout, SwizzledLayout):
             return ()
         # A count of one layout does not need it.
-        from .notations import notations
+        from .framework_notations import notations
 
         tile, lds = self.question.named.tile, self.question.lds
         return notations(chosen.layout, tile, lds, self.costs)

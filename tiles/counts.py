@@ -22,10 +22,10 @@ from ..bank_model.layouts import (
 from ..bank_model.lds_rules import Lds, LdsInstruction, Status
 from ..bank_model.map_folding import FoldedMap, fold_maps
 from ..bank_model.shown_text import counted
-from .accesses import TileAccesses
 from .c_expression import CCode, c_code
 from .lanes import Lanes
 from .memory_order import MemoryOrder
+from .tile_accesses import TileAccesses
 from .tile_text import NamedTile
 from .vector_moves import VectorMove, vector_move
 

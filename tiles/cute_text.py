@@ -26,7 +26,7 @@ from ..bank_model.errors import is_power_of_two
 from ..bank_model.linear_swizzle import FieldStep
 from ..bank_model.notations import CuteSwizzle
 from ..bank_model.strided_layout import Mode, StridedLayout
-from .errors import LayoutTextError, shortened
+from .tile_errors import LayoutTextError, shortened
 
 _JOIN = re.compile(r"\s+o\s+|(?<=>)_(?=smem_ptr)")
 SWIZZLE = re.compile(r"(?:Swizzle|Sw|S)\s*<\s*(\d{1,12})\s*,\s*(\d{1,12})\s*,\s*(-?\d{1,12})\s*>")

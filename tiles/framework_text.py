@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Swizzles as Triton, Wave, CK Tile and TMA write them, and as XORs of bits, read back.
 
-`notations.py` writes what is read here. Rows are those of the tile's innermost dimension.
+`framework_notations.py` writes what is read here. Rows are those of the tile's innermost dimension.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..bank_model.linear_swizzle import LinearSwizzle
 from ..bank_model.notations import CkTileSwizzle, TmaSwizzle, TritonSwizzle, WaveSwizzle
 from ..bank_model.strided_layout import StridedLayout
 from .cute_text import bits_below_an_element
-from .errors import LayoutTextError
+from .tile_errors import LayoutTextError
 
 Read = LinearSwizzle | StridedLayout | LinearLayout
 

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import AccessError, shortened
+from .tile_errors import AccessError, shortened
 
 IntArray = npt.NDArray[np.int64]
 

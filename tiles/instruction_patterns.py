@@ -32,8 +32,8 @@ from ..bank_model.features import features_of
 from ..bank_model.layouts import Layout
 from ..bank_model.lds_rules import AccessKind
 from ..bank_model.lds_tables import copy_instruction
-from .errors import AccessError
 from .patterns import WGMMA, PatternRequest, along_memory, block_origins, matrix_blocks
+from .tile_errors import AccessError
 from .tile_text import NamedTile
 from .vectors import IntArray
 

@@ -26,8 +26,8 @@ import numpy.typing as npt
 from ..bank_model.accesses import LdsTile
 from ..bank_model.strided_layout import Mode
 from .cute_text import modes_of_parts
-from .errors import AccessError, LayoutTextError
 from .framework_text import looks_like_triton
+from .tile_errors import AccessError, LayoutTextError
 from .triton_lanes import LANE, REGISTER, WARP, lane_bases, warps_of
 from .triton_text import triton_encoding
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..bank_model.accesses import LdsAccess
 from ..bank_model.lds_rules import AccessKind, Lds
-from .errors import TileArgumentError, whole_number
+from .tile_errors import TileArgumentError, whole_number
 
 IntArray = npt.NDArray[np.int64]
 MOST_THREADS = 1024

@@ -29,8 +29,8 @@ from ..bank_model.notations import CuteSwizzle
 from ..bank_model.strided_layout import StridedLayout, row_padding
 from ..bank_model.swizzles import SWIZZLE_ATTRIBUTES, Swizzle, xor_chain
 from .cute_text import SWIZZLE, cute_layout, looks_like_cute, swizzle_of_bytes
-from .errors import LayoutTextError, TileArgumentError, shortened
 from .framework_text import framework_swizzle
+from .tile_errors import LayoutTextError, TileArgumentError, shortened
 
 _MOST_CHARACTERS = 4000
 _LABEL = re.compile(r"(?:bits|IREE|CuTe|Triton|Wave|CK Tile|TMA)(?:\s*:\s*|\s+)(?=\S)")

@@ -38,9 +38,9 @@ from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.lds_rules import AccessKind, Lds
 from ..bank_model.matrix_operands import OPERANDS, MatrixInstruction, matrix_instructions
-from .errors import AccessError, shortened
 from .lanes import Lanes
 from .memory_order import MemoryOrder
+from .tile_errors import AccessError, shortened
 from .tile_text import NamedTile
 from .vectors import IntArray, joined, widest
 

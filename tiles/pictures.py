@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ..report.formats import PICTURES
 from ..report.html_page import COLOURS
 from ..report.stripes import Drawing, standalone_file
 from ..report.tile_grid import TileGrid, WholeTile
 from ..report.tile_grid_picture import tile_grid_drawing
 from ..report.tile_grid_text import tile_grid_text
 from .counts import CountedLayout
-from .errors import TileArgumentError, shortened
-from .formats import PICTURES
 from .html_images import picture_html
+from .tile_errors import TileArgumentError, shortened
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,15 +13,15 @@ from ..bank_model.layouts import Layout, PlainLayout, misaligned_element
 from ..bank_model.lds_rules import AccessKind, Lds
 from ..bank_model.lds_tables import UnknownTargetError, known_targets, lds_of
 from ..bank_model.targets import arch_named
-from .accesses import AccessArgument, AccessReader, may_name_lanes
 from .answers import TileCount, TileSolution
 from .counts import Question
-from .errors import AccessError, TileArgumentError, shortened, whole_number
 from .lanes import Lanes
 from .layout_text import layout_of, other_reading
 from .memory_order import MemoryOrder
 from .patterns import WGMMA, pattern_names
 from .rules import rules_of
+from .tile_accesses import AccessArgument, AccessReader, may_name_lanes
+from .tile_errors import AccessError, TileArgumentError, shortened, whole_number
 from .tile_text import NamedTile
 
 Accesses = AccessArgument | Sequence[AccessArgument]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..bank_model.accesses import LdsTile
 from ..bank_model.layouts import PlainLayout
 from ..bank_model.lds_rules import Lds
-from .errors import AccessError, TileArgumentError, shortened
+from .tile_errors import AccessError, TileArgumentError, shortened
 
 _TILE = re.compile(r"\s*((?:\d{1,9}x)+)(\w{1,30})\s*", re.ASCII)
 _NUMBERED = re.compile(

@@ -18,7 +18,7 @@ from ..bank_model.linear_layout import Gap, LinearLayout
 from ..bank_model.linear_swizzle import LinearSwizzle, NotExpressible
 from ..bank_model.notations import TritonSwizzle
 from ..bank_model.strided_layout import Mode, StridedLayout
-from .errors import LayoutTextError
+from .tile_errors import LayoutTextError
 from .triton_text import Encoding
 
 _LONGEST_BOX = 256

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from .errors import LayoutTextError, shortened
+from .tile_errors import LayoutTextError, shortened
 
 Value: TypeAlias = "int | bool | str | list[Value] | dict[str, Value] | Encoding | None"
 

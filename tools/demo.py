@@ -12,7 +12,7 @@ from rich.console import Console
 
 from ..bank_model.families import AMD
 from ..iree_plugin.stepped_compile import CompileError
-from ..report.comparison import Comparison
+from ..report.module_comparison import Comparison
 from .endings import fail, file_error
 
 EXAMPLES = ("attention_f16", "attention_f32")

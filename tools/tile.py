@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from ..bank_model.errors import ProofError
-from ..tiles.errors import TileArgumentError
+from ..tiles.tile_errors import TileArgumentError
 from .endings import fail
 from .tile_arguments import TileSettings, parse_arguments
 from .usage import UsageError
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _answer(settings: TileSettings) -> str:
     # Everything heavy is imported only now: usage errors answer at once.
-    from ..tiles.rendering import rendered
+    from ..tiles.answer_formats import rendered
     from ..tiles.solve import count, patterns, rules, solve
 
     if settings.rules:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..bank_model.families import DEFAULT_TARGET
 from ..bank_model.lds_tables import known_targets
-from ..tiles.formats import FORMATS, PICTURES
+from ..report.formats import FORMATS, PICTURES
 from .argument_parser import ArgumentParser
 from .usage import UsageError
 

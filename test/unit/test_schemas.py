@@ -26,7 +26,7 @@ from bankwise.runtime.assembly_run import LaunchOptions, read_kernel, run_kernel
 from bankwise.runtime.module_run import counters_document
 from bankwise.sweep.rows import swept_counters
 from bankwise.sweep.tables import json_table
-from bankwise.tiles.json_document import answer_json
+from bankwise.tiles.answer_json import answer_json
 from bankwise.tiles.solve import count, solve
 
 from .report.measured.profiler_files import rocprofv3

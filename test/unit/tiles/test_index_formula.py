@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankwise.tiles.errors import AccessError
 from bankwise.tiles.index_formula import IndexFormula
+from bankwise.tiles.tile_errors import AccessError
 
 
 def values(text: str, registers: int = 1) -> list[list[int]]:

@@ -19,8 +19,8 @@ from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.slow_count import count_slowly
 from bankwise.bank_model.strided_layout import StridedLayout
 from bankwise.bank_model.swizzles import RotateRows, XorShuffle
+from bankwise.tiles.framework_notations import notations
 from bankwise.tiles.layout_text import layout_of
-from bankwise.tiles.notations import notations
 
 ROWS_OF_64 = LdsTile((64, 64), 16)
 H100 = lds_of("sm_90")

@@ -18,8 +18,8 @@ from bankwise.bank_model.linear_swizzle import LinearSwizzle
 from bankwise.bank_model.notations import CkTileSwizzle, CuteSwizzle, TmaSwizzle, WaveSwizzle
 from bankwise.bank_model.swizzle_search import SearchSpace, field_steps
 from bankwise.bank_model.swizzles import XorShuffle, xor_chain
+from bankwise.tiles.framework_notations import Notation, notations
 from bankwise.tiles.layout_text import layout_of
-from bankwise.tiles.notations import Notation, notations
 
 TILES = (
     ("gfx942", "64x64xf16", "rows:128", "columns"),

@@ -9,9 +9,9 @@ import pytest
 
 import bankwise
 from bankwise.report.stripes import CELL_WIDTH, LEFT
-from bankwise.tiles.contents import phases_of
-from bankwise.tiles.html import answer_html
-from bankwise.tiles.rendering import rendered
+from bankwise.tiles.answer_contents import phases_of
+from bankwise.tiles.answer_formats import rendered
+from bankwise.tiles.answer_html import answer_html
 
 
 def test_a_solution_is_shown_before_and_after() -> None:

@@ -9,7 +9,7 @@ from itertools import chain
 from ..report.bank_map_text import map_text
 from ..report.markdown_text import escaped
 from ..report.tile_grid_text import tile_grid_text
-from .contents import Contents, code_lines, cost_rows, layout_title, maps_of
+from .answer_contents import Contents, code_lines, cost_rows, layout_title, maps_of
 from .counts import CountedLayout
 from .pictures import WholePictures
 

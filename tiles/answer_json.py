@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 
 from ..report.bank_map_data import bank_map_data, layout_data
+from .answer_contents import notes
 from .answers import Answer, TileSolution
-from .contents import notes
 from .counts import AccessCount, CountedLayout, Question
 
 SCHEMA_VERSION = 1

@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from ..bank_model.accesses import LdsAccess
 from ..bank_model.lds_rules import AccessKind, Lds
-from .errors import AccessError, TileArgumentError, shortened
 from .index_formula import LANE_NAMES, REGISTER, IndexFormula
 from .lanes import Lanes
 from .memory_order import MemoryOrder
 from .patterns import PatternRequest, named_accesses
+from .tile_errors import AccessError, TileArgumentError, shortened
 from .tile_text import NamedTile
 from .vectors import IntArray, joined, widest
 

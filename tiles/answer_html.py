@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
 from ..report.bank_map_picture import bank_map_drawing
+from ..report.html_legend import MAP_TERMS, legend_with, ramp
 from ..report.html_script import copy_button, picture_choice
 from ..report.tile_picture import tile_picture
-from .contents import (
+from .answer_contents import (
     Contents,
     MapsShown,
     code_lines,
@@ -24,7 +25,6 @@ from .contents import (
 )
 from .counts import CountedLayout
 from .html_images import picture_html
-from .html_legend import legend
 from .pictures import WholePicture, whole_pictures
 
 _LEFT = "text-align: left"
@@ -38,6 +38,24 @@ _MOST_CHARACTERS = 138_000
 """Of an answer on a page: pictures by lane that would make it longer are left out."""
 _BESIDE = "flex: 1 1 640px; min-width: 0"
 """So wide that the 32 banks of a line of memory are a line of the page, where there is room."""
+
+_TERMS = (
+    (
+        "conflict cycles",
+        "LDS cycles that bank conflicts cost, in all waves of the workgroup, each access run once.",
+    ),
+    (
+        "plain, padded, swizzled",
+        "row-major; row-major with a gap behind every row; groups of elements exchanged by an XOR.",
+    ),
+    *MAP_TERMS,
+    (
+        "the whole tile",
+        "by bank: rows and columns of the tile, each cell with the bank of its elements; what a "
+        "phase wants of one bank waits. By lane: lines and banks of memory, each cell with the "
+        "lane that accesses it. Point at a cell to see more.",
+    ),
+)
 
 
 def answer_html(shown: Contents, *, maps: bool = True, page: bool = False) -> str:
@@ -136,7 +154,7 @@ def _pictures(counts: Mapping[str, CountedLayout], page: bool) -> Iterator[str]:
     """Yields the bank maps of all arguments, and in a notebook the whole tile by bank."""
     question = next(iter(counts.values())).question
     if page:
-        yield from legend()
+        yield from _legend()
     for number, maps in enumerate(maps_of(counts)):
         choices = list(phases_of(counts, number)) if page else []
         if len(choices) > 1:
@@ -151,6 +169,13 @@ def _pictures(counts: Mapping[str, CountedLayout], page: bool) -> Iterator[str]:
         yield f"<details><summary>The whole tile: {_BANKS}</summary>"
         yield _beside(whole_pictures(counts, "banks").pictures, page)
         yield "</details>"
+
+
+def _legend() -> Iterator[str]:
+    """Yields the legend, with a sample of a bank map."""
+    what = "the lanes of the phase, of a whole tile the banks or the phases"
+    colours = f"{what}, from the first {ramp()} to the last"
+    return legend_with("How to read the pictures", _TERMS, colours)
 
 
 def _maps(maps: MapsShown, page: bool) -> Iterator[str]:

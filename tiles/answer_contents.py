@@ -18,7 +18,7 @@ from ..report.bank_map_text import folding_caption, phase_caption
 from .counts import AccessCount, CountedLayout, Question
 
 if TYPE_CHECKING:
-    from .notations import Notation
+    from .framework_notations import Notation
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ..report.bank_map_text import map_text
 from ..report.consoles import text_console
-from .contents import Contents, code_lines, cost_rows, layout_title, maps_of
+from .answer_contents import Contents, code_lines, cost_rows, layout_title, maps_of
 from .counts import CountedLayout
 
 PLAIN_WIDTH = 100

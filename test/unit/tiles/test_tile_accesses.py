@@ -11,9 +11,9 @@ import pytest
 from bankwise.bank_model.accesses import LdsAccess
 from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.bank_model.lds_tables import lds_of
-from bankwise.tiles.accesses import AccessReader
-from bankwise.tiles.errors import TileArgumentError
 from bankwise.tiles.lanes import Lanes
+from bankwise.tiles.tile_accesses import AccessReader
+from bankwise.tiles.tile_errors import TileArgumentError
 from bankwise.tiles.tile_text import NamedTile
 
 

@@ -9,7 +9,7 @@ from bankwise.bank_model.accesses import LdsTile
 from bankwise.bank_model.layouts import SwizzledLayout
 from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle
-from bankwise.tiles.notations import notations
+from bankwise.tiles.framework_notations import notations
 
 ROWS_OF_64 = LdsTile((64, 64), 16)
 WAVE = "Wave's pass has one swizzle, XORs of 16 bytes with 8 rows, for gfx950 alone"
