@@ -13,7 +13,7 @@ Worked example, lanes 0 and 1 of one phase reading words 0 and 32 of 32 banks:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -110,6 +110,24 @@ def bank_map(machine: MachineAccess, issue: int, phase: int, bank_width_bytes: i
         for by_word in banks
     )
     return BankMap(instruction, issue, phase, served, words)
+
+
+def phase_maps(machines: Sequence[MachineAccess], issues: Sequence[int]) -> Iterator[list[BankMap]]:
+    """Yields a map in each of `machines` for each phase of the first of them.
+
+    They are the instructions of one access in several layouts. Where these have other phases, the
+    one is shown that serves the first lane. Phases in which one of them does nothing are left out.
+    """
+    first = machines[0]
+    for issue in issues:
+        for lanes in filter(None, first.served(issue)):
+            maps = [bank_map(each, issue, _phase_of(lanes[0], each, issue)) for each in machines]
+            if all(each.cycles for each in maps):
+                yield maps
+
+
+def _phase_of(lane: int, machine: MachineAccess, issue: int) -> int:
+    return next(phase for phase, lanes in enumerate(machine.served(issue)) if lane in lanes)
 
 
 def worst_phase(

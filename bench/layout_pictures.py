@@ -15,12 +15,11 @@ from functools import cached_property
 from html import escape
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from ..bank_model.bank_map import bank_map
 from ..bank_model.layouts import MachineAccess, machine_accesses
 from ..bank_model.lds_rules import LdsInstruction
+from ..report.tile_grid import GridCell, WholeTile
+from ..report.tile_grid_picture import cell_text
 from ..tiles.answer_contents import layout_title
 from ..tiles.answers import TileCount
 from ..tiles.solve import count
@@ -89,21 +88,19 @@ class Panel:
     counted: TileCount
 
     @cached_property
-    def banks(self) -> npt.NDArray[np.int64]:
-        """Returns the first bank of each cell: [rows, cells of a row]."""
+    def cells(self) -> tuple[GridCell, ...]:
+        """Returns the rows that are shown, each cell with its bank."""
         tile, lds = self.counted.question.named.tile, self.counted.question.lds
-        first = np.arange(0, self.drawing.rows * tile.row_elements, self.drawing.group)
-        bits = self.counted.layout.offsets(tile, first) * tile.element_bits
-        words = bits // (8 * lds.bank_width_bytes)
-        return (words % self.instruction.banks).reshape(self.drawing.rows, -1)
+        bits, rows = 8 * lds.bank_width_bytes, self.drawing.rows
+        whole = WholeTile(tile, bits, self.instruction.banks, self.drawing.group, rows)
+        return whole.by_bank(self.counted.layout).cells
 
     @cached_property
-    def wanted(self) -> npt.NDArray[np.bool_]:
-        """Returns which cells the lanes of the first phase want: [rows, cells of a row]."""
+    def wanted(self) -> frozenset[int]:
+        """Returns the numbers of the cells that the lanes of the first phase want."""
         access = self.counted.question.flat[0]
         lanes = list(self.instruction.phases[0])
-        cells = access.elements[0][lanes] // self.drawing.group
-        return np.isin(np.arange(self.banks.size), cells).reshape(self.banks.shape)
+        return frozenset((access.elements[0][lanes] // self.drawing.group).tolist())
 
     @property
     def cycles(self) -> int:
@@ -135,8 +132,8 @@ class Panel:
     @property
     def size(self) -> tuple[int, int]:
         """Returns the width and the height in pixels."""
-        rows, cells = self.banks.shape
-        return _LABEL + cells * self.drawing.cell_width, _TITLE + rows * _ROW
+        rows = self.drawing.rows
+        return _LABEL + len(self.cells) // rows * self.drawing.cell_width, _TITLE + rows * _ROW
 
 
 DRAWINGS = (
@@ -208,17 +205,16 @@ def svg(drawing: Drawing) -> str:
 def _panel(panel: Panel, x: int, y: int) -> Iterator[str]:
     """Yields the elements of one panel, the frames last so that no cell covers them."""
     width = panel.drawing.cell_width
-    words = panel.instruction.width_bytes // panel.counted.question.lds.bank_width_bytes
     cells: list[str] = []
     numbers: list[str] = []
     frames: list[str] = []
-    for (row, cell), bank in np.ndenumerate(panel.banks):
-        left, top = x + _LABEL + cell * width, y + _TITLE + row * _ROW
-        hue = int(bank) * 360 // panel.instruction.banks
+    for number, cell in enumerate(panel.cells):
+        left = x + _LABEL + cell.column // len(cell.texts) * width
+        top = y + _TITLE + cell.row * _ROW
+        hue = cell.colour * 360 // panel.instruction.banks
         cells.append(_rectangle(left, top, width, _ROW, f' fill="hsl({hue},70%,82%)"'))
-        text = str(bank) if words == 1 else f"{bank}-{bank + words - 1}"
-        numbers.append(f'<text x="{left + width // 2}" y="{top + 14}">{text}</text>')
-        if panel.wanted[row, cell]:
+        numbers.append(f'<text x="{left + width // 2}" y="{top + 14}">{cell_text(cell)}</text>')
+        if number in panel.wanted:
             frames.append(_rectangle(left + 1, top + 1, width - 2, _ROW - 2))
     yield f'<text x="{x}" y="{y + 16}" font-size="14">{escape(panel.title)}</text>'
     yield '<g class="soft" font-size="11" text-anchor="end">'

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..bank_model.bank_map import BankMap
@@ -31,6 +31,12 @@ def phase_caption(found: BankMap, issue: str) -> str:
     phase = f"phase {found.number} of {phases}" if phases > 1 else "its only phase"
     place = ", ".join(part for part in (issue, phase) if part)
     return f"{found.instruction.name}, {place}: {counted(found.cycles, 'cycle')}"
+
+
+def cycles_caption(maps: Iterable[BankMap]) -> str:
+    """Returns the cycles of a phase in several layouts, such as `8 → 1 cycles`."""
+    cycles = " → ".join(str(each.cycles) for each in maps)
+    return f"{cycles} {'cycle' if cycles == '1' else 'cycles'}"
 
 
 def folding_caption(folded: FoldedMap, issue_name: str) -> str:

@@ -29,9 +29,9 @@ from .html_accesses import access_section, source_line
 from .html_index import anchor, kernel_index
 from .html_legend import legend
 from .html_measured import measured_section
-from .html_page import html_page
+from .html_page import code, headline_number, html_page
 from .html_script import copy_button
-from .html_tables import access_table, allocation_table, code, cost, words_of
+from .html_tables import access_table, allocation_table, cost, words_of
 from .html_whole_tile import whole_tile_section
 from .markdown import markdown_report
 from .shown_maps import AccessMaps, Choices, all_phase_choices, shown_maps
@@ -75,9 +75,7 @@ def _body(contents: Contents) -> Iterator[str]:
 
 def _headline(headline: Headline, contents: Contents) -> Iterator[str]:
     """Yields the one number, and what it is compared with."""
-    grade = "good" if headline.is_clean else "bad"
-    yield f'<p class="number"><strong class="{grade}">{headline.number}</strong>'
-    yield f"{headline.what}</p>"
+    yield from headline_number(headline.number, headline.what, is_good=headline.is_clean)
     if not headline.known:
         return
     sums = Sums.of([each.report for each in contents.allocations]).of_layouts

@@ -11,8 +11,9 @@ from . import columns
 from .bank_map_picture import bank_map_drawing, map_in_words
 from .conflict_report import shown_layout
 from .contents import AccessRow
+from .html_page import code
 from .html_script import copy_button, picture_choice
-from .html_tables import code, words_of
+from .html_tables import words_of
 from .shown_maps import AccessMaps, PhaseChoice, ShownMap
 from .source_lines import SourceLines
 from .stripes import svg_map

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .contents import ReportedFunction, Sums
-from .html_tables import code, cost
+from .html_page import code
+from .html_tables import cost
 
 _LAYOUTS = ("before", "padded", "chosen")
 

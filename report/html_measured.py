@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from .html_tables import code
+from .html_page import code
 from .measured import words
 from .measured.comparison import MeasuredKernel, Measurements
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 
 from .html_script import SCRIPT
@@ -86,6 +87,18 @@ footer { color: var(--soft); margin-top: 3rem; font-size: .9em; }
 """
     + STRIPE_STYLE
 )
+
+
+def code(text: str) -> str:
+    """Returns text of the IR, of the assembly or of a formula."""
+    return f"<code>{escape(text)}</code>"
+
+
+def headline_number(number: str, what: str, *, is_good: bool) -> Iterator[str]:
+    """Yields the one number of a page, and what it counts, both as text."""
+    grade = "good" if is_good else "bad"
+    yield f'<p class="number"><strong class="{grade}">{escape(number)}</strong>'
+    yield f"{escape(what)}</p>"
 
 
 def html_page(title: str, body: str) -> str:

@@ -77,3 +77,19 @@ def picture_choice(title: str, words: Sequence[str], pictures: Iterable[str]) ->
         f'<label class="choice" hidden>{escape(title)} '
         f'<select autocomplete="off" data-pictures="{data}">{options}</select></label>'
     )
+
+
+BANK_VIEW = "the bank of each element"
+"""What a picture of the whole tile by bank shows."""
+
+
+def whole_tile_choice(by_bank: str, by_lane: Sequence[tuple[str, str]]) -> str:
+    """Returns a choice of pictures of the whole tile, as `picture_choice` does; none is shown yet.
+
+    Args:
+        by_bank: the HTML of the picture with the bank of each element.
+        by_lane: the accesses, each with the HTML of the picture with the lane of each word.
+    """
+    lanes = (f"the lane of each word, {access}" for access, _ in by_lane)
+    words = ["not shown", BANK_VIEW, *lanes]
+    return picture_choice("the whole tile:", words, [by_bank, *(picture for _, picture in by_lane)])

@@ -13,14 +13,10 @@ from html import escape
 from . import columns
 from .columns import IDEAL_WORDS, Column, PerLayout, Place, Row, Unit, shown_value
 from .contents import AllocationRow
+from .html_page import code
 
 _BELOW_TITLE = {Unit.BYTES: ("before", "padded", "chosen"), Unit.CYCLES: IDEAL_WORDS}
 """What the figures of an allocation are, where a cell has several of them."""
-
-
-def code(text: str) -> str:
-    """Returns text of the IR, of the assembly or of a formula."""
-    return f"<code>{escape(text)}</code>"
 
 
 def allocation_table(rows: Sequence[AllocationRow]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from ..bank_model.layout_counts import LayoutCount
 from .columns import chosen_word
 from .conflict_report import AllocationReport, shown_layout
 from .contents import AccessRow, AllocationRow
-from .html_script import picture_choice
+from .html_script import whole_tile_choice
 from .stripes import svg_map
 from .tile_grid import TileGrid, WholeTile
 from .tile_grid_picture import tile_grid_drawing
@@ -32,10 +32,8 @@ def whole_tile_section(row: AllocationRow) -> Iterator[str]:
     accesses = [access for group in report.groups for access in group.accesses]
     layouts = [count.layout for count in counts.values()]
     whole = WholeTile.of(report.lds, report.tile, layouts, accesses, _MOST_ROWS)
-    words = ["not shown", "the bank of each element"]
-    pictures = [
-        _figures(report, {name: whole.by_bank(each.layout) for name, each in counts.items()})
-    ]
+    banks = _figures(report, {name: whole.by_bank(each.layout) for name, each in counts.items()})
+    by_lane: list[tuple[str, str]] = []
     for access in _conflicting(row):
         group = access.group
         grids = {
@@ -44,9 +42,9 @@ def whole_tile_section(row: AllocationRow) -> Iterator[str]:
             )
             for name, count in counts.items()
         }
-        words.append(f"the lane of each word, access {access.number} ({group.kind.value})")
-        pictures.append(_figures(report, grids))
-    yield picture_choice("the whole tile:", words, pictures)
+        name = f"access {access.number} ({group.kind.value})"
+        by_lane.append((name, _figures(report, grids)))
+    yield whole_tile_choice(banks, by_lane)
     yield '<div class="pair"></div>'
 
 

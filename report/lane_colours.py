@@ -21,20 +21,6 @@ def ramp_stops() -> tuple[str, ...]:
     return _RAMP
 
 
-def contrast(one: str, other: str) -> float:
-    """Returns the contrast ratio of two colours, from 1 to 21, as WCAG 2 defines it."""
-    darker, lighter = sorted((_luminance(one), _luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
 def _channels(colour: str) -> tuple[int, int, int]:
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return red, green, blue
-
-
-def _luminance(colour: str) -> float:
-    parts = [channel / 255 for channel in _channels(colour)]
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -18,7 +18,7 @@ from .contents import (
     sums_sentence,
 )
 from .headline import Headline
-from .markdown_text import escaped, inline_code
+from .markdown_text import drawing, escaped, inline_code, table
 from .measured import words
 from .measured.comparison import Measurements
 from .shown_maps import AccessMaps, shown_maps
@@ -53,19 +53,17 @@ def _lines(contents: Contents) -> Iterator[str]:
 
 def _sources(lines: Mapping[str, str]) -> Iterator[str]:
     if lines:
-        yield from ("", "| at | source |", "| --- | --- |")
-        yield from (f"| {escaped(place)} | {inline_code(text)} |" for place, text in lines.items())
+        rows = ((escaped(place), inline_code(text)) for place, text in lines.items())
+        yield from ("", *table(("at", "source"), (False, False), rows))
 
 
 def _measured(measurements: Measurements) -> Iterator[str]:
     yield from ("", f"**{escaped(words.section_title(measurements))}**")
     for kernel in measurements.kernels:
         yield from ("", escaped(words.kernel_title(kernel)), "")
-        yield f"| {' | '.join(words.TITLES)} |"
-        yield "| --- | --: | --: | --: |"
-        for counter in kernel.counters:
-            name, *figures = words.cells(counter, kernel)
-            yield f"| {' | '.join((inline_code(name), *figures))} |"
+        cells = (words.cells(counter, kernel) for counter in kernel.counters)
+        rows = ((inline_code(name), *figures) for name, *figures in cells)
+        yield from table(words.TITLES, (False, True, True, True), rows)
         for reason in words.remarks(kernel):
             yield from ("", escaped(reason))
     if measurements.notes:
@@ -97,12 +95,10 @@ def _allocation_title(column: Column[AllocationRow]) -> str:
 
 
 def _table(
-    table: Sequence[Column[Row]], titles: Sequence[str], rows: Sequence[Row]
+    shown: Sequence[Column[Row]], titles: Sequence[str], rows: Sequence[Row]
 ) -> Iterator[str]:
-    yield f"|{''.join(f' {title} |' if title else ' |' for title in titles)}"
-    yield f"| {' | '.join('--:' if column.unit.is_number else '---' for column in table)} |"
-    for row in rows:
-        yield f"| {' | '.join(_cell(column, row) for column in table)} |"
+    numbers = [column.unit.is_number for column in shown]
+    return table(titles, numbers, ([_cell(column, row) for column in shown] for row in rows))
 
 
 def _cell(column: Column[Row], row: Row) -> str:
@@ -136,6 +132,4 @@ def _bank_maps(shown: AccessMaps) -> Iterator[str]:
         return
     for each in shown.maps:
         yield from ("", f"{number} {each.layouts}, {escaped(each.caption)}", "")
-        yield from ("```", map_text(each.drawn).plain.rstrip("\n"), "```")
-        if each.folding:
-            yield from ("", each.folding)
+        yield from drawing(map_text(each.drawn), each.folding)

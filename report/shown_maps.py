@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from ..bank_model.bank_map import BankMap, bank_map
+from ..bank_model.bank_map import BankMap, phase_maps
 from ..bank_model.layout_counts import LayoutCount
-from ..bank_model.layouts import MachineAccess
 from ..bank_model.map_folding import FoldedMap
-from .bank_map_text import folding_caption, phase_caption
+from .bank_map_text import cycles_caption, folding_caption, phase_caption
 from .columns import chosen_word
 from .conflict_report import AccessGroup
 from .contents import AccessRow, AllocationRow
@@ -160,15 +160,8 @@ def phase_choices(shown: AccessMaps, most: int) -> list[PhaseChoice]:
     ]
     first = worst.shown.issue
     issues = [first, *(issue for issue in range(len(machines[0].addresses)) if issue != first)]
-    found: list[PhaseChoice] = []
-    served = [(issue, lanes) for issue in issues for lanes in machines[0].served(issue) if lanes]
-    for issue, lanes in served:
-        if len(found) == most:
-            break
-        maps = [bank_map(each, issue, _phase_with(each, issue, lanes[0])) for each in machines]
-        if all(each.cycles for each in maps):
-            found.append(_choice(group, layouts, maps))
-    return found
+    found = islice(phase_maps(machines, issues), most)
+    return [_choice(group, layouts, maps) for maps in found]
 
 
 Choices = Mapping[int, Sequence[PhaseChoice]]
@@ -189,10 +182,6 @@ def all_phase_choices(shown: Iterable[AccessMaps]) -> Choices:
     return found
 
 
-def _phase_with(machine: MachineAccess, issue: int, lane: int) -> int:
-    return next(number for number, lanes in enumerate(machine.served(issue)) if lane in lanes)
-
-
 def _choice(
     group: AccessGroup,
     layouts: Sequence[tuple[str, tuple[LayoutCount, FoldedMap]]],
@@ -203,10 +192,8 @@ def _choice(
         for (word, (count, folded)), found in zip(layouts, maps, strict=True)
     ]
     place = f"phase {maps[0].number} of {maps[0].phases}"
-    cycles = " → ".join(str(found.cycles) for found in maps)
-    noun = "cycle" if cycles == "1" else "cycles"
     wave = issue_words(group, maps[0].issue)
-    words = f"{', '.join(part for part in (wave, place) if part)}: {cycles} {noun}"
+    words = f"{', '.join(part for part in (wave, place) if part)}: {cycles_caption(maps)}"
     return PhaseChoice(words, tuple(_joined_maps(shown)))
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 
 from rich import box
 from rich.console import Console
@@ -24,7 +23,7 @@ from .columns import (
     figure_words,
     shown_value,
 )
-from .consoles import text_console
+from .consoles import PLAIN_WIDTH, figure_table, printed, text_console
 from .contents import (
     NO_ALLOCATIONS,
     AccessRow,
@@ -42,8 +41,6 @@ from .measured.comparison import Measurements
 from .shown_maps import AccessMaps, shown_maps
 from .source_lines import SourceLines, first_lines
 
-PLAIN_WIDTH = 100
-"""Columns where the output is not a terminal."""
 _INDENT = (0, 0, 0, 3)
 
 
@@ -69,9 +66,7 @@ def text_report(contents: Contents, *, width: int = PLAIN_WIDTH, colour: bool = 
         console.print(f"{contents.title}: {NO_ALLOCATIONS}")
     if contents.measured is not None:
         _print_measured(console, contents.measured)
-    lines = [line.rstrip() for line in buffer.getvalue().splitlines()]
-    kept = [line for line, after in pairwise([*lines, ""]) if line or after]
-    return "\n".join(kept) + "\n"
+    return printed(buffer)
 
 
 def _print_function(
@@ -175,9 +170,7 @@ def _print_measured(console: Console, measurements: Measurements) -> None:
     console.print(Text(words.section_title(measurements), style="bold"), soft_wrap=True)
     for kernel in measurements.kernels:
         console.print(f"\n  {words.kernel_title(kernel)}", soft_wrap=True)
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-        for number, title in enumerate(words.TITLES):
-            table.add_column(title, justify="right" if number else "left", overflow="fold")
+        table = figure_table(words.TITLES, fold_first=True)
         for counter in kernel.counters:
             style = "green" if words.is_exact(counter) else ""
             name, *figures = words.cells(counter, kernel)

@@ -233,7 +233,8 @@ class WholeTile:
     def _lane_cells(
         self, touched: _Touched, layout: Layout, lines: int, phase_of: Mapping[int, int]
     ) -> Iterator[GridCell]:
-        elements = self._elements_of_words(layout, lines * self.banks)
+        words = range(lines * self.banks)
+        elements = elements_in_words(words, self.tile, layout, self.word_bits)
         for line in range(lines):
             column = 0
             while column < self.banks:
@@ -244,22 +245,10 @@ class WholeTile:
                     width = touched.run(word, _MOST_WORDS - column % _MOST_WORDS)
                     lane = touched.lane(word)
                     text = f"{lane}{'+' if touched.shared[word] else ''}"
-                    inside = {e for each in elements[word : word + width] for e in each}
+                    inside = {e for each in range(word, word + width) for e in elements[each]}
                     title = f"{_names(self.tile, sorted(inside))}; {touched.who(word)}"
                     yield GridCell(line, column, (text,) * width, phase_of[lane], title)
                 column += width
-
-    def _elements_of_words(self, layout: Layout, words: int) -> list[list[int]]:
-        """Returns for each of the first `words` words the elements that lie in it, in any part."""
-        tile = self.tile
-        starts = layout.offsets(tile, np.arange(tile.elements)) * tile.element_bits
-        first = starts // self.word_bits
-        last = (starts + tile.element_bits - 1) // self.word_bits
-        found: list[list[int]] = [[] for _ in range(words)]
-        for element in np.flatnonzero(first < words).tolist():
-            for word in range(int(first[element]), min(int(last[element]) + 1, words)):
-                found[word].append(element)
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,6 +319,20 @@ class _Touched:
         which = f", access {access + 1} of {self.accesses}" if self.accesses > 1 else ""
         others = ", and others" if self.shared[word] else ""
         return f"lane {place % self.lanes}{wave}{which}{others}"
+
+
+def elements_in_words(
+    words: Sequence[int], tile: LdsTile, layout: Layout, word_bits: int
+) -> dict[int, list[int]]:
+    """Returns the row-major elements that lie in each of `words`, in any part, ascending."""
+    found: dict[int, list[int]] = {word: [] for word in words}
+    starts = layout.offsets(tile, np.arange(tile.elements)) * tile.element_bits
+    first, last = starts // word_bits, (starts + tile.element_bits - 1) // word_bits
+    for element in np.flatnonzero(np.isin(first, words) | np.isin(last, words)).tolist():
+        for word in range(int(first[element]), int(last[element]) + 1):
+            if word in found:
+                found[word].append(element)
+    return found
 
 
 def element_names(tile: LdsTile, first: int, count: int) -> str:

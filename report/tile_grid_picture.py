@@ -22,7 +22,7 @@ def tile_grid_drawing(grid: TileGrid) -> Drawing:
                 top=TOP + cell.row * _ROW,
                 height=_ROW,
                 place=cell.colour,
-                lines=(_text(cell),),
+                lines=(cell_text(cell),),
                 title=cell.title if grid.titled else "",
                 width=len(cell.texts),
             )
@@ -38,7 +38,7 @@ def tile_grid_drawing(grid: TileGrid) -> Drawing:
     )
 
 
-def _text(cell: GridCell) -> str:
+def cell_text(cell: GridCell) -> str:
     """Returns the text of a cell, or from where to where the texts of its columns run."""
     first, last = cell.texts[0], cell.texts[-1]
     return first if first == last else f"{first}-{last}"

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..bank_model.accesses import LdsTile
 from ..bank_model.bank_map import BankMap, BankWord
 from ..bank_model.layouts import Layout
 from ..bank_model.shown_text import counted
 from .bank_map_picture import lane_places, lanes_text
 from .stripes import TOP, Cell, Drawing, Label
+from .tile_grid import element_names, elements_in_words
 
 _ROW = 28
 _GAP = 5
@@ -51,7 +50,7 @@ def tile_picture(found: BankMap, tile: LdsTile, layout: Layout) -> TilePicture:
     lines = sorted({word.word // banks for word in words})
     shown = lines[:_MOST_LINES]
     tops = dict(zip(shown, _tops(shown), strict=True))
-    elements = _elements_of([w.word for w in words], tile, layout)
+    elements = elements_in_words([w.word for w in words], tile, layout, WORD_BITS)
     places = lane_places(found)
     cells = [
         _cell(
@@ -84,33 +83,13 @@ def _tops(lines: Sequence[int]) -> Iterator[int]:
         top += _ROW
 
 
-def _elements_of(words: Sequence[int], tile: LdsTile, layout: Layout) -> dict[int, tuple[int, ...]]:
-    """Returns the row-major elements that lie in each of `words`, ascending."""
-    found: dict[int, list[int]] = {word: [] for word in words}
-    starts = layout.offsets(tile, np.arange(tile.elements)) * tile.element_bits
-    first = starts // WORD_BITS
-    last = (starts + tile.element_bits - 1) // WORD_BITS
-    for element in np.flatnonzero(np.isin(first, words) | np.isin(last, words)).tolist():
-        for word in range(int(first[element]), int(last[element]) + 1):
-            if word in found:
-                found[word].append(element)
-    return {word: tuple(elements) for word, elements in found.items()}
-
-
 def _cell(
-    word: BankWord, banks: int, top: int, place: int, elements: tuple[int, ...], tile: LdsTile
+    word: BankWord, banks: int, top: int, place: int, elements: Sequence[int], tile: LdsTile
 ) -> Cell:
-    named = " and ".join(_name(element, tile) for element in elements) or "no element"
+    named = " and ".join(element_names(tile, element, 1) for element in elements) or "no element"
     title = f"bank {word.word % banks}, word {word.word}: {named}; {lanes_text(word)}"
     lines = _lines(elements[0], tile) if elements else ("-",)
     return Cell(word.word % banks, top, _ROW, place, lines, title)
-
-
-def _name(element: int, tile: LdsTile) -> str:
-    if len(tile.shape) == 1:
-        return f"element {element}"
-    row, column = divmod(element, tile.row_elements)
-    return f"row {row}, column {column}"
 
 
 def _lines(element: int, tile: LdsTile) -> tuple[str, ...]:

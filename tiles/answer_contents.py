@@ -6,15 +6,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..bank_model.accesses import LdsTile
-from ..bank_model.bank_map import BankMap, bank_map, worst_phase
+from ..bank_model.bank_map import BankMap, phase_maps, worst_phase
 from ..bank_model.layouts import Layout, PaddedLayout, SwizzledLayout
 from ..bank_model.lds_rules import AccessKind
 from ..bank_model.readings import shown_readings
 from ..bank_model.strided_layout import StridedLayout
-from ..report.bank_map_text import folding_caption, phase_caption
+from ..report.bank_map_text import cycles_caption, folding_caption, phase_caption
 from .counts import AccessCount, CountedLayout, Question
 
 if TYPE_CHECKING:
@@ -232,18 +233,12 @@ def phases_of(counts: Mapping[str, CountedLayout], number: int) -> Iterator[tupl
     if worst is None:
         return
     index, issue, _ = worst
-    served = [lanes for lanes in first[index].served(issue) if lanes]
-    for phase, lanes in enumerate(served[:_MOST_PHASES]):
-        maps: dict[str, tuple[BankMap, str]] = {}
-        for name, found in machines.items():
-            # A layout that splits the access has other instructions.
-            machine = found[index if len(found) == len(first) else 0]
-            serving = [lanes[0] in each for each in machine.served(issue)]
-            maps[name] = bank_map(machine, issue, serving.index(True)), ""
-        cycles = " → ".join(str(each.cycles) for each, _ in maps.values())
-        words = f"phase {phase + 1}: {cycles} {'cycle' if cycles == '1' else 'cycles'}"
-        if all(each.cycles for each, _ in maps.values()):
-            yield words, tuple(_drawn_maps(named, maps))
+    # A layout that splits the access has other instructions.
+    alike = [found[index if len(found) == len(first) else 0] for found in machines.values()]
+    for maps in islice(phase_maps(alike, [issue]), _MOST_PHASES):
+        shown = {name: (found, "") for name, found in zip(named, maps, strict=True)}
+        words = f"phase {maps[0].number}: {cycles_caption(maps)}"
+        yield words, tuple(_drawn_maps(named, shown))
 
 
 def _drawn_maps(

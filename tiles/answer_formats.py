@@ -41,7 +41,8 @@ def rendered(
 
         text = answer_markdown(answer, maps=maps)
         return f"{text}\n{whole_markdown(answer.picture(picture))}" if picture else text
-    from .answer_text import PLAIN_WIDTH, answer_text
+    from ..report.consoles import PLAIN_WIDTH
+    from .answer_text import answer_text
 
     width = terminal_width or PLAIN_WIDTH
     text = answer_text(answer, maps=maps, width=width, colour=bool(terminal_width) and colour)

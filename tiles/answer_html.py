@@ -12,7 +12,8 @@ from html import escape
 
 from ..report.bank_map_picture import bank_map_drawing
 from ..report.html_legend import MAP_TERMS, legend_with, ramp
-from ..report.html_script import copy_button, picture_choice
+from ..report.html_page import code, headline_number
+from ..report.html_script import BANK_VIEW, copy_button, picture_choice, whole_tile_choice
 from ..report.tile_picture import tile_picture
 from .answer_contents import (
     Contents,
@@ -33,7 +34,6 @@ _BADGE = "color: #fff; padding: 0 .3em; border-radius: 3px; white-space: nowrap;
 _BAD, _GOOD = f"{_BADGE} #b3261e", f"{_BADGE} #1a7f37"
 """Notebooks may be light or dark: a badge has its own paper."""
 _SIDE_BY_SIDE = "display: flex; flex-wrap: wrap; gap: 8px 12px"
-_WHOLE, _BANKS = "the whole tile:", "the bank of each element"
 _MOST_CHARACTERS = 138_000
 """Of an answer on a page: pictures by lane that would make it longer are left out."""
 _BESIDE = "flex: 1 1 640px; min-width: 0"
@@ -100,20 +100,19 @@ def _verdict(shown: Contents) -> Iterator[str]:
     """Yields what the page is about, and what comes of it, in one line that is seen first."""
     yield f"<h1>{escape(str(shown.question))}</h1>"
     counted = shown.counted
-    grade = "bad" if counted.conflict_cycles else "good"
     before = next(iter(shown.layouts.values()))
     numbers, layout, size = f"{counted.conflict_cycles:,}", shown.chosen_title, ""
     if before is not counted:
         numbers = f"{before.conflict_cycles:,} → {numbers}"
         layout = f"plain → {layout}"
         size = f"{before.lds_bytes:,} → "
-    yield f'<p class="number"><strong class="{grade}">{numbers}</strong>'
-    yield f"conflict cycles, {escape(layout)}; {size}{counted.lds_bytes:,} LDS bytes</p>"
+    what = f"conflict cycles, {layout}; {size}{counted.lds_bytes:,} LDS bytes"
+    yield from headline_number(numbers, what, is_good=not counted.conflict_cycles)
 
 
 def _copied(text: str, what: str) -> str:
     """Returns code with a button that copies it."""
-    return f"<code>{escape(text)}</code> {copy_button(text, what)}"
+    return f"{code(text)} {copy_button(text, what)}"
 
 
 def _heading(text: str) -> str:
@@ -166,7 +165,7 @@ def _pictures(counts: Mapping[str, CountedLayout], page: bool) -> Iterator[str]:
         yield from _maps(maps, page)
         yield "</div>"
     if not page:
-        yield f"<details><summary>The whole tile: {_BANKS}</summary>"
+        yield f"<details><summary>The whole tile: {BANK_VIEW}</summary>"
         yield _beside(whole_pictures(counts, "banks").pictures, page)
         yield "</details>"
 
@@ -196,18 +195,18 @@ def _whole(counts: Mapping[str, CountedLayout], room: int) -> str:
     The first has banks, the others the lanes of each argument, those with most conflicts first.
     """
     first = next(iter(counts.values()))
-    words = ["not shown", _BANKS]
-    pictures = [_beside(whole_pictures(counts, "banks").pictures, page=True)]
-    chosen = picture_choice(_WHOLE, words, pictures)
+    banks = _beside(whole_pictures(counts, "banks").pictures, page=True)
+    by_lane: list[tuple[str, str]] = []
+    chosen = whole_tile_choice(banks, by_lane)
     lanes = whole_pictures(counts, "lanes").pictures
     for number in sorted(
         range(len(first.accesses)), key=lambda each: -first.accesses[each].conflict_cycles
     ):
-        words.append(f"the lane of each word, {first.question.accesses[number]}")
         # The layouts of one argument stand beside each other.
         start = number * len(counts)
-        pictures.append(_beside(lanes[start : start + len(counts)], page=True))
-        more = picture_choice(_WHOLE, words, pictures)
+        shown = _beside(lanes[start : start + len(counts)], page=True)
+        by_lane.append((str(first.question.accesses[number]), shown))
+        more = whole_tile_choice(banks, by_lane)
         if len(more) > room:
             break
         chosen = more

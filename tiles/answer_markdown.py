@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from ..report.bank_map_text import map_text
-from ..report.markdown_text import escaped
+from ..report.markdown_text import drawing, escaped, table
 from ..report.tile_grid_text import tile_grid_text
 from .answer_contents import Contents, code_lines, cost_rows, layout_title, maps_of
 from .counts import CountedLayout
@@ -35,12 +35,9 @@ def _answer(shown: Contents, maps: bool) -> Iterator[str]:
 
 def _table(counts: Mapping[str, CountedLayout]) -> Iterator[str]:
     titles = [escaped(layout_title(name, count)) for name, count in counts.items()]
-    yield ""
-    yield f"| | {' | '.join(titles)} |"
-    yield f"| --- |{' --: |' * len(titles)}"
-    for row in cost_rows(list(counts.values())):
-        cells = " | ".join(escaped(cell) for cell in row.cells)
-        yield f"| {escaped(row.title)} | {cells} |"
+    costs = cost_rows(list(counts.values()))
+    rows = ([escaped(cell) for cell in (row.title, *row.cells)] for row in costs)
+    yield from ("", *table(("", *titles), (False, *[True] * len(titles)), rows))
 
 
 def _list(lines: Iterable[tuple[str, str]], *, code: bool = False) -> Iterator[str]:
@@ -52,14 +49,11 @@ def whole_markdown(found: WholePictures) -> str:
     """Returns pictures of the whole tile."""
     lines: list[str] = []
     for picture in found.pictures:
-        text = tile_grid_text(picture.grid).plain.rstrip("\n")
-        lines += [escaped(picture.caption), "", "```", text, "```", ""]
+        lines += [escaped(picture.caption), "", *drawing(tile_grid_text(picture.grid)), ""]
     return "\n".join(lines[:-1]) + "\n"
 
 
 def _maps(counts: Mapping[str, CountedLayout]) -> Iterator[str]:
     for each in chain.from_iterable(maps_of(counts)):
         yield from ("", escaped(each.caption), "")
-        yield from ("```", map_text(each.drawn).plain.rstrip("\n"), "```")
-        if each.folding:
-            yield from ("", each.folding)
+        yield from drawing(map_text(each.drawn), each.folding)

@@ -6,18 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import chain
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ..report.bank_map_text import map_text
-from ..report.consoles import text_console
+from ..report.consoles import PLAIN_WIDTH, figure_table, printed, text_console
 from .answer_contents import Contents, code_lines, cost_rows, layout_title, maps_of
 from .counts import CountedLayout
-
-PLAIN_WIDTH = 100
-"""Columns where the output is not a terminal."""
 
 
 def answer_text(
@@ -37,14 +33,11 @@ def answer_text(
     _print_code(console, shown.written, shown.code_title)
     if maps:
         _print_maps(console, shown.drawn)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+    return printed(buffer)
 
 
 def _table(counts: Mapping[str, CountedLayout]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column("")
-    for name, count in counts.items():
-        table.add_column(layout_title(name, count), justify="right", overflow="fold")
+    table = figure_table(["", *(layout_title(name, count) for name, count in counts.items())])
     for row in cost_rows(list(counts.values())):
         cells = [Text(cell) for cell in row.cells]
         for cell, conflicts in zip(cells, row.conflicts, strict=False):

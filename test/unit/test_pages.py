@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from bankwise.bench.architecture_picture import ROOT
@@ -119,9 +119,9 @@ def test_the_pictures_of_layouts_are_current(drawing: Drawing) -> None:
 def test_framed_cells_of_one_bank_are_the_cycles_of_the_phase(drawing: Drawing) -> None:
     whole = replace(drawing, rows=count_rows(drawing))
     for panel in whole.panels():
-        _, per_bank = np.unique(panel.banks[panel.wanted], return_counts=True)
-        assert panel.cycles == per_bank.max()
-        assert panel.wanted.sum() == len(panel.instruction.phases[0])
+        per_bank = Counter(panel.cells[number].colour for number in panel.wanted)
+        assert panel.cycles == max(per_bank.values())
+        assert len(panel.wanted) == len(panel.instruction.phases[0])
 
 
 def count_rows(drawing: Drawing) -> int:

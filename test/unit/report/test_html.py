@@ -20,11 +20,11 @@ from bankwise.report.headline import Headline
 from bankwise.report.html import html_report
 from bankwise.report.html_page import COLOURS
 from bankwise.report.html_script import SCRIPT
-from bankwise.report.lane_colours import contrast
 from bankwise.report.markdown import markdown_report
 from bankwise.report.shown_maps import all_phase_choices, shown_maps
 from bankwise.report.sources import report_files
 
+from .contrasts import contrast
 from .small_reports import TILE, contents_of, kernel, report_of
 
 CONFLICTING = report_of(

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from bankwise.report.lane_colours import contrast, ramp_colour
+from bankwise.report.lane_colours import ramp_colour
+
+from .contrasts import contrast
 
 
 @pytest.mark.parametrize("places", [1, 8, 32, 64])
