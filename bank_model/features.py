@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from .families import NVIDIA
+from .families import AMD, NVIDIA
 
 
 class Features(NamedTuple):
@@ -65,6 +65,13 @@ def _cdna() -> Iterator[Features]:
     yield from (cdna2, cdna3, cdna4._replace(multiplies_eight=True, direct_loads=True))
 
 
+def _rdna() -> Iterator[Features]:
+    """Yields the features of AMD's chips with waves of 32 lanes, whose products are WMMA."""
+    since_11 = Features("", prefetches=True, byte_permutes=True, unaligned_loads=True)
+    for arch in ("1100", "1101", "1102", "1103", "1150", "1151", "1200", "1201", "1250"):
+        yield since_11._replace(arch=f"{AMD.prefix}{arch}")
+
+
 def _nvidia() -> Iterator[Features]:
     """Yields the features of NVIDIA's chips, by compute capability.
 
@@ -87,7 +94,7 @@ def _nvidia() -> Iterator[Features]:
 
 
 def _all_features() -> Mapping[str, Features]:
-    return MappingProxyType({each.arch: each for each in (*_cdna(), *_nvidia())})
+    return MappingProxyType({each.arch: each for each in (*_cdna(), *_rdna(), *_nvidia())})
 
 
 _FEATURES = _all_features()

@@ -111,6 +111,8 @@ class Lds(NamedTuple):
     """What a copy to or from global memory moves at once."""
     line_bytes: int = 64
     """What it is looked up by in a cache."""
+    double_waves: bool = False
+    """Whether a program may have waves of twice as many lanes: the second half comes behind."""
 
     @property
     def rows(self) -> tuple[LdsInstruction, ...]:
@@ -122,6 +124,25 @@ class Lds(NamedTuple):
         """Returns the sources that disagree with rows of the instructions."""
         doubtful = (each.other for each in self.rows if each.other is not None)
         return tuple(dict.fromkeys(each.source for each in doubtful))
+
+    def of_waves(self, lanes: int) -> Lds | None:
+        """Returns the LDS as waves of so many lanes access it; None where that is not known."""
+        if lanes == self.wave_size:
+            return self
+        if not self.double_waves or lanes != 2 * self.wave_size:
+            return None
+
+        def doubled(row: LdsInstruction) -> LdsInstruction:
+            later = (tuple(lane + self.wave_size for lane in phase) for phase in row.phases)
+            other = row.other and doubled(row.other)
+            return row._replace(phases=(*row.phases, *later), other=other)
+
+        return self._replace(
+            wave_size=lanes,
+            instructions=tuple(map(doubled, self.instructions)),
+            special_instructions=tuple(map(doubled, self.special_instructions)),
+            double_waves=False,
+        )
 
     def read_by(self, source: str) -> Lds:
         """Returns the LDS with the rows of which `source` says something else as it says."""

@@ -6,7 +6,7 @@ A new GPU is a row of `_all_lds`, and a table of its LDS instructions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from .errors import InvalidParameterError
@@ -45,6 +45,11 @@ _HIPKITTENS = (
 _ROCROLLER = "rocRoller's LDSBankModel (ROCm/rocm-libraries PR 2157)"
 _TIMED_CDNA4 = "nod-ai/amd-shark-ai PR 2919, docs/empirical-lds/cdna4info.md"
 _LOOM = "Loom's rule for gfx1250, where reads alone share words (ROCm/hrx-system PR 219)"
+_LOOM_RUNS = "native runs of Loom on gfx1100 and gfx1151 (ROCm/hrx-system, lds_bank_service.py)"
+_TIMED_RDNA = "nod-ai/amd-shark-ai PR 2919, docs/empirical-lds"
+_GFX12_LANES = "AMD's guide as quoted in the review of triton-lang/triton PR 11365"
+_GFX1250_SCRIPTS = "lds_bank_conflict_analyzer.py, an AMD engineer's public scripts for gfx1250"
+_GFX1250_ROCROLLER = "rocRoller's LDSModel for gfx1250 (ROCm/rocm-libraries a7e3879c8847)"
 # Triton's pull request 11365 lists the phases of both, as spans of the same vectors.
 _B128_READ_CDNA3 = (1, 2, 20)
 _B128_READ_CDNA4 = (1, 2, 12, 20)
@@ -137,6 +142,127 @@ def _gfx950_special_instructions() -> tuple[LdsInstruction, ...]:
     )
 
 
+def _rdna_row(
+    kind: AccessKind, width: int, banks: int, basis: tuple[int, ...], known: Evidence
+) -> LdsInstruction:
+    """Returns a row of a chip with waves of 32 lanes, whose instructions LLVM names otherwise."""
+    names = _AMD_READ_NAMES if kind is AccessKind.READ else _AMD_WRITE_NAMES
+    name = names[width].replace("ds_read", "ds_load").replace("ds_write", "ds_store")
+    return LdsInstruction(name, kind, width, banks, coset_phases(32, basis), *known)
+
+
+def _rdna_rows(
+    b128_read: tuple[int, ...], reads: Mapping[int, Evidence], writes: Mapping[int, Evidence]
+) -> tuple[LdsInstruction, ...]:
+    """Returns the rows of 32 banks that RDNA3 and RDNA4 share but for the lanes of wide reads.
+
+    Whether lanes that store equal words take a cycle each is not known: Loom counts them so.
+    """
+    phases = {1: 32, 2: 32, 4: 32, 8: 16, 12: 8, 16: 8}
+    rows = [
+        _rdna_row(AccessKind.READ, width, 32, b128_read if width > 8 else _in_order(lanes), known)
+        for (width, lanes), known in zip(phases.items(), reads.values(), strict=True)
+    ]
+    for (width, lanes), known in zip(phases.items(), writes.values(), strict=True):
+        row = _rdna_row(AccessKind.WRITE, width, 32, _in_order(lanes), known)
+        other = row._replace(source=_LOOM_RUNS, status=Status.ASSUMED, sharing=Sharing.LANE)
+        rows.append(row if width < 4 else row._replace(other=other))
+    return tuple(rows)
+
+
+def _rdna(arch: str, rows: tuple[LdsInstruction, ...], alike: str = "") -> Lds:
+    """Returns the LDS of a chip of RDNA.
+
+    A workgroup has 64 KiB of the 128 KiB of a WGP, whose 64 banks are two sets of 32; an
+    instruction meets one set. In WGP mode, which is LLVM's, that may be the farther one.
+
+    Args:
+        alike: the chip from which the rows are taken over, if nobody has measured this one.
+    """
+    if alike:
+        known = Evidence(f"as {alike}", Status.ASSUMED)
+        rows = tuple(each._replace(source=known.source, status=known.status) for each in rows)
+    return Lds(
+        arch,
+        32,
+        64 * 1024,
+        rows,
+        paired_bytes=_AMD_PAIRED,
+        unaligned=True,
+        double_waves=True,
+    )
+
+
+def _all_rdna() -> Iterator[Lds]:
+    """Yields the LDS of RDNA3, RDNA3.5 and RDNA4."""
+    timed = Evidence(f"latency on a Radeon Pro W7900, {_TIMED_RDNA}/rdna3info.md", Status.TIMED)
+    runs = Evidence(_LOOM_RUNS, Status.TIMED)
+    wide = Evidence("as ds_load_b128, which AMD's guide names with it", Status.PUBLISHED)
+    narrow = Evidence("as ds_load_u16", Status.ASSUMED)
+    reads = {1: narrow, 2: runs, 4: timed, 8: timed, 12: wide, 16: timed}
+    stores = (
+        Evidence("as ds_store_b16", Status.ASSUMED),
+        Evidence("as ds_store_b128", Status.ASSUMED),
+    )
+    writes = {1: stores[0], 2: runs, 4: runs, 8: runs, 12: stores[1], 16: runs}
+    rdna3 = _rdna_rows(_B128_READ_CDNA3, reads, writes)
+    yield _rdna("gfx1100", rdna3)
+    for arch in ("gfx1101", "gfx1102", "gfx1103", "gfx1150"):
+        yield _rdna(arch, rdna3, "gfx1100")
+    by_loom = {4: runs, 8: runs, 16: runs}
+    yield _rdna("gfx1151", _rdna_rows(_B128_READ_CDNA3, reads | by_loom, writes))
+    timed = Evidence(f"latency on an RX 9070 XT, {_TIMED_RDNA}/rdna4info.md", Status.TIMED)
+    published = Evidence(_GFX12_LANES, Status.PUBLISHED)
+    narrow = Evidence("as ds_load_b32", Status.ASSUMED)
+    reads = {1: narrow, 2: narrow, 4: timed, 8: timed, 12: published, 16: timed}
+    assumed = Evidence("as reads of that width", Status.ASSUMED)
+    rdna4 = _rdna_rows(_in_order(8), reads, dict.fromkeys(reads, assumed))
+    yield _rdna("gfx1201", rdna4)
+    yield _rdna("gfx1200", rdna4, "gfx1201")
+
+
+def _gfx1250() -> Lds:
+    """Returns the LDS of gfx1250, of whose banks two published sources say something else.
+
+    Between waves more is at stake: the LDS has two ports, each of which serves a wave.
+    """
+    scripts = Evidence(_GFX1250_SCRIPTS, Status.PUBLISHED)
+    assumed = Evidence("as the read of that width", Status.ASSUMED)
+    rows = list[LdsInstruction]()
+    for width, lanes in ((1, 32), (2, 32), (4, 32), (8, 32), (12, 16), (16, 16)):
+        known = (
+            scripts if width in (4, 8, 16) else Evidence("as the next wider read", Status.ASSUMED)
+        )
+        for kind, evidence in ((AccessKind.READ, known), (AccessKind.WRITE, assumed)):
+            row = _rdna_row(kind, width, 64, _in_order(lanes), evidence)
+            if width == 16:
+                row = row._replace(
+                    other=row._replace(
+                        banks=32,
+                        phases=coset_phases(32, _in_order(4)),
+                        source=_GFX1250_ROCROLLER,
+                        status=Status.PUBLISHED,
+                        sharing=Sharing.LANE,
+                    )
+                )
+            rows.append(row)
+    transposing = tuple(
+        LdsInstruction(
+            name, AccessKind.READ, width, 64, coset_phases(32, _in_order(lanes)), *scripts
+        )
+        for name, width, lanes in (("ds_load_tr16_b128", 16, 16), ("ds_load_tr8_b64", 8, 32))
+    )
+    return Lds(
+        "gfx1250",
+        32,
+        320 * 1024,
+        tuple(rows),
+        transposing,
+        paired_bytes=_AMD_PAIRED,
+        unaligned=True,
+    )
+
+
 _NVIDIA_WIDTHS = (
     # Bytes of a lane, the name, lanes of a phase, and the status where an H200 was measured.
     (1, "b8", 32, Status.PUBLISHED),
@@ -159,6 +285,9 @@ _REVISIONS: Mapping[str, str] = MappingProxyType(
         _ROCROLLER: "2025-10-17",
         _TIMED_CDNA4: "2026-06-05",
         _LOOM: "2026-07-29",
+        _LOOM_RUNS: "2026-09-25",
+        _TIMED_RDNA: "2026-07-09",
+        _GFX12_LANES: "2026-08-27",
         _NVIDIA_WAVEFRONTS: "2026-11-28",
     }
 )
@@ -351,7 +480,7 @@ def _cdna(
 
 
 def _all_lds() -> Mapping[str, Lds]:
-    """Returns the LDS of all chips: AMD's CDNA, and NVIDIA's by compute capability.
+    """Returns the LDS of all chips: AMD's CDNA and RDNA, and NVIDIA's by compute capability.
 
     For NVIDIA the number of KiB is the largest dynamic shared memory of one block (CUDA C++
     Programming Guide, technical specifications); from 8.0 on it is 1 KiB less than the SM's. These
@@ -362,6 +491,8 @@ def _all_lds() -> Mapping[str, Lds]:
         _cdna("gfx90a", 64, _gfx90a_instructions()),
         _cdna("gfx942", 64, _gfx942_instructions()),
         _cdna("gfx950", 160, _gfx950_instructions(), _gfx950_special_instructions()),
+        *_all_rdna(),
+        _gfx1250(),
         *(_nvidia(capability, 48) for capability in (60, 61, 62)),
         *(_nvidia(capability, 96) for capability in (70, 72)),
         _nvidia(75, 64),

@@ -250,12 +250,13 @@ def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Lds, Lau
     launch = launch_of(function, test_target)
     if launch is None:
         raise Refusal(WHY_NO_LAUNCH)
-    if launch.subgroup_size != lds.wave_size:
+    of_waves = lds.of_waves(launch.subgroup_size)
+    if of_waves is None:
         raise Refusal(
             f"waves of {launch.subgroup_size} lanes: the LDS of {info.arch} is only known "
             f"for {lds.wave_size}"
         )
-    return lds, launch
+    return of_waves, launch
 
 
 def lds_limit(function: ir.Operation, test_target: str | None) -> int:

@@ -137,5 +137,5 @@ def test_what_the_compiler_cannot_distribute_keeps_its_registers(
 @pytest.mark.parametrize("level", ["exact", "layout", "fast"])
 def test_a_chip_whose_lds_is_not_known_gets_padding_alone(level: str) -> None:
     source = Attention(1, 128, 64, "f16").source()
-    log = bankwise.decisions(source, target_flags("gfx1100"), f"auto/{level}")
+    log = bankwise.decisions(source, target_flags("gfx908"), f"auto/{level}")
     assert {decision.action for decision in log} == {Action.KEEP, Action.PAD}

@@ -25,8 +25,12 @@ from .lane_transfers import LaneTransfer
 
 INNER_TILED = "iree_codegen.inner_tiled"
 
-_KIND = re.compile(r"#iree_gpu\.(?:virtual_)?mma_layout<V?MFMA_[A-Z0-9]+_(\d+)x(\d+)x\d+_\w+>")
-"""An intrinsic whose result is not transposed: that would be said behind its name."""
+_KIND = re.compile(
+    r"#iree_gpu\.(?:virtual_)?mma_layout<(?:V?MFMA|WMMA(?:R\d)?)_[A-Z0-9]+_(\d+)x(\d+)x\d+_\w+>"
+)
+"""An intrinsic whose result is not transposed: that would be said behind its name. Lane l has row
+l % size of A, and column l % size of B and of the result, in each of them
+(`test/unit/bank_model/test_matrix_layouts_of_iree.py` asks the compiler)."""
 
 _CONVERSIONS = frozenset(
     f"arith.{name}" for name in ("extf", "truncf", "extsi", "extui", "sitofp", "uitofp")

@@ -95,3 +95,23 @@ def test_lanes_hold_what_the_compiler_says(name: str) -> None:
         for lane in range(ours.lanes):
             one, other = (sorted(map(tuple, each[lane].tolist())) for each in (places, theirs))
             assert one == other
+
+
+WMMA = sorted(each.name for each in MMAIntrinsic if each.name.startswith("WMMA"))
+
+
+def test_all_generations_of_wmma_are_asked_for() -> None:
+    assert {name.split("_")[0] for name in WMMA} == {"WMMAR3", "WMMAR4", "WMMA"}
+
+
+@pytest.mark.parametrize("name", WMMA)
+def test_a_lane_has_one_row_of_a_and_one_column_of_b_and_of_the_result(name: str) -> None:
+    """`bankwise-rename-contractions` relies on it: lane l has slot l % size of an instruction."""
+    lane, size = np.arange(32), int(name.split("_")[2].split("x")[0])
+    a, b, result = (lanes_of(name, fragment, 32) for fragment in range(3))
+    assert a.shape == (32, a.shape[1], 2) and a.shape[1] >= 1
+    assert (a[..., 0] == (lane % size)[:, None]).all()
+    assert (b[..., 1] == (lane % size)[:, None]).all()
+    assert (result[..., 1] == (lane % size)[:, None]).all()
+    # Each element of the result is some lane's, and no two lanes have one.
+    assert len({tuple(each) for each in result.reshape(-1, 2).tolist()}) == result[..., 0].size

@@ -116,7 +116,7 @@ def test_no_launch(attributes: str) -> None:
     ("arch", "subgroup_size", "reason"),
     [
         (None, 64, "the function has no GPU target"),
-        ("gfx1100", 64, "the LDS of gfx1100 is not known"),
+        ("gfx908", 64, "the LDS of gfx908 is not known"),
         (
             "gfx942",
             None,

@@ -322,8 +322,8 @@ def test_decision_of_a_kept_allocation() -> None:
 
 
 def test_decision_without_a_count() -> None:
-    (decision,) = padded(parse(COLUMN), "", target="gfx1100")
-    assert decision.reason == "stock's amount, because the LDS of gfx1100 is not known"
+    (decision,) = padded(parse(COLUMN), "", target="gfx908")
+    assert decision.reason == "stock's amount, because the LDS of gfx908 is not known"
     assert decision.detail == "8 bytes per row"
     assert decision.conflict_cycles_before is None
     assert decision.conflict_cycles_after is None

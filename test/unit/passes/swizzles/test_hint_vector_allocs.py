@@ -303,9 +303,9 @@ def test_defers_to_a_better_padding() -> None:
 def test_unknown_target_is_one_remark() -> None:
     parsed = parse(CASES["column elements"])
     before = str(parsed)
-    found = hinted(parsed, arch="gfx1100")
+    found = hinted(parsed, arch="gfx908")
     assert str(parsed) == before
-    assert found.messages == ["allocations not swizzled: the LDS of gfx1100 is not known"]
+    assert found.messages == ["allocations not swizzled: the LDS of gfx908 is not known"]
     assert found.decision.action is Action.KEEP
 
 
@@ -484,7 +484,7 @@ def test_no_row_of_a_power_of_two_fills_a_tile_of_61_x_33() -> None:
             "gfx942",
             "waves of 32 lanes: the LDS of gfx942 is only known for 64",
         ),
-        (f"{gpu_target('gfx1201')}, {_LAUNCH}", "gfx942", "the LDS of gfx1201 is not known"),
+        (f"{gpu_target('gfx908')}, {_LAUNCH}", "gfx942", "the LDS of gfx908 is not known"),
         (_LAUNCH, None, "the function has no GPU target"),
     ],
 )
