@@ -119,12 +119,12 @@ def _active_lanes(active: BoolArray, issue_name: str) -> str:
     if rows.all():
         return ""
     if (rows == rows[0]).all():
-        runs = list(consecutive_runs(np.flatnonzero(rows[0]).tolist()))
-        if rows[0].sum() == 1:
-            return f"lane {runs[0][0]}"
-        if len(runs) <= 3:
-            return "lanes " + ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in runs)
-        return f"{int(rows[0].sum())} of {lanes} lanes"
+        acting = np.flatnonzero(rows[0]).tolist()
+        if len(acting) == 1:
+            return f"lane {acting[0]}"
+        if len(list(consecutive_runs(acting))) <= 3:
+            return f"lanes {runs_text(acting)}"
+        return f"{len(acting)} of {lanes} lanes"
     whole = rows.all(axis=1)
     if (whole | ~rows.any(axis=1)).all():
         return f"{int(whole.sum())} of {len(rows)} {issue_name}s"
@@ -136,6 +136,12 @@ def consecutive_runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     for _, group in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
         members = [number for _, number in group]
         yield members[0], members[-1]
+
+
+def runs_text(numbers: Sequence[int], to: str = "-") -> str:
+    """Returns ascending numbers in runs, such as `0-3, 20-23`; `to` joins the ends of a run."""
+    runs = consecutive_runs(numbers)
+    return ", ".join(f"{a}{to}{b}" if a < b else f"{a}" for a, b in runs)
 
 
 # Formulas.

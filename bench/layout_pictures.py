@@ -18,6 +18,7 @@ from pathlib import Path
 from ..bank_model.bank_map import bank_map
 from ..bank_model.layouts import MachineAccess, machine_accesses
 from ..bank_model.lds_rules import LdsInstruction
+from ..bank_model.shown_text import counted
 from ..report.tile_grid import GridCell, WholeTile
 from ..report.tile_grid_picture import cell_text
 from ..tiles.answer_contents import layout_title
@@ -111,9 +112,8 @@ class Panel:
     def title(self) -> str:
         """Returns the layout and what the first phase costs in it."""
         lanes = len(self.instruction.phases[0])
-        cycles = "1 cycle" if self.cycles == 1 else f"{self.cycles} cycles"
         name = layout_title(self.layout, self.counted)
-        return f"{name}: {cycles} for {lanes} lanes"
+        return f"{name}: {counted(self.cycles, 'cycle')} for {lanes} lanes"
 
     @cached_property
     def instruction(self) -> LdsInstruction:

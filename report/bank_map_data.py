@@ -8,9 +8,10 @@ from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
 
 
 def layout_data(layout: Layout) -> dict[str, object]:
-    """Returns the swizzles and the padding of a layout by keys."""
+    """Returns a layout in words, its swizzles and its padding by keys."""
     in_rows = isinstance(layout, PlainLayout | PaddedLayout)
     return {
+        "layout": str(layout),
         "swizzles": [] if in_rows else [str(each) for each in layout.swizzles],
         "padding_elements": 0 if isinstance(layout, PlainLayout) else layout.padding_elements,
     }

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..bank_model.bank_map import BankMap, BankWord
-from ..bank_model.lane_pattern import consecutive_runs
+from ..bank_model.lane_pattern import runs_text
+from ..bank_model.shown_text import counted
 from .stripes import TOP, Cell, Drawing, Frame, Label
 
 _ROW = 18
@@ -52,17 +53,13 @@ def _labels(found: BankMap) -> Iterator[Label]:
     yield Label("=", middle)
     for bank, words in enumerate(found.words_by_bank):
         many = len(words) > 1
-        yield Label(f"{len(words)}!" if many else str(len(words)), middle, bank, _style(many))
-
-
-def _style(many: bool) -> str:
-    return "many" if many else "soft"
+        text, style = (f"{len(words)}!", "many") if many else (str(len(words)), "soft")
+        yield Label(text, middle, bank, style)
 
 
 def lanes_text(word: BankWord) -> str:
     """Returns the lanes that want a word, such as `lanes 0, 4-7`."""
-    runs = [f"{a}-{b}" if a < b else f"{a}" for a, b in consecutive_runs(sorted(word.lanes))]
-    return f"lane{'s' if len(word.lanes) > 1 else ''} {', '.join(runs)}"
+    return f"lane{'s' if len(word.lanes) > 1 else ''} {runs_text(sorted(word.lanes))}"
 
 
 def map_in_words(found: BankMap) -> str:
@@ -72,9 +69,8 @@ def map_in_words(found: BankMap) -> str:
         banks.setdefault(len(words), []).append(bank)
     parts: list[str] = []
     for count in sorted(banks, reverse=True):
-        runs = [f"{a} to {b}" if a < b else f"{a}" for a, b in consecutive_runs(banks[count])]
         several = "on each of the banks" if count else "on the banks"
         on = several if len(banks[count]) > 1 else "on bank"
-        words = "no word" if not count else "1 word" if count == 1 else f"{count} words"
-        parts.append(f"{words} {on} {', '.join(runs)}")
+        words = counted(count, "word") if count else "no word"
+        parts.append(f"{words} {on} {runs_text(banks[count], ' to ')}")
     return "; ".join(parts)

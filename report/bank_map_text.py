@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..bank_model.bank_map import BankMap
-from ..bank_model.lane_pattern import consecutive_runs
+from ..bank_model.lane_pattern import runs_text
 from ..bank_model.map_folding import FoldedMap
 from ..bank_model.shown_text import counted
 
@@ -90,8 +90,7 @@ def _part_of(number: int, instructions: int) -> str:
 
 def _numbers(noun: str, numbers: Sequence[int]) -> str:
     """Returns numbers in ascending order, such as `waves 1-3, 5`."""
-    runs = [f"{a}-{b}" if a < b else f"{a}" for a, b in consecutive_runs(numbers)]
-    return f"{noun}{'s' if len(numbers) > 1 else ''} {', '.join(runs)}"
+    return f"{noun}{'s' if len(numbers) > 1 else ''} {runs_text(numbers)}"
 
 
 def map_text(found: BankMap) -> Text:

@@ -98,7 +98,6 @@ def _layout(report: AllocationReport, count: LayoutCount | None) -> dict[str, ob
     if count is None:
         return None
     return {
-        "layout": str(count.layout),
         **layout_data(count.layout),
         "lds_bytes": count.lds_bytes,
         "conflict_cycles": count.conflict_cycles,

@@ -53,7 +53,6 @@ def _question(question: Question) -> dict[str, object]:
 def _count(count: CountedLayout, maps: bool) -> dict[str, object]:
     code = count.code
     return {
-        "layout": str(count.layout),
         **layout_data(count.layout),
         "conflict_cycles": count.conflict_cycles,
         "cycles": count.cycles,

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator
 
+from ..bank_model.lane_pattern import runs_text
 from ..bank_model.lds_rules import Lds, LdsInstruction, Sharing
 from ..bank_model.lds_tables import revision_of
 from ..bank_model.readings import EVIDENCE, served_by
@@ -41,7 +41,7 @@ def _about(instruction: LdsInstruction) -> Iterator[str]:
 
 def _rule(instruction: LdsInstruction) -> str:
     served = f"{served_by(instruction)} of {len(instruction.phases[0])} lanes"
-    first = f", the first {_ranges(instruction.phases[0])}" if len(instruction.phases) > 1 else ""
+    first = f", the first {runs_text(instruction.phases[0])}" if len(instruction.phases) > 1 else ""
     shared = _SHARED[instruction.sharing]
     return f"{served}{first}{f'; {shared}' if shared else ''}"
 
@@ -50,10 +50,3 @@ def _source(instruction: LdsInstruction) -> str:
     revision = revision_of(instruction.source)
     revision = f" ({revision})" if revision else ""
     return f"{EVIDENCE[instruction.status]}: {instruction.source}{revision}"
-
-
-def _ranges(lanes: Sequence[int]) -> str:
-    """Returns ascending lanes as `0-3, 20-23`."""
-    runs = groupby(enumerate(lanes), lambda pair: pair[1] - pair[0])
-    ends = [[lane for _, lane in run] for _, run in runs]
-    return ", ".join(f"{run[0]}-{run[-1]}" if run[1:] else f"{run[0]}" for run in ends)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...bank_model.shown_text import shown_text
+from ...bank_model.shown_text import counted, shown_text
 from .comparison import MeasuredCounter, MeasuredKernel, Measurements
 
 TITLES = ("counter", "predicted", "measured", "measured / predicted")
@@ -21,8 +21,7 @@ def kernel_title(kernel: MeasuredKernel) -> str:
     count = "1 dispatch" if kernel.dispatches == 1 else f"{kernel.dispatches:,} dispatches"
     parts = [f"@{shown_text(kernel.name)}"]
     if kernel.workgroups is not None:
-        groups = "1 workgroup" if kernel.workgroups == 1 else f"{kernel.workgroups:,} workgroups"
-        parts.append(groups)
+        parts.append(counted(kernel.workgroups, "workgroup", separator=","))
     return ", ".join((*parts, count))
 
 
