@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankwise.bank_model.bank_map import bank_map, worst_bank_map, worst_phase
+from bankwise.bank_model.bank_map import bank_map, phase_maps, worst_bank_map, worst_phase
 from bankwise.bank_model.conflicts import phase_costs
 from bankwise.bank_model.errors import InvalidParameterError
 from bankwise.bank_model.layouts import MachineAccess
@@ -78,3 +78,20 @@ def test_a_phase_that_does_not_exist_is_named() -> None:
         bank_map(machine, 0, 2)
     with pytest.raises(InvalidParameterError, match="issue is 1; allowed: 0 to 0"):
         bank_map(machine, 1, 0)
+
+
+def test_the_phases_of_an_access_are_shown_by_the_lane_that_they_serve_first() -> None:
+    (wide,) = (each for each in lds_of("gfx942").instructions if each.name == "ds_read_b128")
+    (narrow,) = (each for each in lds_of("gfx942").instructions if each.name == "ds_read_b32")
+    lanes = np.arange(64)
+    active = np.ones((1, 64), dtype=bool)
+    active[0, list(wide.phases[1])] = False
+    plain = MachineAccess(wide, 16 * lanes[None], active)
+    other = MachineAccess(narrow, 128 * lanes[None], None)
+    shown = list(phase_maps([plain, other], [0]))
+    # Nobody is active in the second phase, and all lanes of the other instruction are in one.
+    assert [first.phase for first, _ in shown] == [0, *range(2, len(wide.phases))]
+    for first, second in shown:
+        assert first == bank_map(plain, 0, first.phase)
+        (phase,) = (n for n, each in enumerate(narrow.phases) if first.lanes[0] in each)
+        assert second == bank_map(other, 0, phase)
