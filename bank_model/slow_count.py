@@ -83,14 +83,15 @@ def _only_reorders(
         return False
     if len(runs) < 2 or len({n for _, n in runs}) > 1:
         return False
-    orders: set[tuple[int, ...]] = set()
-    for start in starts:
-        places = layout.offsets(tile, start + np.arange(count)).tolist()
-        base = min(places)
-        if base % count or start % layout.group_elements(tile):
-            return False
-        orders.add(tuple(place - base for place in places))
-    return len(orders) == 1 and sorted(orders.pop()) == list(range(count))
+    firsts = np.array(starts)[:, None]
+    if not firsts.size or (firsts % layout.group_elements(tile)).any():
+        return False
+    places = layout.offsets(tile, firsts + np.arange(count))
+    bases = places.min(axis=1, keepdims=True)
+    orders = {tuple(order) for order in (places - bases).tolist()}
+    if (bases % count).any() or len(orders) != 1:
+        return False
+    return sorted(orders.pop()) == list(range(count))
 
 
 def _addresses(
