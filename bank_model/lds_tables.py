@@ -61,12 +61,25 @@ def _amd(
     names = _AMD_READ_NAMES if kind is AccessKind.READ else _AMD_WRITE_NAMES
     phases = coset_phases(64, basis)
     row = LdsInstruction(names[width], kind, width, banks, phases, source, status)
-    # Stores of parts of a word share it: the counters of the column-major tutorial of CK Tile are
-    # 1,572,864, and would be 3,670,016 otherwise.
-    if kind is AccessKind.READ or width < 4:
+    return _doubtful(row, _LOOM)
+
+
+def _doubtful(row: LdsInstruction, source: str) -> LdsInstruction:
+    """Returns a row with what `source` says of lanes that store equal words: each takes a cycle.
+
+    Stores of parts of a word share it: the counters of the column-major tutorial of CK Tile are
+    1,572,864, and would be 3,670,016 otherwise.
+    """
+    if row.kind is AccessKind.READ or row.width_bytes < 4:
         return row
-    other = row._replace(source=_LOOM, status=Status.ASSUMED, sharing=Sharing.LANE)
-    return row._replace(other=other)
+    return row._replace(
+        other=row._replace(source=source, status=Status.ASSUMED, sharing=Sharing.LANE)
+    )
+
+
+def _taken_over(rows: tuple[LdsInstruction, ...], arch: str) -> tuple[LdsInstruction, ...]:
+    """Returns the rows of a chip for another one, which nobody has measured."""
+    return tuple(each._replace(source=f"as {arch}", status=Status.ASSUMED) for each in rows)
 
 
 def _gfx942_instructions() -> tuple[LdsInstruction, ...]:
@@ -84,12 +97,6 @@ def _gfx942_instructions() -> tuple[LdsInstruction, ...]:
         _amd(read, 16, 32, _B128_READ_CDNA3, _CK_TILE, Status.PUBLISHED),
         _amd(write, 12, 32, _in_order(8), "as ds_write_b128", Status.ASSUMED),
         _amd(write, 16, 32, _in_order(8), _CK_TILE, Status.PUBLISHED),
-    )
-
-
-def _gfx90a_instructions() -> tuple[LdsInstruction, ...]:
-    return tuple(
-        each._replace(source="as gfx942", status=Status.ASSUMED) for each in _gfx942_instructions()
     )
 
 
@@ -165,32 +172,17 @@ def _rdna_rows(
     ]
     for (width, lanes), known in zip(phases.items(), writes.values(), strict=True):
         row = _rdna_row(AccessKind.WRITE, width, 32, _in_order(lanes), known)
-        other = row._replace(source=_LOOM_RUNS, status=Status.ASSUMED, sharing=Sharing.LANE)
-        rows.append(row if width < 4 else row._replace(other=other))
+        rows.append(_doubtful(row, _LOOM_RUNS))
     return tuple(rows)
 
 
-def _rdna(arch: str, rows: tuple[LdsInstruction, ...], alike: str = "") -> Lds:
+def _rdna(arch: str, rows: tuple[LdsInstruction, ...]) -> Lds:
     """Returns the LDS of a chip of RDNA.
 
     A workgroup has 64 KiB of the 128 KiB of a WGP, whose 64 banks are two sets of 32; an
     instruction meets one set. In WGP mode, which is LLVM's, that may be the farther one.
-
-    Args:
-        alike: the chip from which the rows are taken over, if nobody has measured this one.
     """
-    if alike:
-        known = Evidence(f"as {alike}", Status.ASSUMED)
-        rows = tuple(each._replace(source=known.source, status=known.status) for each in rows)
-    return Lds(
-        arch,
-        32,
-        64 * 1024,
-        rows,
-        paired_bytes=_AMD_PAIRED,
-        unaligned=True,
-        double_waves=True,
-    )
+    return _amd_lds(arch, 32, 64, rows)._replace(double_waves=True)
 
 
 def _all_rdna() -> Iterator[Lds]:
@@ -208,7 +200,7 @@ def _all_rdna() -> Iterator[Lds]:
     rdna3 = _rdna_rows(_B128_READ_CDNA3, reads, writes)
     yield _rdna("gfx1100", rdna3)
     for arch in ("gfx1101", "gfx1102", "gfx1103", "gfx1150"):
-        yield _rdna(arch, rdna3, "gfx1100")
+        yield _rdna(arch, _taken_over(rdna3, "gfx1100"))
     by_loom = {4: runs, 8: runs, 16: runs}
     yield _rdna("gfx1151", _rdna_rows(_B128_READ_CDNA3, reads | by_loom, writes))
     timed = Evidence(f"latency on an RX 9070 XT, {_TIMED_RDNA}/rdna4info.md", Status.TIMED)
@@ -218,7 +210,7 @@ def _all_rdna() -> Iterator[Lds]:
     assumed = Evidence("as reads of that width", Status.ASSUMED)
     rdna4 = _rdna_rows(_in_order(8), reads, dict.fromkeys(reads, assumed))
     yield _rdna("gfx1201", rdna4)
-    yield _rdna("gfx1200", rdna4, "gfx1201")
+    yield _rdna("gfx1200", _taken_over(rdna4, "gfx1201"))
 
 
 def _gfx1250() -> Lds:
@@ -252,15 +244,7 @@ def _gfx1250() -> Lds:
         )
         for name, width, lanes in (("ds_load_tr16_b128", 16, 16), ("ds_load_tr8_b64", 8, 32))
     )
-    return Lds(
-        "gfx1250",
-        32,
-        320 * 1024,
-        tuple(rows),
-        transposing,
-        paired_bytes=_AMD_PAIRED,
-        unaligned=True,
-    )
+    return _amd_lds("gfx1250", 32, 320, tuple(rows), transposing)
 
 
 _NVIDIA_WIDTHS = (
@@ -460,15 +444,16 @@ def _nvidia(capability: int, lds_kib: int, *, variant: str = "") -> Lds:
     )
 
 
-def _cdna(
+def _amd_lds(
     arch: str,
+    wave_size: int,
     lds_kib: int,
     instructions: tuple[LdsInstruction, ...],
     special: tuple[LdsInstruction, ...] = (),
 ) -> Lds:
     return Lds(
         arch,
-        64,
+        wave_size,
         lds_kib * 1024,
         instructions,
         special,
@@ -488,9 +473,9 @@ def _all_lds() -> Mapping[str, Lds]:
     10.3, for which nothing here compiles.
     """
     rows = (
-        _cdna("gfx90a", 64, _gfx90a_instructions()),
-        _cdna("gfx942", 64, _gfx942_instructions()),
-        _cdna("gfx950", 160, _gfx950_instructions(), _gfx950_special_instructions()),
+        _amd_lds("gfx90a", 64, 64, _taken_over(_gfx942_instructions(), "gfx942")),
+        _amd_lds("gfx942", 64, 64, _gfx942_instructions()),
+        _amd_lds("gfx950", 64, 160, _gfx950_instructions(), _gfx950_special_instructions()),
         *_all_rdna(),
         _gfx1250(),
         *(_nvidia(capability, 48) for capability in (60, 61, 62)),
