@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from ..passes.mode import MITIGATIONS, Mode
 from ..passes.pipeline_edit import PipelineEdit
 from ..passes.steps import Step, edits_of, joined
 from .rooms import rooms_of
 
 
+@cache
 def steps() -> tuple[Step, ...]:
     """Returns the steps of all modes; an earlier one stands before a later one at one place."""
     return joined(room.steps for room in rooms_of())
