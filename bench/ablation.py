@@ -24,7 +24,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -134,21 +134,11 @@ def changing(passes: str = "") -> Iterator[set[type[FunctionPass]]]:
 
         return observe
 
-    kinds = [kind for kind in _tuning_passes() if re.search(passes, kind.name)]
-    with _patched({kind: watched(kind, kind.run) for kind in kinds}):
+    with ExitStack() as watching:
+        for kind in _tuning_passes():
+            if re.search(passes, kind.name):
+                watching.enter_context(patch.object(kind, "run", watched(kind, kind.run)))
         yield found
-
-
-@contextmanager
-def _patched(runs: Mapping[type[FunctionPass], Callable[..., None]]) -> Iterator[None]:
-    patches = [patch.object(kind, "run", run) for kind, run in runs.items()]
-    for each in patches:
-        each.start()
-    try:
-        yield
-    finally:
-        for each in patches:
-            each.stop()
 
 
 def without(mode: str, kind: type[FunctionPass]) -> str:
