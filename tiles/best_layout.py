@@ -78,10 +78,9 @@ class BestLayout:
     def decision(self) -> LayoutDecision:
         """Returns the best layout, and decides whether layouts may part vectors."""
         parting = self.solve(SolverOptions())
-        self.parts = not self.starts.kept(self.question.tile, parting.layout)
-        if not self.parts:
-            return parting
         self.parts = False
+        if self.starts.kept(self.question.tile, parting.layout):
+            return parting
         # Swizzles of parts are not among them.
         whole = self.solve(SolverOptions(claims_minimum=False))
         worth, of = _WORTH_PARTING
