@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -125,6 +126,14 @@ def launches_of_a_call(launches: Sequence[Launch]) -> int:
     names = [launch.kernel for launch in launches]
     periods = (n for n in range(1, len(names)) if names[n:] == names[:-n])
     return next(periods, len(names) or 1)
+
+
+def kernel_milliseconds(launches: Iterable[Launch]) -> dict[str, float]:
+    """Returns the milliseconds of all launches of each kernel together."""
+    times: defaultdict[str, float] = defaultdict(float)
+    for launch in launches:
+        times[launch.kernel] += launch.metrics[TIME] / 1e6
+    return dict(times)
 
 
 def _joined(launches: Sequence[Launch]) -> Launch:

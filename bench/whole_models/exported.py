@@ -68,6 +68,10 @@ class ExportedModel:
         """Returns the path of the model's MLIR."""
         return directory / f"{self.name}.mlir"
 
+    def traced(self, directory: Path) -> Path:
+        """Returns the path of the model as TorchScript, which imported ones may have."""
+        return directory / f"{self.name}.pt"
+
 
 @dataclass(frozen=True)
 class ExportedModels(Document):
@@ -83,6 +87,11 @@ class ExportedModels(Document):
     def write_list(self, directory: Path) -> None:
         """Writes the list beside the models."""
         self.write(directory / MODELS_FILE)
+
+    @staticmethod
+    def is_in(directory: Path) -> bool:
+        """Returns whether a directory has such a list."""
+        return (directory / MODELS_FILE).exists()
 
     @staticmethod
     def of_directory(directory: Path) -> ExportedModels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import geometric_mean
 
 from ..documents import Document
@@ -64,6 +64,7 @@ class TorchRow:
         milliseconds: the median time of a call; None where it does not run, or is wrong.
         errors: as those of a `ModelRow`; None where it does not run.
         note: why it has no time.
+        kernels: the milliseconds of each kernel of one call, where these were measured.
     """
 
     kernel: str
@@ -71,6 +72,7 @@ class TorchRow:
     milliseconds: float | None
     errors: Errors | None
     note: str = ""
+    kernels: dict[str, float] = field(default_factory=dict)
 
 
 Figure = Callable[[ModelRow], float]

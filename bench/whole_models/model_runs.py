@@ -9,7 +9,6 @@ import math
 import re
 import subprocess
 import tempfile
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -20,7 +19,13 @@ import numpy as np
 from ..gpu.array_elements import STORAGE, values
 from ..gpu.float64 import errors_of
 from ..gpu.gpu_machine import conditions
-from ..gpu.profiler import TIME, launches_of_a_call, ncu_command, read_launches
+from ..gpu.profiler import (
+    TIME,
+    kernel_milliseconds,
+    launches_of_a_call,
+    ncu_command,
+    read_launches,
+)
 from ..gpu.ratios import Finding
 from ..gpu.runtime_programs import module_command, output_of, runtime_programs
 from ..gpu.timed_kernels import CompiledKernels, TimedKernel, digest, module_digests
@@ -131,10 +136,7 @@ class Prepared:
         if len(launches) < 2 * in_a_call:
             message = (run.stderr + run.stdout).strip()[-2000:]
             raise RuntimeError(f"{vmfb.name}: ncu saw no call twice\n{message}")
-        times: defaultdict[str, float] = defaultdict(float)
-        for launch in launches[-in_a_call:]:
-            times[launch.kernel] += launch.metrics[TIME] / 1e6
-        return dict(times)
+        return kernel_milliseconds(launches[-in_a_call:])
 
 
 @dataclass(frozen=True)

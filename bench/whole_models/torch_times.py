@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..gpu.float64 import errors_of
+from ..gpu.profiler import TIME, kernel_milliseconds, ncu_command, read_launches
 from .exported import ExportedModel, ExportedModels
 from .model_record import MOST_STOCK_ERROR, TORCH_SERIES, ModelRecord, TorchRow
 
@@ -108,6 +109,23 @@ def _row(model: ExportedModel, series: str, told: dict[str, Any]) -> TorchRow:
     return TorchRow(model.name, series, told["milliseconds"], errors)
 
 
+def _with_kernels(directory: Path, row: TorchRow, clocks: str) -> TorchRow:
+    """Returns a row with the milliseconds of each kernel of one call, if it has a time."""
+    if row.milliseconds is None:
+        return row
+    command = ncu_command([TIME], clocks, "--profile-from-start=off")
+    run = subprocess.run(
+        [*command, *PROGRAM, str(directory), row.kernel], capture_output=True, text=True
+    )
+    try:
+        launches = read_launches(run.stdout)
+    except ValueError as error:
+        return replace(row, note=str(error))
+    if not launches:
+        return replace(row, note="ncu saw no kernel")
+    return replace(row, kernels=kernel_milliseconds(launches))
+
+
 def measure_torch(directory: Path, output: Path, only: str, jobs: int, seconds: float) -> bool:
     """Adds the times of PyTorch to the record of the same models, which is written at once.
 
@@ -132,7 +150,8 @@ def measure_torch(directory: Path, output: Path, only: str, jobs: int, seconds: 
     models = [
         each
         for each in ExportedModels.of_directory(directory).models
-        if each.input_type == _TORCH and re.search(only, each.name) and each.name not in known
+        if each.input_type == _TORCH or each.traced(directory).exists()
+        if re.search(only, each.name) and each.name not in known
     ]
     for start in range(0, len(models), jobs):
         with tempfile.TemporaryDirectory(prefix="bankwise-torch-") as scratch:
@@ -142,6 +161,8 @@ def measure_torch(directory: Path, output: Path, only: str, jobs: int, seconds: 
                 list(pool.map(_Run.wait_until_ready, runs))
             for run in runs:
                 rows, versions = run.rows()
+                if run.model.traced(directory).exists():
+                    rows = [_with_kernels(directory, row, record.clocks) for row in rows]
                 record = _with_rows(record, rows, versions)
                 record.write(output)
     return not any(row.note for row in record.torch)
