@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from ..emulator.chips import EMULATED_CHIPS
+from ..emulator.timing.constants import TIMED_CHIPS
 from ..iree_plugin.atomic_file import write_output
 from ..iree_plugin.python_compile import compile as compile_module
 from ..iree_plugin.temporary_files import temporary_directory
@@ -80,7 +80,7 @@ def cases(every: int) -> list[Case]:
     """Returns every `every`-th of all cases."""
     kernels = [
         *attention_cases({"gfx942": ("f16", "f32")}),
-        *matmul_table.cases(EMULATED_CHIPS)[::3],
+        *matmul_table.cases(TIMED_CHIPS)[::3],
         *attention_cases({"sm_80": ("f16", "f32")}, every=11),
     ]
     written = (("gemm/direct_b.mlir", "gfx950"), ("transpose/wave_f32.mlir", "gfx942"))

@@ -23,8 +23,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..emulator.assembly import Kernel, parse_assembly
-from ..emulator.chips import CDNA3, CDNA4, EMULATED_CHIPS
+from ..emulator.chips import CDNA3, CDNA4
 from ..emulator.operand_reuse import suspect_reads
+from ..emulator.timing.constants import TIMED_CHIPS
 from ..emulator.waits import check_waits
 from ..runtime.emulated_module import compile_for_emulation
 from ..sweep.cases import target_flags
@@ -90,7 +91,7 @@ def suspected(kernels: Iterable[Kernel]) -> list[str]:
 def wait_cases(every: int) -> list[Case]:
     """Returns every `every`-th kernel of the attention sweep and of the table of matmuls."""
     attentions = attention_cases({CDNA3: _DTYPES}, every)
-    kernels = [*attentions, *matmul_table.cases(EMULATED_CHIPS)[::every]]
+    kernels = [*attentions, *matmul_table.cases(TIMED_CHIPS)[::every]]
     return [(*kernel, mitigation) for kernel in kernels for mitigation in MITIGATIONS]
 
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from ..emulator.chips import EMULATED_CHIPS
+from ..emulator.timing.constants import TIMED_CHIPS
 from ..sweep.swept_kernels import AnyKernel, Matmul
 from .benchmark import Benchmark, BenchRow, table, total
 from .benchmark_kernels import PackedMatmul
@@ -89,7 +89,7 @@ def stock_cases(every: int) -> list[Case]:
     matmuls = [
         (Matmul(*shape, dtype), target)
         for shape, dtype in (((2048, 2048, 2048), "f16"), ((100, 130, 70), "bf16"))
-        for target in EMULATED_CHIPS
+        for target in TIMED_CHIPS
     ]
     packed = [(PackedMatmul(4, 4, 8, dtype), "gfx942") for dtype in ("f16", "f32")]
     attentions = attention_cases({"gfx942": ("f16", "f32")}, every)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from .chips import EMULATED_CHIPS
+from .chips import CDNA3, CHIPS, EMULATED_CHIPS, Chip
 from .data_sections import ASSIGNMENT, NO_DATA, DataError, DataImage, DataReader, uncommented
-from .directives import LARGEST_VALUES, SECTIONS, check_between_instructions, split_directive
+from .directives import SECTIONS, check_between_instructions, largest_values, split_directive
 from .instruction_text import AssemblyError, Instruction, Name, Relocation, parse_instruction
 from .kernel_metadata import (
     ARCH,
@@ -56,6 +56,16 @@ class Kernel:
     data: DataImage = field(default=NO_DATA, repr=False)
 
     @property
+    def chip(self) -> Chip:
+        """Returns what the chip has that the kernel is for."""
+        return _chip(self.arch)
+
+    @property
+    def lanes(self) -> int:
+        """Returns the lanes of a wave."""
+        return _lanes(self.chip, self.directives)
+
+    @property
     def arguments(self) -> tuple[KernelArgument, ...]:
         """Returns the arguments in the kernarg segment, hidden ones among them."""
         return self.metadata.arguments
@@ -76,12 +86,22 @@ class Kernel:
         return self.directives.get("private_segment_fixed_size", 0)
 
 
+def _chip(arch: str) -> Chip:
+    """Returns the row of a chip; of one that is not emulated that of another, to read its text."""
+    return CHIPS.get(arch, CHIPS[CDNA3])
+
+
+def _lanes(chip: Chip, directives: Mapping[str, int]) -> int:
+    narrow = directives.get("wavefront_size32", int(chip.wave_sizes[0] == 32))
+    return 32 if narrow else 64
+
+
 def parse_assembly(text: str, source: str = "<text>") -> dict[str, Kernel]:
     """Returns the kernels of an assembly file, by name.
 
     Raises:
-        AssemblyError: the text is no gfx9 assembly or is truncated, or an instruction cannot be
-            read; the message starts with `source` and the line.
+        AssemblyError: the text is no assembly of AMD GPUs or is truncated, or an instruction
+            cannot be read; the message starts with `source` and the line.
     """
     file = _File(text, source)
     kernels = {name: file.kernel(name) for name in file.directives}
@@ -105,7 +125,7 @@ def parse_kernel(text: str, source: str = "<text>", name: str = "", arch: str = 
     if file.arch not in EMULATED_CHIPS:
         raise AssemblyError(
             f"{source}: the assembly is for {file.arch}; the emulator runs "
-            f"{' and '.join(EMULATED_CHIPS)}"
+            f"{', '.join(EMULATED_CHIPS)}"
         )
     if arch and file.arch != arch:
         raise AssemblyError(f"{source}: the assembly is for {file.arch}, not for {arch}")
@@ -134,7 +154,7 @@ _BLOCK_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"|;[^\n]*|//[^\n]*)|/\*.*?\*/',
 # What ends the code of a function, besides the label that compilers put there.
 _ENDS_CODE = frozenset({".size", ".section", *SECTIONS, ".amdhsa_kernel", ".amdgpu_metadata"})
 # Registers are counted in the code itself.
-_NOT_NEEDED = ("next_free_vgpr", "next_free_sgpr")
+_NOT_NEEDED = ("next_free_vgpr", "next_free_sgpr", "inst_pref_size")
 
 
 class _File:
@@ -217,14 +237,15 @@ class _File:
     def directive_values(self, name: str) -> dict[str, int]:
         """Returns the values of a kernel's directives; AssemblyError if one cannot be read."""
         values: dict[str, int] = {}
+        largest = largest_values(_chip(self.arch))
         for directive, (line, text) in self.directives[name].items():
-            if directive not in LARGEST_VALUES:
+            if directive not in largest:
                 unknown = f"the emulator does not know the directive '.amdhsa_{directive}'"
                 raise self.error(line, unknown)
             try:
                 value = values[directive] = self.data.number(text)
-                if not 0 <= value <= LARGEST_VALUES[directive]:
-                    message = f"{value} is not from 0 to {LARGEST_VALUES[directive]}"
+                if not 0 <= value <= largest[directive]:
+                    message = f"{value} is not from 0 to {largest[directive]}"
                     raise self.error(line, f"'.amdhsa_{directive} {text}': {message}")
             except DataError as error:
                 if directive not in _NOT_NEEDED:
@@ -237,7 +258,9 @@ class _File:
         if name not in self.metadata:
             raise self.error(len(self.lines), f"no metadata for kernel '{name}'")
         directives = self.directive_values(name)
-        code = _Code()
+        chip = _chip(self.arch)
+        self.check_wave_size(name, chip, directives)
+        code = _Code(chip, _lanes(chip, directives))
         for number, line in self.code_lines(name):
             try:
                 self.read_code(line, number, code)
@@ -256,6 +279,14 @@ class _File:
             source=self.source,
         )
 
+    def check_wave_size(self, name: str, chip: Chip, directives: Mapping[str, int]) -> None:
+        """Refuses waves of a size that the chip has not."""
+        lanes = _lanes(chip, directives)
+        if lanes not in chip.wave_sizes:
+            line, text = self.directives[name]["wavefront_size32"]
+            has = f"a wave of {chip.name} has {chip.wave_sizes[0]} lanes"
+            raise self.error(line, f"'.amdhsa_wavefront_size32 {text}': {has}")
+
     def read_code(self, line: str, number: int, code: _Code) -> None:
         """Takes a line that `code_lines` yields.
 
@@ -269,7 +300,7 @@ class _File:
         if line.startswith("."):
             check_between_instructions(line, self.data.number)
         elif not line.startswith("#") and not ASSIGNMENT.match(line):
-            code.add(parse_instruction(line, number))
+            code.add(parse_instruction(line, number, code.chip, code.lanes))
 
     def code_lines(self, name: str) -> Iterator[tuple[int, str]]:
         """Yields the lines of a kernel's code without comments, with their numbers.
@@ -320,8 +351,16 @@ class _File:
 
 @dataclass
 class _Code:
-    """The code of a kernel as far as it has been read; `lines` are those of the source."""
+    """The code of a kernel as far as it has been read.
 
+    Attributes:
+        chip: the chip that executes it.
+        lanes: the lanes of its waves.
+        lines: the lines of the source.
+    """
+
+    chip: Chip
+    lanes: int
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     labels: dict[str, int] = field(default_factory=dict[str, int])
     locations: LocationReader = field(default_factory=LocationReader)

@@ -15,20 +15,17 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
-from .chips import LANES
 from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand
+from .mnemonics import base_name
 from .operands import scalar_destination, scalar_source, vector_registers, vector_source
 from .step import BuildContext, Step
 from .wave_state import U32, LaneMask, WaveGroup
 
-_LANE = np.arange(LANES)
-_ROW, _IN_ROW = _LANE // 16, _LANE % 16
-
 Lanes = npt.NDArray[np.intp]
 
 
-# Patterns: for each lane the lane that it reads; -1 where there is none.
+# Patterns: for each of some lanes the lane that it reads; -1 where there is none.
 
 
 def _within(source: Lanes, same: Lanes, of: Lanes) -> Lanes:
@@ -36,42 +33,50 @@ def _within(source: Lanes, same: Lanes, of: Lanes) -> Lanes:
 
     -1 stands in place of the others. `same` holds the block of each lane.
     """
-    inside = (source >= 0) & (source < LANES)
-    return np.where(inside & (same[source % LANES] == of), source, -1)
+    inside = (source >= 0) & (source < len(same))
+    return np.where(inside & (same[source % len(same)] == of), source, -1)
 
 
-def _row_shift(by: int) -> Lanes:
-    return _within(_LANE + by, _ROW, _ROW)
+def _row_shift(lane: Lanes, by: int) -> Lanes:
+    return _within(lane + by, lane // 16, lane // 16)
 
 
-def _wave_shift(by: int) -> Lanes:
-    return _within(_LANE + by, np.zeros(LANES, np.intp), np.zeros(LANES, np.intp))
+def _wave_shift(lane: Lanes, by: int) -> Lanes:
+    return _within(lane + by, np.zeros_like(lane), np.zeros_like(lane))
 
 
-def _row_broadcast(last: int) -> Lanes:
+def _row_broadcast(lane: Lanes, last: int) -> Lanes:
     """Returns for each block of `last` + 1 lanes the last lane of the block before it."""
     block = last + 1
-    return np.where(_LANE // block > 0, _LANE // block * block - 1, -1)
+    return np.where(lane // block > 0, lane // block * block - 1, -1)
 
 
-_PATTERNS: Mapping[str, Callable[[int], Lanes]] = {
+_PATTERNS: Mapping[str, Callable[[Lanes, int], Lanes]] = {
     "row_shl": _row_shift,
-    "row_shr": lambda n: _row_shift(-n),
-    "row_ror": lambda n: _ROW * 16 + (_IN_ROW - n) % 16,
+    "row_shr": lambda lane, n: _row_shift(lane, -n),
+    "row_ror": lambda lane, n: lane // 16 * 16 + (lane % 16 - n) % 16,
+    "row_mirror": lambda lane, _: lane // 16 * 16 + 15 - lane % 16,
+    "row_half_mirror": lambda lane, _: lane // 8 * 8 + 7 - lane % 8,
+}
+_CDNA_PATTERNS: Mapping[str, Callable[[Lanes, int], Lanes]] = {
+    **_PATTERNS,
     "wave_shl": _wave_shift,
-    "wave_shr": lambda n: _wave_shift(-n),
-    "wave_rol": lambda n: (_LANE + n) % LANES,
-    "wave_ror": lambda n: (_LANE - n) % LANES,
-    "row_mirror": lambda _: _ROW * 16 + 15 - _IN_ROW,
-    "row_half_mirror": lambda _: _LANE // 8 * 8 + 7 - _LANE % 8,
+    "wave_shr": lambda lane, n: _wave_shift(lane, -n),
+    "wave_rol": lambda lane, n: (lane + n) % len(lane),
+    "wave_ror": lambda lane, n: (lane - n) % len(lane),
     "row_bcast": _row_broadcast,
-    "row_newbcast": lambda n: _ROW * 16 + n,
+    "row_newbcast": lambda lane, n: lane // 16 * 16 + n,
+}
+_RDNA_PATTERNS: Mapping[str, Callable[[Lanes, int], Lanes]] = {
+    **_PATTERNS,
+    "row_share": lambda lane, n: lane // 16 * 16 + n,
+    "row_xmask": lambda lane, n: lane // 16 * 16 + (lane % 16 ^ n),
 }
 _ARGUMENTS: Mapping[str, range] = {
     **dict.fromkeys(("row_shl", "row_shr", "row_ror"), range(1, 16)),
     **dict.fromkeys(("wave_shl", "wave_shr", "wave_rol", "wave_ror"), range(1, 2)),
     "row_bcast": range(15, 32, 16),
-    "row_newbcast": range(16),
+    **dict.fromkeys(("row_newbcast", "row_share", "row_xmask"), range(16)),
 }
 
 
@@ -80,15 +85,17 @@ class DppLanes:
     """The lanes that a DPP instruction reads and writes.
 
     Attributes:
-        source: [64], the lane that each lane reads; -1 where the pattern has none.
-        enabled: [64], the lanes that `row_mask` and `bank_mask` let write.
+        source: [lanes], the lane that each lane reads; -1 where the pattern has none.
+        enabled: [lanes], the lanes that `row_mask` and `bank_mask` let write.
         bound_zero: whether a lane whose source is missing or inactive reads 0 (`bound_ctrl`);
             otherwise it is not written.
+        reads_inactive: whether what an inactive lane holds is read (`fi`).
     """
 
     source: Lanes
     enabled: npt.NDArray[np.bool_]
     bound_zero: bool
+    reads_inactive: bool = False
 
     def read(self, group: WaveGroup, words: U32) -> U32:
         """Returns the words [n, 64] of the lanes that each lane reads; 0 where it reads none."""
@@ -112,9 +119,11 @@ class DppLanes:
 
     def _valid(self, group: WaveGroup) -> LaneMask | None:
         """Returns the lanes that have an active source; None if all have one."""
-        if group.active is not None:
+        if group.active is not None and not self.reads_inactive:
             return self._present & group.active[:, self.source]
-        return None if self._all_present else np.broadcast_to(self._present, (group.count, LANES))
+        if self._all_present:
+            return None
+        return np.broadcast_to(self._present, (group.count, group.lanes))
 
     @cached_property
     def _all_enabled(self) -> bool:
@@ -136,28 +145,43 @@ def uses_dpp(instruction: Instruction) -> bool:
 
 def dpp_lanes(instruction: Instruction) -> DppLanes:
     """Returns the lanes of a DPP instruction, from its modifiers."""
+    lane = np.arange(instruction.lanes)
+    reads_inactive = instruction.chip.is_rdna and bool(instruction.integer("fi"))
+    if instruction.chip.is_rdna and "dpp8" in instruction.modifiers:
+        every = np.ones(instruction.lanes, bool)
+        return DppLanes(_eight(instruction, lane), every, True, reads_inactive)
     row_mask, bank_mask = instruction.integer("row_mask", 15), instruction.integer("bank_mask", 15)
-    enabled = (row_mask >> _ROW & 1) & (bank_mask >> _IN_ROW // 4 & 1)
+    enabled = (row_mask >> lane // 16 & 1) & (bank_mask >> lane % 16 // 4 & 1)
     return DppLanes(
-        source=_pattern(instruction),
+        source=_pattern(instruction, lane),
         enabled=enabled.astype(bool),
         bound_zero=bool(instruction.modifiers.get("bound_ctrl", False)),
+        reads_inactive=reads_inactive,
     )
 
 
-def _pattern(instruction: Instruction) -> Lanes:
+def _eight(instruction: Instruction, lane: Lanes) -> Lanes:
+    """Returns the lanes that `dpp8` names, one for each lane of eight."""
+    picks = instruction.modifiers["dpp8"]
+    if not isinstance(picks, tuple) or len(picks) != 8 or not all(0 <= n < 8 for n in picks):
+        raise AssemblyError(f"dpp8:{picks} is no choice of eight lanes")
+    return lane // 8 * 8 + np.array(picks)[lane % 8]
+
+
+def _pattern(instruction: Instruction, lane: Lanes) -> Lanes:
     modifiers = instruction.modifiers
     if "quad_perm" in modifiers:
         picks = instruction.integers("quad_perm", ())
         if len(picks) != 4 or not all(0 <= pick < 4 for pick in picks):
             raise AssemblyError(f"quad_perm:{list(picks)} is no choice of four lanes")
-        return _LANE // 4 * 4 + np.array(picks)[_LANE % 4]
-    for name, pattern in _PATTERNS.items():
+        return lane // 4 * 4 + np.array(picks)[lane % 4]
+    patterns = _RDNA_PATTERNS if instruction.chip.is_rdna else _CDNA_PATTERNS
+    for name, pattern in patterns.items():
         if name in modifiers:
             argument = instruction.integer(name) if name in _ARGUMENTS else 0
             if name in _ARGUMENTS and argument not in _ARGUMENTS[name]:
                 raise AssemblyError(f"{name}:{argument} does not exist")
-            return pattern(argument)
+            return pattern(lane, argument)
     raise UnknownInstructionError(instruction, "no model of this DPP pattern")
 
 
@@ -191,14 +215,14 @@ def _from_lane(instruction: Instruction) -> Callable[[WaveGroup, Lanes], None]:
     return write
 
 
-def _lane_select(operand: Operand) -> Callable[[WaveGroup], Lanes]:
-    select = scalar_source(operand, "u32")
-    return lambda group: (select(group) & np.uint32(LANES - 1)).astype(np.intp)
+def _lane_select(instruction: Instruction, operand: Operand) -> Callable[[WaveGroup], Lanes]:
+    select, last = scalar_source(operand, "u32"), np.uint32(instruction.lanes - 1)
+    return lambda group: (select(group) & last).astype(np.intp)
 
 
 def _read_lane(instruction: Instruction) -> Step:
     """Returns the step of v_readlane: the value of the selected lane, active or not."""
-    write, lanes = _from_lane(instruction), _lane_select(instruction.operands[2])
+    write, lanes = _from_lane(instruction), _lane_select(instruction, instruction.operands[2])
     return lambda group: write(group, lanes(group))
 
 
@@ -206,10 +230,10 @@ def _write_lane(instruction: Instruction) -> Step:
     """Returns the step of v_writelane: it sets the selected lane, active or not."""
     register = vector_registers(instruction.operands[0], 1)
     source = scalar_source(instruction.operands[1], "u32")
-    lanes = _lane_select(instruction.operands[2])
+    lanes, every = _lane_select(instruction, instruction.operands[2]), np.arange(instruction.lanes)
 
     def step(group: WaveGroup) -> None:
-        chosen = lanes(group)[:, None] == _LANE
+        chosen = lanes(group)[:, None] == every
         index = group.machine.vector_index(register)
         group.set_v(index, source(group)[:, None], chosen)
 
@@ -234,7 +258,8 @@ def _permlane_swap(instruction: Instruction, block: int) -> Step:
 
     The odd blocks of lanes of the destination change places with the even blocks of the source.
     """
-    odd = _LANE // block % 2 == 1
+    lane = np.arange(instruction.lanes)
+    odd = lane // block % 2 == 1
     if instruction.modifiers:
         raise UnknownInstructionError(instruction, "no model of its modifiers")
     first, second = (vector_registers(operand, 1) for operand in instruction.operands)
@@ -244,8 +269,8 @@ def _permlane_swap(instruction: Instruction, block: int) -> Step:
             raise UnknownInstructionError(instruction, "no model of it with inactive lanes")
         a, b = (group.machine.vector_index(register) for register in (first, second))
         low, high = group.v(a), group.v(b)
-        moved_low = np.where(odd, high[:, _LANE ^ block], low)
-        moved_high = np.where(odd, high, low[:, _LANE ^ block])
+        moved_low = np.where(odd, high[:, lane ^ block], low)
+        moved_high = np.where(odd, high, low[:, lane ^ block])
         group.set_v(a, moved_low)
         group.set_v(b, moved_high)
 
@@ -258,7 +283,8 @@ def _count_bits_below(instruction: Instruction, word: int) -> Step:
     The mask is that of lanes 0 to 31 or of lanes 32 to 63; a number is added to the count.
     """
     below = np.array(
-        [(1 << lane) - 1 >> 32 * word & 0xFFFFFFFF for lane in range(LANES)], np.uint32
+        [(1 << lane) - 1 >> 32 * word & 0xFFFFFFFF for lane in range(instruction.lanes)],
+        np.uint32,
     )
     target = vector_registers(instruction.operands[0], 1)
     mask, addend = (vector_source(operand, "u32") for operand in instruction.operands[1:])
@@ -284,6 +310,6 @@ _INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = {
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
     """Returns the step of an instruction that moves data between lanes, or None if it is none."""
-    name = instruction.mnemonic.removesuffix("_e32").removesuffix("_e64")
+    name = base_name(instruction.mnemonic)
     make = _INSTRUCTIONS.get(name)
     return make(instruction) if make else None

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from .chips import LANES
+from .chips import Chip, Isa
 from .expressions import DataError, directive_arguments
 
 WIDTHS: Mapping[str, int] = {
@@ -74,7 +74,7 @@ _SWITCHES = (
     *("system_sgpr_workgroup_id_x", "system_sgpr_workgroup_id_y", "system_sgpr_workgroup_id_z"),
     *("system_sgpr_workgroup_info", *(f"exception_{name}" for name in _EXCEPTIONS)),
 )
-LARGEST_VALUES: Mapping[str, int] = {
+_LARGEST_VALUES: Mapping[str, int] = {
     **dict.fromkeys(_SWITCHES, 1),
     **dict.fromkeys(("float_round_mode_32", "float_round_mode_16_64"), 3),
     **dict.fromkeys(("float_denorm_mode_32", "float_denorm_mode_16_64"), 3),
@@ -86,11 +86,32 @@ LARGEST_VALUES: Mapping[str, int] = {
     "next_free_vgpr": 512,
     "next_free_sgpr": 106,
     "group_segment_fixed_size": (1 << 32) - 1,
-    # A wave has at most 2^13 - 1 blocks of 1024 bytes (WAVESIZE of COMPUTE_TMPRING_SIZE).
-    "private_segment_fixed_size": ((1 << 13) - 1) * 1024 // LANES,
     "kernarg_size": (1 << 32) - 1,
 }
-"""The largest value of each `.amdhsa_*` directive of gfx942 and gfx950, without this prefix."""
+_RDNA_LARGEST_VALUES: Mapping[str, int] = {
+    **dict.fromkeys(("wavefront_size32", "workgroup_processor_mode", "memory_ordered"), 1),
+    **dict.fromkeys(("forward_progress", "round_robin_scheduling"), 1),
+    "named_barrier_count": 16,
+    "shared_vgpr_count": 15,
+    "inst_pref_size": 255,
+    "next_free_vgpr": 1024,
+    "user_sgpr_count": 32,
+}
+_WITHOUT_ACCUMULATORS = frozenset({"accum_offset", "tg_split"})
+
+
+def largest_values(chip: Chip) -> Mapping[str, int]:
+    """Returns the largest value of each `.amdhsa_*` directive of a chip, without this prefix."""
+    found = dict(_LARGEST_VALUES)
+    if chip.is_rdna:
+        found |= _RDNA_LARGEST_VALUES
+        found = {name: most for name, most in found.items() if name not in _WITHOUT_ACCUMULATORS}
+    # A wave has at most 2^n - 1 blocks of 1024 bytes (WAVESIZE of COMPUTE_TMPRING_SIZE; LLVM,
+    # GCNSubtarget::getMaxWaveScratchSize).
+    blocks = 18 if chip.isa >= Isa.RDNA4 else 15 if chip.is_rdna else 13
+    found["private_segment_fixed_size"] = ((1 << blocks) - 1) * 1024 // chip.wave_sizes[0]
+    return found
+
 
 _NOP = 0xBF800000
 _INSTRUCTION_BYTES = 4

@@ -9,7 +9,7 @@ from operator import mul
 
 from ..bank_model.lds_rules import Lds
 from .assembly import Kernel
-from .chips import EMULATED_CHIPS, LANES
+from .chips import EMULATED_CHIPS
 from .emulation_errors import LaunchError
 from .kernel_metadata import MAX_WORKGROUP_SIZE, Size
 
@@ -59,7 +59,7 @@ class Dispatch:
     @property
     def waves_per_workgroup(self) -> int:
         """Returns the number of waves of a workgroup, of which the last may be partly off."""
-        return -(-self.work_items // LANES)
+        return -(-self.work_items // self.kernel.lanes)
 
     def check(self, lds_model: Lds) -> None:
         """Refuses a launch that the chip or the kernel's metadata does not allow.
@@ -70,7 +70,7 @@ class Dispatch:
         kernel, name = self.kernel, f"kernel '{self.kernel.name}'"
         if lds_model.arch not in EMULATED_CHIPS:
             raise LaunchError(
-                f"{lds_model.arch} cannot be emulated; use {' or '.join(EMULATED_CHIPS)}"
+                f"{lds_model.arch} cannot be emulated; use one of {', '.join(EMULATED_CHIPS)}"
             )
         if kernel.arch != lds_model.arch:
             raise LaunchError(

@@ -26,17 +26,6 @@ from .operands import (
 )
 from .wave_state import WaveGroup
 
-_ENCODINGS = ("_e32", "_e64", "_sdwa", "_dpp")
-
-
-def base_name(mnemonic: str) -> str:
-    """Returns the mnemonic without its encoding."""
-    for suffix in _ENCODINGS:
-        if mnemonic.endswith(suffix):
-            return mnemonic.removesuffix(suffix)
-    return mnemonic
-
-
 # Sources.
 
 

@@ -36,7 +36,6 @@ from . import (
     scaled_conversions,
     vector_alu,
 )
-from .chips import CDNA4, CDNA4_ONLY
 from .direct_loads import DirectLoads
 from .emulation_errors import (
     EmulationError,
@@ -46,8 +45,8 @@ from .emulation_errors import (
     UndefinedReadError,
     UnknownInstructionError,
 )
-from .encodings import base_name
 from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Literal, Name
+from .mnemonics import lacks
 from .spread import condition, spread
 from .step import BuildContext, Step
 from .supervision import MAX_STEPS
@@ -99,10 +98,10 @@ _CONDITIONS: dict[str, Condition] = {
     "s_branch": lambda g: np.ones(g.count, bool),
     "s_cbranch_scc0": lambda g: ~g.scc(),
     "s_cbranch_scc1": lambda g: g.scc(),
-    "s_cbranch_vccz": lambda g: g.s64(VCC.index) == 0,
-    "s_cbranch_vccnz": lambda g: g.s64(VCC.index) != 0,
-    "s_cbranch_execz": lambda g: g.s64(EXEC.index) == 0,
-    "s_cbranch_execnz": lambda g: g.s64(EXEC.index) != 0,
+    "s_cbranch_vccz": lambda g: g.lane_bits(VCC.index) == 0,
+    "s_cbranch_vccnz": lambda g: g.lane_bits(VCC.index) != 0,
+    "s_cbranch_execz": lambda g: g.lane_bits(EXEC.index) == 0,
+    "s_cbranch_execnz": lambda g: g.lane_bits(EXEC.index) != 0,
 }
 
 
@@ -267,13 +266,12 @@ def _is_access(instruction: Instruction) -> bool:
 
 
 def _build(context: BuildContext, instruction: Instruction) -> Step:
+    if missing := lacks(instruction.chip, instruction.spelled):
+        raise UnknownInstructionError(instruction, missing)
     if instruction.mnemonic in _CONDITIONS:
         return lambda group: None
     if instruction.mnemonic in _WITHOUT_EFFECT:
         return _without_effect(instruction)
-    arch = context.arch
-    if arch != CDNA4 and base_name(instruction.mnemonic) in CDNA4_ONLY:
-        raise UnknownInstructionError(instruction, f"{arch} has no '{instruction.mnemonic}'")
     if instruction.mnemonic == "s_waitcnt":
         wait_counts(instruction)
         return lambda group: None

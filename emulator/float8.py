@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .emulation_errors import UnknownInstructionError
-from .encodings import base_name, encoded_source, encoded_sources
+from .encodings import encoded_source, encoded_sources
 from .instruction_text import Instruction
+from .mnemonics import base_name
 from .operands import ResultForm, vector_destination, vector_registers
 from .select_bits import merge_half, select
 from .small_floats import SmallFloat, fp8_formats

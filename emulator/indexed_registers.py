@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from .assembly import Kernel
 from .emulation_errors import EmulationError, UnknownInstructionError
-from .encodings import base_name
 from .instruction_text import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
 from .lane_ops import LANE_OPS
+from .mnemonics import base_name
 from .operands import scalar_source
 from .spread import execute
 from .step import Step

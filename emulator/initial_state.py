@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .chips import CDNA3, LANES
+from .chips import CDNA3
 from .dispatch import Dispatch
 from .emulation_errors import LaunchError
 from .global_memory import GlobalMemory
-from .instruction_text import EXEC
+from .instruction_text import EXEC, TTMP
 from .kernel_metadata import Size
 from .wave_state import Machine
 
@@ -94,24 +94,36 @@ _DIMENSIONS = 3
 def set_initial_state(machine: Machine, state: LaunchState) -> None:
     """Fills the registers that a wave starts with.
 
-    User SGPRs come first, up to the count that the kernel states; behind them the workgroup's ids.
-    Work item ids are packed in v0, 10 bits each. Lanes beyond the workgroup's last work item are
-    off.
+    User SGPRs come first, up to the count that the kernel states; behind them the workgroup's ids,
+    except where these lie in trap registers. Work item ids are packed in v0, 10 bits each. Lanes
+    beyond the workgroup's last work item are off.
     """
     directives = machine.kernel.directives
     values = user_scalars(machine.dispatch, state)
     for index, value in enumerate(values):
         machine.define_scalar(index, np.full(machine.waves, value, np.uint32))
-    next_scalar = directives.get("user_sgpr_count", len(values))
     per = machine.waves_per_workgroup
-    for axis, letter in enumerate("xyz"):
-        if directives.get(f"system_sgpr_workgroup_id_{letter}", 1 if letter == "x" else 0):
-            ids = np.repeat(machine.workgroups[:, axis], per).astype(np.uint32)
-            machine.define_scalar(next_scalar, ids)
-            next_scalar += 1
+    ids = [
+        np.repeat(machine.workgroups[:, axis], per).astype(np.uint32)
+        for axis, letter in enumerate("xyz")
+        if directives.get(f"system_sgpr_workgroup_id_{letter}", int(letter == "x"))
+        or machine.kernel.chip.has_architected_ids
+    ]
+    if machine.kernel.chip.has_architected_ids:
+        x, y, z = ids
+        machine.define_scalar(_TTMP_ID_X, x)
+        machine.define_scalar(_TTMP_ID_YZ, y | z << np.uint32(16))
+    else:
+        first = directives.get("user_sgpr_count", len(values))
+        for number, each in enumerate(ids):
+            machine.define_scalar(first + number, each)
     _set_lanes(
         machine, machine.dispatch.workgroup_size, directives.get("system_vgpr_workitem_id", 0)
     )
+
+
+# TTMP9 holds the id in x; TTMP7 that in y in its low half, and that in z in the other.
+_TTMP_ID_X, _TTMP_ID_YZ = TTMP.index + 9, TTMP.index + 7
 
 
 def user_scalars(dispatch: Dispatch, state: LaunchState) -> list[int]:
@@ -142,14 +154,15 @@ def user_scalars(dispatch: Dispatch, state: LaunchState) -> list[int]:
 
 def _set_lanes(machine: Machine, size: Size, dimensions: int) -> None:
     """Fills v0 and EXEC; `dimensions` is the last axis whose ids the kernel asks for."""
-    item = np.arange(machine.waves_per_workgroup * LANES)
+    lanes = machine.lanes
+    item = np.arange(machine.waves_per_workgroup * lanes)
     inside = item < int(np.prod(size))
     axes = [item % size[0], item // size[0] % size[1], item // (size[0] * size[1])]
     packed = np.zeros(len(item), np.uint32)
     for axis in range(dimensions + 1):
         packed |= (axes[axis] << 10 * axis).astype(np.uint32)
     count = len(machine.workgroups)
-    machine.define_vector(0, np.tile(packed.reshape(-1, LANES), (count, 1)))
-    bits = np.packbits(inside.reshape(-1, LANES), axis=1, bitorder="little").view(np.uint32)
-    for half in (0, 1):
+    machine.define_vector(0, np.tile(packed.reshape(-1, lanes), (count, 1)))
+    bits = np.packbits(inside.reshape(-1, lanes), axis=1, bitorder="little").view(np.uint32)
+    for half in range(lanes // 32):
         machine.define_scalar(EXEC.index + half, np.tile(bits[:, half], count))

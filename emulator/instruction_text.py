@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from .chips import CDNA3, CHIPS, Chip
 from .expressions import integer
+from .mnemonics import shared_name
 
 
 class AssemblyError(ValueError):
@@ -28,23 +30,34 @@ class Register:
     """The `count` consecutive 32-bit registers from `index` on of a file.
 
     Files are `s` (scalar), `v` (vector) and `a` (accumulation).
+
+    Attributes:
+        half: `l` or `h` where the text names one half of a vector register, as `v5.h` does.
     """
 
     file: str
     index: int
     count: int = 1
+    half: str = ""
 
     def __str__(self) -> str:
+        if self.file == "s" and self.index == NULL.index:
+            return "null"
         if self.count == 1:
-            return f"{self.file}{self.index}"
+            return f"{self.file}{self.index}{self.half and '.'}{self.half}"
         return f"{self.file}[{self.index}:{self.index + self.count - 1}]"
 
 
-# Encodings of special scalar registers as source operands (CDNA3 ISA, table 9).
+# Encodings of special scalar registers as source operands (CDNA3 ISA, table 9). They are the places
+# of these registers in a machine of any chip: RDNA encodes M0 as 125, and as 124 a register that
+# reads as zero and takes no result, `null`, which lies behind all others here. Nothing tells where
+# they lie, because no text counts them.
 VCC = Register("s", 106, 2)
+TTMP = Register("s", 108, 16)
 M0 = Register("s", 124)
 EXEC = Register("s", 126, 2)
-SCALAR_REGISTERS = 128
+NULL = Register("s", 128, 16)
+SCALAR_REGISTERS = NULL.index + NULL.count
 _SPECIAL = {
     "vcc": VCC,
     "vcc_lo": Register("s", 106),
@@ -53,19 +66,37 @@ _SPECIAL = {
     "exec": EXEC,
     "exec_lo": Register("s", 126),
     "exec_hi": Register("s", 127),
+}
+_CDNA_ONLY = {
     "flat_scratch": Register("s", 102, 2),
     "flat_scratch_lo": Register("s", 102),
     "flat_scratch_hi": Register("s", 103),
     "xnack_mask": Register("s", 104, 2),
 }
+_RDNA_ONLY = {"null": NULL}
 
 
-def scalar_name(index: int) -> str:
-    """Returns how the text spells the 32-bit scalar register that has an encoding."""
-    for name, register in _SPECIAL.items():
+def special_registers(chip: Chip) -> Mapping[str, Register]:
+    """Returns the scalar registers of a chip that have names."""
+    return _SPECIALS[chip.is_rdna]
+
+
+_SPECIALS = ({**_SPECIAL, **_CDNA_ONLY}, {**_SPECIAL, **_RDNA_ONLY})
+
+
+def scalar_name(index: int, chip: Chip = CHIPS[CDNA3]) -> str:
+    """Returns how the text spells the 32-bit scalar register at an index."""
+    for name, register in special_registers(chip).items():
         if register == Register("s", index):
             return name
+    if TTMP.index <= index < TTMP.index + TTMP.count:
+        return f"ttmp{index - TTMP.index}"
     return f"s{index}"
+
+
+def is_null(register: Register) -> bool:
+    """Returns whether a register takes no result."""
+    return register.file == "s" and register.index == NULL.index
 
 
 @dataclass(frozen=True)
@@ -140,6 +171,8 @@ class Operand:
             AssemblyError: it is something else.
         """
         register = self.register
+        if register == NULL:
+            return replace(NULL, count=count)
         if register.file != "s" or register.count != count:
             expected = "a scalar register is" if count == 1 else f"{count} scalar registers are"
             raise AssemblyError(f"{register} where {expected} expected")
@@ -151,13 +184,34 @@ Modifier = str | int | tuple[int, ...] | bool
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction; `line` counts from 1 in the file."""
+    """One instruction; `line` counts from 1 in the file.
+
+    Attributes:
+        mnemonic: the name under which the emulator knows the instruction (`mnemonics.py`).
+        chip: the chip that executes it.
+        lanes: the lanes of the waves that do.
+        parts: the two instructions that one of `v_dual_*` consists of; none of any other. The
+            operands are those of both.
+    """
 
     mnemonic: str
     operands: tuple[Operand, ...]
     modifiers: Mapping[str, Modifier]
     line: int
     text: str
+    chip: Chip = CHIPS[CDNA3]
+    lanes: int = 64
+    parts: tuple[Instruction, ...] = ()
+
+    @property
+    def spelled(self) -> str:
+        """Returns the mnemonic as the text has it."""
+        return self.text.split(None, 1)[0]
+
+    @property
+    def mask_words(self) -> int:
+        """Returns how many scalar registers hold a bit for each lane."""
+        return self.lanes // 32
 
     def integer(self, name: str, default: int = 0) -> int:
         """Returns the integer modifier `name`."""
@@ -192,49 +246,95 @@ class Instruction:
         return value
 
 
-# The vector registers of an instruction are counted from 0 to 255, whatever a kernel has.
-_REGISTERS = {"s": 102, "v": 256, "a": 256}
-
 _MNEMONIC = re.compile(r"^[a-z]\w*$")
-_REGISTER = re.compile(r"^([sva])(\d+)()$")
-_RANGE = re.compile(r"^([sva])\[(\d+)(?::(\d+))?\]$")
+_REGISTER = re.compile(r"^([sva]|ttmp)(\d+)()$")
+_RANGE = re.compile(r"^([sva]|ttmp)\[(\d+)(?::(\d+))?\]$")
+_HALF = re.compile(r"^v(\d+)\.([lh])$")
 _INTEGER = re.compile(r"^-?(0x[0-9a-fA-F]+|\d+)$")
 _FLOAT = re.compile(r"^-?\d+\.\d*(e[+-]?\d+)?$")
 _MODIFIER = re.compile(r"^([a-z]\w*):(.+)$")
-_HINT_WORDS = frozenset({"s_waitcnt", "s_setreg_imm32_b32", "s_getreg_b32", "s_sendmsg"})
+_HINT_WORDS = frozenset(
+    {
+        *("s_waitcnt", "s_setreg_imm32_b32", "s_getreg_b32", "s_sendmsg", "s_delay_alu"),
+        *("s_wait_alu", "s_waitcnt_depctr"),
+    }
+)
+_DUAL = "v_dual_"
 
 
-def parse_instruction(code: str, line: int) -> Instruction:
-    """Reads one instruction that has no comment; AssemblyError if it cannot be read."""
+def parse_instruction(
+    code: str, line: int, chip: Chip = CHIPS[CDNA3], lanes: int = 64
+) -> Instruction:
+    """Reads one instruction that has no comment.
+
+    Args:
+        chip: the chip that executes it.
+        lanes: the lanes of the waves that do.
+
+    Raises:
+        AssemblyError: it cannot be read.
+    """
     if not code.isascii() or not code.replace("\t", " ").isprintable():
         raise AssemblyError(f"{code!a} holds what is no character of an instruction")
-    mnemonic, _, rest = code.partition(" ")
-    mnemonic, tab, after = mnemonic.partition("\t")
+    if chip.is_rdna and code.startswith(_DUAL):
+        return _dual(code, line, chip, lanes)
+    return _single(code, line, chip, lanes)
+
+
+def _single(code: str, line: int, chip: Chip, lanes: int) -> Instruction:
+    spelled, _, rest = code.partition(" ")
+    spelled, tab, after = spelled.partition("\t")
     rest = (after if tab else rest).strip()
-    if not _MNEMONIC.match(mnemonic):
+    if not _MNEMONIC.match(spelled):
         raise AssemblyError(f"'{code}' is no instruction")
-    if mnemonic in _HINT_WORDS:
-        words = tuple(_operand(word) for word in _split(rest, ","))
-        return Instruction(mnemonic, words, MappingProxyType({}), line, code)
+    mnemonic = shared_name(chip, spelled)
     operands: list[Operand] = []
     modifiers: dict[str, Modifier] = {}
+    if spelled in _HINT_WORDS:
+        operands = [_operand(word, chip) for word in _split(rest, ",")]
+        return Instruction(mnemonic, tuple(operands), MappingProxyType({}), line, code, chip, lanes)
     for part in _split(rest, ","):
         words = _split(part, " ")
         for position, word in enumerate(words):
             if position == 0 and not modifiers and not _is_modifier(word):
-                operands.append(_operand(word))
+                operands.append(_operand(word, chip))
             else:
                 name, value = _modifier(word)
                 if name in modifiers:
                     raise AssemblyError(f"'{name}' is there twice")
                 modifiers[name] = value
-    return Instruction(mnemonic, tuple(operands), MappingProxyType(modifiers), line, code)
+    return Instruction(
+        mnemonic, tuple(operands), MappingProxyType(modifiers), line, code, chip, lanes
+    )
+
+
+def _dual(code: str, line: int, chip: Chip, lanes: int) -> Instruction:
+    """Reads `v_dual_add_f32 v0, v1, v2 :: v_dual_mov_b32 v3, v4`.
+
+    The name of each part without `dual_` is that of the same instruction alone. A selection takes
+    VCC where it names no mask.
+    """
+    halves = [half.strip() for half in code.split("::")]
+    if len(halves) != 2 or not all(half.startswith(_DUAL) for half in halves):
+        raise AssemblyError(f"'{code}' is no pair of {_DUAL}* with '::' between them")
+    parts: list[Instruction] = []
+    for half in halves:
+        part = _single(f"v_{half.removeprefix(_DUAL)}", line, chip, lanes)
+        if part.mnemonic == "v_cndmask_b32" and len(part.operands) == 3:
+            mask = Operand(replace(VCC, count=part.mask_words))
+            part = replace(part, operands=(*part.operands, mask))
+        parts.append(part)
+    operands = tuple(operand for part in parts for operand in part.operands)
+    modifiers = MappingProxyType({})
+    return Instruction("v_dual", operands, modifiers, line, code, chip, lanes, tuple(parts))
 
 
 _FLAGS = frozenset(
     {
         *("offen", "idxen", "lds", "clamp", "glc", "slc", "sc0", "sc1", "nt", "gds"),
         *("row_mirror", "row_half_mirror"),
+        *("dlc", "nv", "scale_offset", "tfe"),
+        *("matrix_a_reuse", "matrix_b_reuse"),
     }
 )
 
@@ -291,7 +391,7 @@ def _pieces(text: str, separator: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _operand(word: str) -> Operand:
+def _operand(word: str, chip: Chip) -> Operand:
     negate = absolute = sign_extend = False
     inner = word
     if number := _literal(word):
@@ -306,7 +406,7 @@ def _operand(word: str) -> Operand:
         absolute, inner = True, inner[4:-1]
     elif inner.startswith("sext(") and inner.endswith(")"):
         sign_extend, inner = True, inner[5:-1]
-    return Operand(_value(inner), negate, absolute, sign_extend)
+    return Operand(_value(inner, chip), negate, absolute, sign_extend)
 
 
 # An operand holds 32 bits, and 64 in a few instructions.
@@ -333,11 +433,13 @@ _RELOCATION = re.compile(
 )
 
 
-def _value(word: str) -> Register | Literal | Name | Relocation:
-    if word in _SPECIAL:
-        return _SPECIAL[word]
+def _value(word: str, chip: Chip) -> Register | Literal | Name | Relocation:
+    if word in special_registers(chip):
+        return special_registers(chip)[word]
     if match := _REGISTER.match(word) or _RANGE.match(word):
-        return _register(word, *match.groups())
+        return _register(word, chip, *match.groups())
+    if chip.is_rdna and (match := _HALF.match(word)):
+        return replace(_register(word, chip, "v", match[1], None), half=match[2])
     if number := _literal(word):
         return number
     if match := _RELOCATION.match(word):
@@ -347,15 +449,25 @@ def _value(word: str) -> Register | Literal | Name | Relocation:
     return Name(word)
 
 
-def _register(word: str, file: str, first: str, last: str | None) -> Register:
+def _register(word: str, chip: Chip, file: str, first: str, last: str | None) -> Register:
     start = int(first)
     end = int(last) if last else start
     if end < start:
         raise AssemblyError(f"'{word}' ends before it starts")
-    if end >= _REGISTERS[file]:
-        raise AssemblyError(f"'{word}': the last register is {file}{_REGISTERS[file] - 1}")
+    most = {
+        "s": chip.scalars,
+        "v": chip.vectors,
+        "a": chip.vectors if chip.accumulators else 0,
+        "ttmp": TTMP.count if chip.is_rdna else 0,
+    }[file]
+    if not most:
+        raise AssemblyError(f"'{word}': a wave of {chip.name} has no register of this kind")
+    if end >= most:
+        raise AssemblyError(f"'{word}': the last register is {file}{most - 1}")
     # The encoding of a scalar pair has no odd number, and more registers begin at multiples of 4.
-    alignment = min(end - start + 1, 4) if file == "s" else 1
+    alignment = min(end - start + 1, 4) if file in ("s", "ttmp") else 1
     if start % (4 if alignment == 3 else alignment):
         raise AssemblyError(f"'{word}' begins at no multiple of {4 if alignment > 2 else 2}")
+    if file == "ttmp":
+        file, start, end = "s", start + TTMP.index, end + TTMP.index
     return Register(file, start, end - start + 1)

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from ..bank_model.lds_rules import Lds
 from .assembly import Kernel
-from .chips import LANES
 from .counters import Counters
 from .dispatch import Dispatch
 from .emulation_errors import LaunchError
@@ -105,7 +104,7 @@ def _runs(
     state = prepare(dispatch, arguments, memory)
     total = math.prod(dispatch.grid) if workgroups is None else len(workgroups)
     size = max(1, min(total, _workgroups_at_once(dispatch, max_waves)))
-    lanes = size * dispatch.waves_per_workgroup * LANES
+    lanes = size * dispatch.waves_per_workgroup * kernel.lanes
     if recorder is not None:
         recorder.begin_launch(total)
     # The portions run one after the other, in the same private memory.
@@ -165,6 +164,6 @@ def _chosen_workgroups(grid: Size, workgroups: Sequence[Size]) -> npt.NDArray[np
 def _workgroups_at_once(dispatch: Dispatch, max_waves: int) -> int:
     """Returns how many workgroups fit into `max_waves` and bounds on bytes; at least one."""
     waves, lds_bytes = dispatch.waves_per_workgroup, max(1, dispatch.lds_bytes)
-    private_bytes = max(1, waves * LANES * dispatch.kernel.private_bytes)
+    private_bytes = max(1, waves * dispatch.kernel.lanes * dispatch.kernel.private_bytes)
     fitting = _LDS_BYTES_AT_ONCE // lds_bytes, _PRIVATE_BYTES_AT_ONCE // private_bytes
     return max(1, min(max_waves // waves, *fitting))

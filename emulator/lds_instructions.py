@@ -29,7 +29,7 @@ from ..bank_model.conflicts import phase_costs, wavefront_floor
 from ..bank_model.lds_rules import AccessKind, LdsInstruction
 from . import atomics
 from .byte_access import Words, words_of
-from .chips import CDNA4, LANES
+from .chips import CDNA4
 from .conflict_advice import ConflictingIssue
 from .emulation_errors import EmulationError, UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand, Register
@@ -164,7 +164,9 @@ class _Accessor:
         result = LdsCycles(*np.zeros((3, len(group.machine.workgroups)), np.int64))
         access.wave_cycles = np.zeros(group.count, np.int64)
         owners = np.tile(group.workgroup_index, len(rows)).tolist()
-        for place, (owner, row) in enumerate(zip(owners, rows.reshape(-1, LANES), strict=True)):
+        for place, (owner, row) in enumerate(
+            zip(owners, rows.reshape(-1, group.lanes), strict=True)
+        ):
             key = row.tobytes()
             cost = self.costs.get(key)
             if cost is None:
@@ -234,7 +236,7 @@ def _in_lanes(
         return words, undefined
 
     def place(values: U32) -> U32:
-        full = np.zeros((len(values), group.count, LANES), np.uint32)
+        full = np.zeros((len(values), group.count, group.lanes), np.uint32)
         full[:, access.active] = values
         return full
 
@@ -403,7 +405,7 @@ def _transposed_load(context: BuildContext, instruction: Instruction, bits: int)
         tiles = words.reshape(2, -1, 4, 16)
         rows = _unpack(np.ascontiguousarray(np.moveaxis(tiles, 0, -1)), bits)
         packed = _pack(rows[:, :, source_lane, source_element], bits)
-        return np.moveaxis(packed, -1, 0).reshape(2, -1, LANES)
+        return np.moveaxis(packed, -1, 0).reshape(2, -1, instruction.lanes)
 
     def step(group: WaveGroup) -> None:
         if group.active is not None and not group.active.all():
@@ -412,7 +414,7 @@ def _transposed_load(context: BuildContext, instruction: Instruction, bits: int)
         _expect_alignment(access, 8, "a transposing load of 8 bytes")
         words, undefined = group.machine.lds.load(access, origin)
         if undefined is not None:
-            origins = np.full((2, group.count, LANES), undefined.origins.max(), np.int32)
+            origins = np.full((2, group.count, group.lanes), undefined.origins.max(), np.int32)
             undefined = Undefined(columns(undefined.bits), origins)
         index = group.machine.vector_index(register)
         group.set_block_or_undefined(index, columns(words), undefined)
@@ -484,9 +486,8 @@ def _atomic(
 def _addressed_lanes(instruction: Instruction, address: Operand) -> Source:
     """Returns the lane that each lane names by 4 times its number, as a byte address."""
     where, offset = _lane_address(address), np.uint32(instruction.offset(0, 0xFFFF))
-    return lambda group: (where(group) + offset >> np.uint32(2) & np.uint32(LANES - 1)).astype(
-        np.intp
-    )
+    last = np.uint32(instruction.lanes - 1)
+    return lambda group: (where(group) + offset >> np.uint32(2) & last).astype(np.intp)
 
 
 def _bpermute(instruction: Instruction) -> Step:
@@ -509,7 +510,7 @@ def _write_exchange(
     group: WaveGroup, register: Register, values: U32, lanes: npt.NDArray[np.intp]
 ) -> None:
     """Gives each lane the value of lane `lanes` [n, 64], or 0 if that one is inactive."""
-    lanes = np.broadcast_to(lanes, (group.count, LANES))
+    lanes = np.broadcast_to(lanes, (group.count, group.lanes))
     found = np.take_along_axis(values, lanes, axis=1)
     if group.active is not None:
         found = np.where(np.take_along_axis(group.active, lanes, axis=1), found, np.uint32(0))
@@ -527,7 +528,7 @@ def _permute(instruction: Instruction) -> Step:
     register = vector_registers(destination, 1)
 
     def step(group: WaveGroup) -> None:
-        received = np.zeros((group.count, LANES), np.uint32)
+        received = np.zeros((group.count, group.lanes), np.uint32)
         rows, senders = np.nonzero(group.active_lanes())
         received[rows, lanes(group)[rows, senders]] = values(group)[rows, senders]
         group.set_v(group.machine.vector_index(register), received)
@@ -543,7 +544,7 @@ def _swizzle(instruction: Instruction) -> Step:
     destination, data = instruction.operands
     values = register_bits(vector_registers(data, 1), 32)
     register = vector_registers(destination, 1)
-    lanes = swizzle_lanes(_swizzle_code(instruction))[None]
+    lanes = swizzle_lanes(_swizzle_code(instruction), instruction.lanes)[None]
 
     def step(group: WaveGroup) -> None:
         _write_exchange(group, register, values(group), lanes)
@@ -551,8 +552,8 @@ def _swizzle(instruction: Instruction) -> Step:
     return step
 
 
-def swizzle_lanes(code: int) -> npt.NDArray[np.intp]:
-    """Returns the lane [64] that each lane reads under the `offset` of `ds_swizzle_b32`.
+def swizzle_lanes(code: int, lanes: int = 64) -> npt.NDArray[np.intp]:
+    """Returns the lane [lanes] that each lane reads under the `offset` of `ds_swizzle_b32`.
 
     `code` is that offset, of 16 bits. If bit 15 is set, each lane of a quad has 2 bits that name
     the lane that it reads. Otherwise lane i of each 32 reads lane ((i & and) | or) ^ xor, with the
@@ -562,7 +563,7 @@ def swizzle_lanes(code: int) -> npt.NDArray[np.intp]:
     Raises:
         AssemblyError: the pattern is a rotating or an FFT one, which begin at 0xC000.
     """
-    lane = np.arange(LANES)
+    lane = np.arange(lanes)
     if code >= 0xC000:
         raise AssemblyError(f"no model of swizzle pattern {code:#x}")
     if code >= 0x8000:

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..bank_model.matrix_instructions import WAVE as LANES
 from ..bank_model.matrix_instructions import MatrixShape, mfma_shapes, smfmac_shapes
-from .chips import LANES
 from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
 from .operands import literal_bits, vector_registers, vector_source

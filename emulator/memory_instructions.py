@@ -18,7 +18,7 @@ from ..bank_model.coalescing import coalescing
 from ..bank_model.lds_rules import Lds
 from . import atomics
 from .byte_access import Offsets, Words
-from .chips import CDNA4, LANES
+from .chips import CDNA4
 from .emulation_errors import EmulationError, UnknownInstructionError
 from .instruction_text import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
 from .lds_instructions import Load, deliver, shifted_down, taking_part
@@ -197,7 +197,7 @@ def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _P
 
     def place(group: WaveGroup) -> _LaneAccess:
         found = read_resource(group)
-        offset = np.full((group.count, LANES), constant, np.int64)
+        offset = np.full((group.count, group.lanes), constant, np.int64)
         if by_offset and vector is not None:
             offset += group.v(group.machine.vector_index(vector) + by_index)
             offset &= 0xFFFFFFFF
@@ -262,7 +262,7 @@ def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
 
         def with_base(group: WaveGroup) -> _LaneAccess:
             base = group.s64(scalar.index).astype(np.int64)[:, None] + constant
-            addresses = np.broadcast_to(base, (group.count, LANES))
+            addresses = np.broadcast_to(base, (group.count, group.lanes))
             if lanes is not None:
                 addresses = base + group.v(group.machine.vector_index(lanes))
             return _LaneAccess(addresses, group.active)
@@ -295,7 +295,7 @@ def _private_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
     def place(group: WaveGroup) -> _LaneAccess:
         machine = group.machine
         size = machine.kernel.private_bytes
-        offset = np.full((group.count, LANES), constant, np.int64)
+        offset = np.full((group.count, group.lanes), constant, np.int64)
         if lanes is not None:
             offset += group.v(machine.vector_index(lanes))
         if scalar is not None:
@@ -306,7 +306,7 @@ def _private_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
                 f"an access to private memory at bytes {int(used.min())} to {int(used.max())}: "
                 f"each work item has {size} bytes of it"
             )
-        lane = LANES * group.waves.astype(np.int64)[:, None] + np.arange(LANES)
+        lane = group.lanes * group.waves.astype(np.int64)[:, None] + np.arange(group.lanes)
         return _LaneAccess(machine.private_segment + lane * size + offset, group.active)
 
     return place
@@ -462,7 +462,7 @@ def _load_to_lds(
     """
     if width > 4 and context.arch != CDNA4:
         raise UnknownInstructionError(instruction, f"{context.arch} moves 4 bytes to the LDS")
-    lane = np.arange(LANES, dtype=np.uint32) * np.uint32(width)
+    lane = np.arange(instruction.lanes, dtype=np.uint32) * np.uint32(width)
     offsets = (instruction.integer("offset") & 0xFFFFFFFF,)
 
     def step(group: WaveGroup) -> None:
@@ -515,7 +515,7 @@ def _atomic(
         if allowed is not None:
             active = np.logical_and.reduce(allowed)
         # Compare-and-swap has the new value first, the LDS form and `atomics` the compared one.
-        shape = (op.operands, words, group.count, LANES)
+        shape = (op.operands, words, group.count, group.lanes)
         data_words, undefined = values(group)
         ordered = list(data_words.reshape(shape)[::-1])
         if undefined is not None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .chips import Chip, Isa
+
 _FLUSHED, _KEPT = 0, 3
 
 
@@ -29,12 +31,17 @@ class FloatMode:
     dx10_clamp: bool
 
     @classmethod
-    def of_directives(cls, directives: Mapping[str, int]) -> FloatMode:
-        """Returns the mode in which a kernel's waves start, by its `.amdhsa_*` directives."""
+    def of_directives(cls, directives: Mapping[str, int], chip: Chip) -> FloatMode:
+        """Returns the mode in which a kernel's waves start, by its `.amdhsa_*` directives.
+
+        Since RDNA4 there is no bit of IEEE and of DX10_CLAMP: clamping lets NaN become 0, and
+        minimum and maximum are told what to do with NaNs by their names.
+        """
+        has_bits = not chip.isa >= Isa.RDNA4
         return cls(
             flush_f32=directives.get("float_denorm_mode_32", _FLUSHED) == _FLUSHED,
             flush_f64_f16=directives.get("float_denorm_mode_16_64", _KEPT) == _FLUSHED,
-            ieee=bool(directives.get("ieee_mode", 1)),
+            ieee=has_bits and bool(directives.get("ieee_mode", 1)),
             dx10_clamp=bool(directives.get("dx10_clamp", 1)),
         )
 

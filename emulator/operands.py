@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """From the operands in the text to arrays, and back.
 
-A *source* is a function of a `WaveGroup` that returns an array which broadcasts to [n, 64] for
+A *source* is a function of a `WaveGroup` that returns an array which broadcasts to [n, lanes] for
 vector instructions, or is [n] for scalar ones. A *destination* takes such an array. Both are made
 once per instruction, before it runs.
 
@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .apertures import APERTURE_OPERANDS
-from .chips import LANES
 from .floats import flush_denormals
-from .instruction_text import AssemblyError, Literal, Name, Operand, Register
+from .instruction_text import AssemblyError, Literal, Name, Operand, Register, is_null
 from .select_bits import bits_view
 from .wave_state import WaveGroup
 
@@ -77,7 +76,7 @@ def flushes(group: WaveGroup, kind: str) -> bool:
 def register_bits(register: Register, width: int) -> Source:
     """Reads the bits of a register as u16, u32 or u64.
 
-    They are [n, 64] of a vector register, and [n, 1] of a scalar one.
+    They are [n, lanes] of a vector register, and [n, 1] of a scalar one.
     """
     count = -(-width // 32)
     if register.count != count:
@@ -265,13 +264,13 @@ def vector_registers(operand: Operand, count: int) -> Register:
     return register
 
 
-def lane_mask_source(operand: Operand) -> Callable[[WaveGroup], npt.NDArray[np.bool_]]:
-    """Reads a 64-bit scalar operand as one bit per lane, [n, 64]."""
+def lane_mask_source(operand: Operand, lanes: int) -> Callable[[WaveGroup], npt.NDArray[np.bool_]]:
+    """Reads a scalar operand of a bit for each of `lanes` lanes as [n, lanes]."""
     value = operand.value
     if isinstance(value, Literal) and isinstance(value.value, int):
-        bits = np.array([(value.value >> lane) & 1 for lane in range(LANES)], bool)
-        return lambda group: np.broadcast_to(bits, (group.count, LANES))
-    register = operand.scalars(2)
+        bits = np.array([(value.value >> lane) & 1 for lane in range(lanes)], bool)
+        return lambda group: np.broadcast_to(bits, (group.count, lanes))
+    register = operand.scalars(lanes // 32)
     return lambda group: group.lane_mask(register.index)
 
 
@@ -291,6 +290,8 @@ def scalar_source(operand: Operand, kind: str) -> Source:
 def scalar_destination(operand: Operand, kind: str) -> Destination:
     """Writes an SALU result [n] of type `kind`."""
     register = operand.scalars(bits_of(kind) // 32)
+    if is_null(register):
+        return lambda group, values: None
     if bits_of(kind) == 64:
         return lambda group, values: group.set_s64(register.index, values.view(np.uint64))
     return lambda group, values: group.set_s(register.index, values.view(np.uint32))

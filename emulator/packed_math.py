@@ -17,9 +17,10 @@ import numpy as np
 
 from . import floats
 from .emulation_errors import UnknownInstructionError
-from .encodings import base_name, encoded_destination, encoded_sources, result_form
+from .encodings import encoded_destination, encoded_sources, result_form
 from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
 from .lane_ops import LANE_OPS, LaneOp, extreme_or_nan
+from .mnemonics import base_name
 from .operands import (
     DTYPES,
     Array,

@@ -30,11 +30,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .chips import LANES
 from .emulation_errors import UndefinedReadError
-from .encodings import base_name
 from .floats import flush_denormals
 from .instruction_text import EXEC, Instruction, Literal, Operand, Register
+from .mnemonics import base_name
 from .operands import DTYPES, bits_of, literal_bits
 from .step import Step
 from .undefined import ALL_BITS, I32, NEVER_WRITTEN, Undefined, UndefinedBits, never_written
@@ -155,8 +154,8 @@ class _Trial(WaveGroup):
         self.written[key] = self.written.get(key, np.False_) | lanes
 
     def refresh_exec(self) -> None:
-        low, high = (self.words(("s", EXEC.index + half)) for half in (0, 1))
-        self.active = lanes_or_all(low, high)
+        words = [self.words(("s", EXEC.index + half)) for half in range(self.lanes // 32)]
+        self.active = lanes_or_all(words)
 
     def s(self, index: int) -> U32:
         return self._read(("s", index))
@@ -209,7 +208,7 @@ def _fills(group: WaveGroup, instruction: Instruction) -> Iterator[Fill]:
     yield lambda key: np.uint32(0)
     yield lambda key: ALL_BITS
     for seed in _RANDOM_SEEDS:
-        yield partial(_random, seed)
+        yield partial(_random, seed, group.lanes)
     for number in _ORDINARY:
         yield lambda key, number=number: np.uint32(number + key[1] * 0x10001 & 0xFFFFFFFF)
     if "cmp" in instruction.mnemonic or instruction.mnemonic.startswith("s_"):
@@ -220,10 +219,10 @@ def _fills(group: WaveGroup, instruction: Instruction) -> Iterator[Fill]:
 
 
 @lru_cache(maxsize=4096)
-def _random(seed: int, key: Key) -> U32:
+def _random(seed: int, lanes: int, key: Key) -> U32:
     file, index = key
     random = np.random.default_rng([seed, ord(file), index])
-    return random.integers(0, 1 << 32, LANES if file == "v" else 1, np.uint32)
+    return random.integers(0, 1 << 32, lanes if file == "v" else 1, np.uint32)
 
 
 def _like_operand(group: WaveGroup, instruction: Instruction, like: Operand, key: Key) -> Any:
@@ -276,7 +275,7 @@ def _origins(trials: list[_Trial], group: WaveGroup, instruction: Instruction) -
 
     A lane that read none gets an origin that another lane of its wave, or of the group, read.
     """
-    origins = np.zeros((group.count, LANES), np.int32)
+    origins = np.zeros((group.count, group.lanes), np.int32)
     read = {key: undefined for trial in trials for key, undefined in trial.read.items()}
     for key, undefined in read.items():
         numbers, bits = undefined.origins, undefined.bits

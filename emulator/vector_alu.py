@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import floats
-from .chips import LANES
 from .emulation_errors import UnknownInstructionError
-from .encodings import base_name, encoded_destination, encoded_source, encoded_sources, result_form
+from .encodings import encoded_destination, encoded_source, encoded_sources, result_form
 from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Operand, Register
 from .lane_ops import LANE_OPS, LaneOp, difference_and_borrow, exponent_field, sum_and_carry
+from .mnemonics import base_name
 from .operands import (
     DTYPES,
     Array,
@@ -174,7 +174,7 @@ def _compare(instruction: Instruction, name: str) -> Step:
     if relation == "class":
         return _compare_class(instruction, kind, writes_exec)
     function = (_FLOAT_RELATIONS if kind in _FLOATS else _INTEGER_RELATIONS)[relation]
-    target = instruction.operands[0].scalars(2)
+    target = instruction.operands[0].scalars(instruction.mask_words)
     left, right = encoded_sources(instruction, kind, 1, 3)
 
     def step(group: WaveGroup) -> None:
@@ -189,7 +189,7 @@ def _compare(instruction: Instruction, name: str) -> Step:
 
 def _write_mask(group: WaveGroup, target: Register, mask: LaneMask, writes_exec: bool) -> None:
     """Writes a mask, which broadcasts to [n, 64], to a scalar pair and perhaps to EXEC."""
-    lanes = np.broadcast_to(mask, (group.count, LANES))
+    lanes = np.broadcast_to(mask, (group.count, group.lanes))
     group.set_lane_mask(target.index, lanes)
     if writes_exec and target != EXEC:
         group.set_lane_mask(EXEC.index, lanes)
@@ -201,7 +201,7 @@ def _compare_class(instruction: Instruction, kind: str, writes_exec: bool) -> St
     The bits of the second source say which classes these are: bit 3 is set for normal negative
     numbers, for example (`_class_number`).
     """
-    target = instruction.operands[0].scalars(2)
+    target = instruction.operands[0].scalars(instruction.mask_words)
     # The class is that of the number itself, whatever the mode says about denormals.
     value = encoded_source(instruction, instruction.operands[1], 0, kind, flush=False)
     wanted = encoded_source(instruction, instruction.operands[2], 1, "u32")
@@ -237,7 +237,7 @@ def _select(instruction: Instruction) -> Step:
     """Returns the step of v_cndmask_b32, which takes the second source where the mask is set."""
     destination = encoded_destination(instruction, "b32", 2)
     no, yes = encoded_sources(instruction, "b32", 1, 3)
-    mask = lane_mask_source(instruction.operands[3])
+    mask = lane_mask_source(instruction.operands[3], instruction.lanes)
 
     def step(group: WaveGroup) -> None:
         destination(group, select(mask(group), yes(group), no(group)))
@@ -263,10 +263,10 @@ def _carrying(
     second = sum_and_carry if first is sum_and_carry else difference_and_borrow
     if result_form(instruction, "u32").clamp:
         raise UnknownInstructionError(instruction, "clamp on a sum with carry")
-    carry_out = instruction.operands[1].scalars(2)
+    carry_out = instruction.operands[1].scalars(instruction.mask_words)
     left, right = encoded_sources(instruction, "u32", 2, 4)
     takes_carry = len(instruction.operands) > 4
-    carry_in = lane_mask_source(instruction.operands[4]) if takes_carry else None
+    carry_in = lane_mask_source(instruction.operands[4], instruction.lanes) if takes_carry else None
     destination = encoded_destination(instruction, "u32", 2)
 
     def step(group: WaveGroup) -> None:
@@ -294,7 +294,7 @@ def _mad_64(instruction: Instruction, narrow: str, wide: str) -> Step:
     if form.clamp:
         raise UnknownInstructionError(instruction, "clamp on a 64-bit sum")
     destination = vector_destination(instruction.operands[0], form)
-    carry_out = instruction.operands[1].scalars(2)
+    carry_out = instruction.operands[1].scalars(instruction.mask_words)
     a, b = (vector_source(operand, narrow) for operand in instruction.operands[2:4])
     c = vector_source(instruction.operands[4], wide)
 
@@ -327,7 +327,7 @@ def _div_scale(instruction: Instruction, kind: str) -> Step:
     """
     destination = vector_destination(instruction.operands[0], result_form(instruction, kind))
     _, flag, *operands = instruction.operands
-    mask = flag.scalars(2)
+    mask = flag.scalars(instruction.mask_words)
     s0, s1, s2 = operands
     sources = [vector_source(operand, kind) for operand in (s0, s1, s2)]
 

@@ -9,6 +9,7 @@ rather than ignored.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, SupportsIndex
 
 from .instruction_text import AssemblyError, Instruction, Modifier, Operand
@@ -69,12 +70,10 @@ class _Modifiers(dict[str, Modifier]):
 def watched(instruction: Instruction) -> Instruction:
     """Returns an equal instruction, which `check_all_seen` takes."""
     modifiers = instruction.modifiers
-    return Instruction(
-        instruction.mnemonic,
-        _Operands(instruction.operands),
-        _Modifiers(dict(modifiers)) if modifiers else modifiers,
-        instruction.line,
-        instruction.text,
+    return replace(
+        instruction,
+        operands=_Operands(instruction.operands),
+        modifiers=_Modifiers(dict(modifiers)) if modifiers else modifiers,
     )
 
 

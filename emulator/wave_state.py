@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The state of many waves at once, and the group of waves that executes one instruction.
 
-Every register is an array over all waves: `vgpr[r]` is [waves, 64], `sgpr[r]` is [waves]. Waves
+Every register is an array over all waves: `vgpr[r]` is [waves, lanes], `sgpr[r]` is [waves]. Waves
 that are at the same instruction form a `WaveGroup` and execute it together; where a branch parts
 them, they go on as two groups (`executor.py`).
 
@@ -14,18 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .assembly import Kernel
-from .chips import LANES
 from .counters import Counters
 from .dispatch import Dispatch
 from .emulation_errors import UndefinedReadError
 from .floats import flush_denormals
 from .global_memory import GlobalMemory
-from .instruction_text import EXEC, SCALAR_REGISTERS, Register, scalar_name
+from .instruction_text import EXEC, NULL, SCALAR_REGISTERS, Register, scalar_name
 from .lds import LdsState
 from .mode_register import FloatMode
 from .trace import TraceRecorder
@@ -48,8 +48,9 @@ class Machine:
         workgroups: [n, 3], the ids of the workgroups.
         waves: how many waves all workgroups have; wave w belongs to workgroup
             `w // waves_per_workgroup`.
-        sgpr: [128, waves]; `vcc`, `m0` and `exec` lie where the ISA encodes them.
-        vgpr: [registers, waves, 64]; accumulation register a_i lies at `accum_offset + i`.
+        lanes: the lanes of a wave.
+        sgpr: [registers, waves]; `instruction_text.py` says where `vcc`, `m0` and `exec` lie.
+        vgpr: [registers, waves, lanes]; accumulation register a_i lies at `accum_offset + i`.
         scc: [waves], the scalar condition codes.
         private_segment: the address of the private memory of all work items, wave by wave.
         modes: the float modes that waves have had so far.
@@ -63,6 +64,7 @@ class Machine:
     workgroups: npt.NDArray[np.int64]
     memory: GlobalMemory
     kernel: Kernel = field(init=False)
+    lanes: int = field(init=False)
     waves_per_workgroup: int = field(init=False)
     waves: int = field(init=False)
     sgpr: U32 = field(init=False)
@@ -80,12 +82,13 @@ class Machine:
 
     def __post_init__(self) -> None:
         kernel = self.kernel = self.dispatch.kernel
+        self.lanes = kernel.lanes
         self.waves_per_workgroup = self.dispatch.waves_per_workgroup
         self.waves = self.waves_per_workgroup * len(self.workgroups)
-        self.accum_offset = kernel.directives.get("accum_offset", 256)
+        self.accum_offset = kernel.directives.get("accum_offset", kernel.chip.vectors)
         vectors = max(kernel.directives.get("next_free_vgpr", 0), _vectors_used(self)) + 1
         self.sgpr = np.zeros((SCALAR_REGISTERS, self.waves), np.uint32)
-        self.vgpr = np.zeros((vectors, self.waves, LANES), np.uint32)
+        self.vgpr = np.zeros((vectors, self.waves, self.lanes), np.uint32)
         self.scc = np.zeros(self.waves, bool)
         self.workgroup_counters = Counters.zeros(len(kernel.instructions), len(self.workgroups))
         self.lds = LdsState(
@@ -96,12 +99,13 @@ class Machine:
             self.dispatch.equal_stores_race,
         )
         self.s_defined = DefinedBits(SCC + 1, self.waves)
-        self.v_defined = DefinedBits(vectors, self.waves, LANES)
+        self.v_defined = DefinedBits(vectors, self.waves, self.lanes)
         self._s_complete = self.s_defined.complete
+        self._s_complete[NULL.index : NULL.index + NULL.count] = [True] * NULL.count
         self._v_complete = self.v_defined.complete
         # Known to hold no denormal f32 in any lane of any wave.
         self._v_normal = [False] * vectors
-        self.modes = [FloatMode.of_directives(kernel.directives)]
+        self.modes = [FloatMode.of_directives(kernel.directives, kernel.chip)]
         self.mode_of = np.zeros(self.waves, np.intp)
 
     @property
@@ -115,7 +119,7 @@ class Machine:
         self._s_complete[index] = True
 
     def define_vector(self, index: int, values: U32) -> None:
-        """Gives vector register `index` of every wave its initial values [waves, 64]."""
+        """Gives vector register `index` of every wave its initial values [waves, lanes]."""
         self.vgpr[index] = values
         self._v_complete[index] = True
         self._v_normal[index] = False
@@ -139,8 +143,9 @@ class WaveGroup:
     """Waves that are at the same instruction and have the same float mode.
 
     Attributes:
+        lanes: the lanes of a wave.
         rows: the index of the group's waves in the machine's arrays; a slice means all waves.
-        active: [n, 64], the lanes that EXEC enables; None if it enables all of them.
+        active: [n, lanes], the lanes that EXEC enables; None if it enables all of them.
         pc: the index of the instruction that runs, under which it is counted.
         mode: the float mode of all of its waves.
         waves_of_workgroups: [workgroups], how many waves each workgroup of the machine has in the
@@ -149,6 +154,7 @@ class WaveGroup:
 
     def __init__(self, machine: Machine, waves: npt.NDArray[np.intp]) -> None:
         self.machine = machine
+        self.lanes = machine.lanes
         self.waves = waves
         self.all_waves = len(waves) == machine.waves
         self.rows: Rows = slice(None) if self.all_waves else waves
@@ -167,15 +173,17 @@ class WaveGroup:
         return self.waves // self.machine.waves_per_workgroup
 
     def active_lanes(self) -> LaneMask:
-        """Returns the lanes [n, 64] that take part."""
+        """Returns the lanes [n, lanes] that take part."""
         if self.active is None:
-            return np.ones((self.count, LANES), bool)
+            return np.ones((self.count, self.lanes), bool)
         return self.active
 
     def refresh_exec(self) -> None:
         """Reads EXEC again after it was written."""
-        low, high = (self.machine.sgpr[EXEC.index + i][self.rows] for i in (0, 1))
-        self.active = lanes_or_all(low, high)
+        words = self.lanes // 32
+        self.active = lanes_or_all(
+            [self.machine.sgpr[EXEC.index + i][self.rows] for i in range(words)]
+        )
 
     def set_modes(self, modes: Sequence[FloatMode], which: npt.NDArray[np.intp]) -> None:
         """Gives wave i of the group mode `modes[which[i]]`.
@@ -259,18 +267,27 @@ class WaveGroup:
             machine._s_complete[SCC] = self.all_waves
 
     def lane_mask(self, index: int) -> LaneMask:
-        """Returns the scalar pair from `index` on as [n, 64] lanes."""
-        return lanes_of(self.s(index), self.s(index + 1))
+        """Returns the lane mask from scalar register `index` on as [n, lanes].
+
+        It has a bit for each lane, and takes a pair of registers if there are 64.
+        """
+        return lanes_of([self.s(index + i) for i in range(self.lanes // 32)])
+
+    def lane_bits(self, index: int) -> npt.NDArray[Any]:
+        """Returns the lane mask from scalar register `index` on as a number [n]."""
+        return self.s64(index) if self.lanes == 64 else self.s(index)
 
     def set_lane_mask(self, index: int, mask: LaneMask) -> None:
-        """Writes a scalar pair, one bit per lane; inactive lanes give 0."""
+        """Writes a lane mask [n, lanes], in which inactive lanes give 0."""
+        if index == NULL.index:
+            return
         if self.active is not None:
             mask = mask & self.active
         words = np.packbits(np.ascontiguousarray(mask), axis=1, bitorder="little").view(np.uint32)
-        self.set_s(index, words[:, 0])
-        self.set_s(index + 1, words[:, 1])
+        for i in range(self.lanes // 32):
+            self.set_s(index + i, words[:, i])
 
-    # -- vector registers: [n, 64] -----------------------------------------------------------
+    # -- vector registers: [n, lanes] --------------------------------------------------------
 
     def v(self, index: int, every_lane: bool = False) -> U32:
         """Returns vector register `index` of `Machine.vgpr`, perhaps a view: do not write into it.
@@ -299,7 +316,7 @@ class WaveGroup:
     def v_moved(
         self, index: int, moved: Callable[[U32], U32], used: Callable[[WaveGroup], LaneMask]
     ) -> U32:
-        """Returns vector register `index` after `moved` has moved words [n, 64] between lanes.
+        """Returns vector register `index` after `moved` has moved words [n, lanes] between lanes.
 
         Those that land in the lanes `used` of this group must be defined.
         """
@@ -315,7 +332,7 @@ class WaveGroup:
         waves = np.arange(self.count)
         undefined = self.machine.v_defined.undefined(index, self.rows)
         if undefined is not None and undefined.bits[waves, lanes].any():
-            missing = np.zeros((self.count, LANES), bool)
+            missing = np.zeros((self.count, self.lanes), bool)
             missing[waves, lanes] = undefined.bits[waves, lanes] != 0
             raise self._undefined_bits(index, undefined, missing)
         return self.machine.vgpr[index][self.rows][waves, lanes]
@@ -325,8 +342,8 @@ class WaveGroup:
     def register(self, file: str, index: int) -> tuple[U32, Undefined | None]:
         """Returns the words of a register and their undefined bits.
 
-        Both are [n] in file `s`, and [n, 64] in file `v`. `index` is the one that the method `s` or
-        `v` takes, or `SCC`.
+        Both are [n] in file `s`, and [n, lanes] in file `v`. `index` is the one that the method
+        `s` or `v` takes, or `SCC`.
         """
         machine = self.machine
         if file == "v":
@@ -353,10 +370,13 @@ class WaveGroup:
         """Returns how the text spells a register."""
         if file == "v":
             return self.vector_name(index)
-        return "scc" if index == SCC else scalar_name(index)
+        return "scc" if index == SCC else scalar_name(index, self.machine.kernel.chip)
 
     def block_or_undefined(self, index: int, count: int) -> tuple[U32, Undefined | None]:
-        """Returns what `block` returns, and its undefined bits [count, n, 64] in active lanes."""
+        """Returns what `block` returns, and its undefined bits in active lanes.
+
+        They are [count, n, lanes].
+        """
         machine = self.machine
         try:
             return self.block(index, count), None
@@ -364,7 +384,7 @@ class WaveGroup:
             pass
         words = machine.vgpr[index : index + count][:, self.rows]
         parts = [self._undefined_v(index + k) for k in range(count)]
-        undefined = Undefined.stack(parts, (self.count, LANES))
+        undefined = Undefined.stack(parts, (self.count, self.lanes))
         assert undefined is not None
         bits = undefined.bits if self.active is None else np.where(self.active, undefined.bits, 0)
         return words, Undefined(bits.astype(np.uint32), undefined.origins)
@@ -386,7 +406,7 @@ class WaveGroup:
         self.machine.s_defined.write(index, self.rows, undefined)
 
     def set_block_or_undefined(self, index: int, words: U32, undefined: Undefined | None) -> None:
-        """Writes words [count, n, 64] with undefined bits to the active lanes of registers."""
+        """Writes words [count, n, lanes] with undefined bits to the active lanes of registers."""
         if undefined is None:
             self.set_block(index, words)
             return
@@ -401,7 +421,10 @@ class WaveGroup:
             self.machine.v_defined.write(index + k, self.rows, Undefined(bits, origins))
 
     def block(self, index: int, count: int, every_lane: bool = False) -> U32:
-        """Returns `count` vector registers from `index` on, [count, n, 64], as `v` returns each."""
+        """Returns `count` vector registers from `index` on, as `v` returns each.
+
+        They are [count, n, lanes].
+        """
         machine = self.machine
         if not all(machine._v_complete[index : index + count]):
             for k in range(count):
@@ -410,7 +433,7 @@ class WaveGroup:
         return registers if self.all_waves else registers[:, self.rows]
 
     def set_block(self, index: int, values: U32, lanes: LaneMask | None = None) -> None:
-        """Writes `values` [count, n, 64] to vector registers from `index` on, as `set_v` does."""
+        """Writes `values` [count, n, lanes] to vector registers, as `set_v` does."""
         machine, count = self.machine, len(values)
         whole = self.all_waves and self.active is None and lanes is None
         if whole and all(machine._v_complete[index : index + count]):
@@ -425,7 +448,7 @@ class WaveGroup:
     ) -> None:
         """Writes vector register `index` in the active lanes, or in `lanes` if given.
 
-        `value` is broadcast to [n, 64].
+        `value` is broadcast to [n, lanes].
         """
         machine = self.machine
         machine._v_normal[index] = False
@@ -469,12 +492,13 @@ class WaveGroup:
         return f"a{index - offset}" if index >= offset else f"v{index}"
 
 
-def lanes_or_all(low: U32, high: U32) -> LaneMask | None:
+def lanes_or_all(words: Sequence[U32]) -> LaneMask | None:
     """Returns what `lanes_of` returns; None if all lanes are set."""
-    return None if bool((low & high == 0xFFFFFFFF).all()) else lanes_of(low, high)
+    all_set = words[0] if len(words) == 1 else words[0] & words[1]
+    return None if bool((all_set == 0xFFFFFFFF).all()) else lanes_of(words)
 
 
-def lanes_of(low: U32, high: U32) -> LaneMask:
-    """Returns lanes [n, 64] from the two halves [n] of 64-bit masks."""
-    words = np.stack([low, high], axis=1)
-    return np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").view(np.bool_)
+def lanes_of(words: Sequence[U32]) -> LaneMask:
+    """Returns lanes [n, 32] from masks [n], or [n, 64] from their two halves."""
+    columns = np.stack(words, axis=1)
+    return np.unpackbits(columns.view(np.uint8), axis=1, bitorder="little").view(np.bool_)

@@ -13,9 +13,11 @@ from ..bank_model.lds_tables import lds_of
 from ..emulator.assembly import Kernel
 from ..emulator.counters import Counters
 from ..emulator.dispatch import Dispatch
+from ..emulator.emulation_errors import LaunchError
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.kernel_launch import launch, launch_each
 from ..emulator.supervision import Supervision
+from ..emulator.timing.constants import TIMED_CHIPS
 from ..emulator.trace import TraceRecorder, buffer_uses
 from ..iree_plugin.user_cache import UserCache
 
@@ -94,6 +96,11 @@ def run_dispatch(
     Raises:
         EmulationError: the kernel cannot be launched, or does what a program must not do.
     """
+    if timing and dispatch.kernel.arch not in TIMED_CHIPS:
+        raise LaunchError(
+            f"{dispatch.kernel.arch} is not modelled: times are predicted for "
+            f"{' and '.join(TIMED_CHIPS)}; run without --timing and --timeline"
+        )
     started = time.perf_counter()
     place = (dispatch, lds_of(dispatch.kernel.arch), arguments, memory)
     watched = supervision or Supervision()

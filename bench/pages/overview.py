@@ -6,8 +6,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
-from ...emulator.chips import EMULATED_CHIPS
 from ...emulator.counters import Counted
+from ...emulator.timing.constants import TIMED_CHIPS
 from ...sweep.tables import markdown_lines, summaries
 from ..attention_shapes import MOST
 from ..gpu.modes import (
@@ -255,7 +255,7 @@ def _emulated_attentions(records: Records) -> Iterator[list[str]]:
             stock,
             f"**{exact}**" if exact == fast else both,
         ]
-    for chip in EMULATED_CHIPS:
+    for chip in TIMED_CHIPS:
         shapes = [row for row in records.shapes if row.target == chip]
         yield [
             f"of {len(shapes)} attentions of models, those with matrix instructions",
@@ -438,7 +438,7 @@ def _more_instructions(records: Records) -> Iterator[str]:
 
 def _more_than_round_shapes(records: Records) -> Iterator[str]:
     """Yields which attentions of models have more LDS instructions than round ones."""
-    for chip in EMULATED_CHIPS:
+    for chip in TIMED_CHIPS:
         rows = [row for row in records.shapes if row.target == chip]
         if left := [row.label_of_shape for row in rows if not row.has_matrix_instructions]:
             yield f"{chip}, emulated: attentions that stay scalar at `fast`: {', '.join(left)}."

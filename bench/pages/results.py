@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ...emulator.chips import EMULATED_CHIPS
 from ...emulator.counters import Counted
+from ...emulator.timing.constants import TIMED_CHIPS
 from ...sweep.rows import Row as SweptRow
 from ...sweep.tables import Summary, markdown_lines, summaries
 from ..attention_shapes import COMPARED
@@ -40,7 +40,7 @@ def sections(records: Records) -> dict[str, str]:
         "programs": _programs,
     }
     tables = {name: _table(make(records)) for name, make in made.items()}
-    for chip in EMULATED_CHIPS:
+    for chip in TIMED_CHIPS:
         tables[f"attentions of models {chip}"] = _table(_shapes(records, chip))
         tables[f"products {chip}"] = _table(_products(records, chip))
     return tables

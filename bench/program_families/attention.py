@@ -16,7 +16,7 @@ import numpy as np
 from ...runtime.dtypes import dtype_of
 from ..reference_attention import added_scores, softmax
 from .program import (
-    EMULATED_CHIPS,
+    TIMED_CHIPS,
     TOLERANCE,
     Array,
     Input,
@@ -58,7 +58,7 @@ class Attention:
     causal: bool = False
     output_dtype: str = ""
     scale: float = 0.0
-    targets: tuple[str, ...] = EMULATED_CHIPS
+    targets: tuple[str, ...] = TIMED_CHIPS
 
     def program(self) -> Program:
         """Returns the attention with its inputs and its reference."""

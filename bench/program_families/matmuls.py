@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .program import (
-    EMULATED_CHIPS,
+    TIMED_CHIPS,
     TOLERANCE,
     Array,
     Input,
@@ -74,7 +74,7 @@ class Contraction:
     epilogue: tuple[str, ...] = ()
     dynamic: str = ""
     accumulator: str = ""
-    targets: tuple[str, ...] = EMULATED_CHIPS
+    targets: tuple[str, ...] = TIMED_CHIPS
     flags: tuple[str, ...] = ()
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...emulator.chips import EMULATED_CHIPS
+from ...emulator.timing.constants import TIMED_CHIPS
 from ...runtime.dtypes import dtype_of
 
 Array = npt.NDArray[Any]
@@ -66,7 +66,7 @@ class Program:
     tolerance: float
     flags: tuple[str, ...] = ()
     needs_process: bool = False
-    targets: tuple[str, ...] = EMULATED_CHIPS
+    targets: tuple[str, ...] = TIMED_CHIPS
     race: str = ""
 
     def draw_inputs(self) -> list[Array]:

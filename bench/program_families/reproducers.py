@@ -16,7 +16,7 @@ from .attention import Attention, plain_sizes
 from .convolutions import NCHW, Windowed
 from .matmuls import Contraction
 from .program import (
-    EMULATED_CHIPS,
+    TIMED_CHIPS,
     TOLERANCE,
     Array,
     Input,
@@ -36,7 +36,7 @@ def _program(
     *,
     source: str = "",
     flags: tuple[str, ...] = (),
-    targets: tuple[str, ...] = EMULATED_CHIPS,
+    targets: tuple[str, ...] = TIMED_CHIPS,
     race: str = "",
 ) -> Program:
     return Program(
@@ -81,7 +81,7 @@ SPARSE_8_ROWS = """attrs = {compilation_info = #iree_codegen.compilation_info<
 
 def _with_epilogue(
     name: str, m: int, n: int, k: int, right: str = "k n", configured: str = "",
-    targets: tuple[str, ...] = EMULATED_CHIPS,
+    targets: tuple[str, ...] = TIMED_CHIPS,
 ) -> Program:  # fmt: skip
     """Returns a matmul with bias, GELU and residual; `configured` says how it is to be tiled."""
     steps = ("bias", "gelu", "residual")

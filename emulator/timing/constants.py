@@ -200,3 +200,6 @@ _GFX950 = replace(
 
 CHIPS: Mapping[str, Chip] = MappingProxyType({CDNA3: _GFX942, CDNA4: _GFX950})
 """The chips whose kernels can be timed, by architecture."""
+
+TIMED_CHIPS = tuple(CHIPS)
+"""Their names."""

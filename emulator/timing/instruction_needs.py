@@ -15,8 +15,8 @@ import numpy.typing as npt
 from ...bank_model.matrix_instructions import WAVE
 from ..assembly import Kernel
 from ..chips import CDNA4
-from ..encodings import base_name
 from ..instruction_text import VCC, Instruction, Literal, Operand, Register
+from ..mnemonics import base_name
 from ..trace import LINE
 from ..waits import Queue, is_direct_load, queues_of, wait_counts
 from .constants import Chip

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from bankwise.bench.program_families.attention import Attention
 from bankwise.bench.program_families.program import largest_error
 from bankwise.emulator.assembly import Kernel
-from bankwise.emulator.chips import EMULATED_CHIPS
 from bankwise.emulator.counters import Counted
+from bankwise.emulator.timing.constants import TIMED_CHIPS
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.runtime.emulated_device import EmulatedDevice
 from bankwise.runtime.emulated_run import run_emulated
@@ -172,7 +172,7 @@ def cases(draw: st.DrawFn, most: int) -> Case:
         mask=mask,
         mask_dtype=draw(st.sampled_from(["i1", dtype])),
     )
-    chip, coin = draw(st.sampled_from(EMULATED_CHIPS)), draw(st.booleans())
+    chip, coin = draw(st.sampled_from(TIMED_CHIPS)), draw(st.booleans())
     padded = draw(st.sampled_from([0, 0, 8, 16]))
     by_lanes = coin and dtype == "f32"
     parts = 0 if by_lanes else parts

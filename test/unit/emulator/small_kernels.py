@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bankwise.bank_model.lds_tables import lds_of
 from bankwise.emulator.assembly import Kernel, parse_assembly
+from bankwise.emulator.chips import CHIPS
 from bankwise.emulator.counters import Counters
 from bankwise.emulator.dispatch import Dispatch
 from bankwise.emulator.executor import Program
@@ -50,7 +51,12 @@ def assembly(
     kernarg_bytes: int = 0,
     directives: str = "",
 ) -> str:
-    """Returns a file as the compiler prints it, with one kernel `k` of `code`."""
+    """Returns a file as the compiler prints it, with one kernel `k` of `code`.
+
+    A wave has as many lanes as the chip's usually have, if the directives do not say otherwise.
+    """
+    accumulates = arch not in CHIPS or CHIPS[arch].accumulators
+    accumulators = "\t\t.amdhsa_accum_offset 64" if accumulates else ""
     return f"""\t.amdgcn_target "amdgcn-amd-amdhsa--{arch}"
 k:
 {code}
@@ -61,7 +67,7 @@ k:
 \t\t.amdhsa_user_sgpr_kernarg_segment_ptr 1
 \t\t.amdhsa_user_sgpr_count 2
 \t\t.amdhsa_next_free_vgpr 128
-\t\t.amdhsa_accum_offset 64
+{accumulators}
 \t\t.amdhsa_float_denorm_mode_32 3
 {directives}
 \t.end_amdhsa_kernel
