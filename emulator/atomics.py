@@ -2,11 +2,13 @@
 """Read-modify-write operations, which the LDS and global memory share.
 
 Lanes take their turns in order, wave by wave. The semantics are those of the CDNA3 ISA, chapter 12
-("DS_ADD_U32", "BUFFER_ATOMIC_..." and so on).
+("DS_ADD_U32", "BUFFER_ATOMIC_..." and so on), and of the ISAs of RDNA3 and RDNA4 for what only they
+have.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +18,7 @@ import numpy.typing as npt
 
 from . import floats
 from .byte_access import PADDING, ByteAccess, Bytes, Offsets, Words
+from .chips import Chip
 from .undefined import Undefined, UndefinedBytes
 
 Array = npt.NDArray[Any]
@@ -50,6 +53,50 @@ def _decrement(memory: Array, limit: Array) -> Array:
     return np.where(wrapped, limit, memory - memory.dtype.type(1))
 
 
+def _wrap(memory: Array, limit: Array, addend: Array) -> Array:
+    return np.where(memory >= limit, memory - limit, memory + addend)
+
+
+Comparison = Callable[[Array, Array], npt.NDArray[np.bool_]]
+
+
+def _better(goes_before: Comparison) -> Callable[[Array, Array], Array]:
+    """Returns the minimum or maximum of two floats, where a comparison with a NaN does not hold."""
+    return lambda memory, data: np.where(goes_before(data, memory), data, memory)
+
+
+def _better_number(goes_before: Comparison) -> Callable[[Array, Array], Array]:
+    """Returns the minimum or maximum of two floats as RDNA4 has it ("DS_MIN_NUM_F32").
+
+    A number goes before a NaN, of two NaNs the given one is made quiet, and -0 is less than 0.
+    """
+
+    def compute(memory: Array, data: Array) -> Array:
+        bits = np.dtype(f"u{data.itemsize}")
+        quiet_bit = bits.type(1 << {4: 22, 8: 51}[data.itemsize])
+        quiet = (data.view(bits) | quiet_bit).view(data.dtype)
+        zeros = (memory == 0) & (data == 0)
+        keys = (np.where(zeros, -np.signbit(each).astype(np.int8), each) for each in (data, memory))
+        result = np.where(goes_before(*keys) | np.isnan(memory), data, memory)
+        return np.where(np.isnan(data), np.where(np.isnan(memory), quiet, memory), result)
+
+    return compute
+
+
+def _exchange_marked(memory: Array, data: Array) -> Array:
+    """Returns words of which the high bit of the given one says whether it is stored, without it.
+
+    Each half of a value is such a word.
+    """
+    result = np.zeros_like(memory)
+    for shift in (0, 32):
+        half = data >> np.uint64(shift) & np.uint64(0xFFFFFFFF)
+        old = memory >> np.uint64(shift) & np.uint64(0xFFFFFFFF)
+        marked = half >> np.uint64(31) != 0
+        result |= np.where(marked, half & np.uint64(0x7FFFFFFF), old) << np.uint64(shift)
+    return result
+
+
 def _add_bf16(memory: Array, data: Array) -> Array:
     return floats.round_to_bf16(floats.widen_bf16(memory) + floats.widen_bf16(data))
 
@@ -74,22 +121,53 @@ def _integer_ops(
         f"cmpst_b{bits}": AtomicOp(
             unsigned, lambda memory, compare, data: np.where(memory == compare, data, memory), 2
         ),
+        f"mskor_b{bits}": AtomicOp(unsigned, lambda memory, mask, data: memory & ~mask | data, 2),
+    }
+
+
+def _float_ops(kind: type[np.generic], bits: int) -> dict[str, AtomicOp]:
+    return {
+        f"add_f{bits}": AtomicOp(kind, np.add),
+        f"min_f{bits}": AtomicOp(kind, _better(np.less)),
+        f"max_f{bits}": AtomicOp(kind, _better(np.greater)),
+        f"min_num_f{bits}": AtomicOp(kind, _better_number(np.less)),
+        f"max_num_f{bits}": AtomicOp(kind, _better_number(np.greater)),
+        f"cmpst_f{bits}": AtomicOp(
+            kind, lambda memory, compare, data: np.where(memory == compare, data, memory), 2
+        ),
     }
 
 
 OPS: Mapping[str, AtomicOp] = {
     **_integer_ops(np.int32, np.uint32, 32),
     **_integer_ops(np.int64, np.uint64, 64),
-    "add_f32": AtomicOp(np.float32, np.add),
-    "min_f32": AtomicOp(np.float32, np.fmin),
-    "max_f32": AtomicOp(np.float32, np.fmax),
-    "add_f64": AtomicOp(np.float64, np.add),
-    "min_f64": AtomicOp(np.float64, np.fmin),
-    "max_f64": AtomicOp(np.float64, np.fmax),
+    **_float_ops(np.float32, 32),
+    **_float_ops(np.float64, 64),
+    "sub_clamp_u32": AtomicOp(
+        np.uint32, lambda memory, data: np.where(memory < data, np.uint32(0), memory - data)
+    ),
+    "cond_sub_u32": AtomicOp(
+        np.uint32, lambda memory, data: np.where(memory >= data, memory - data, memory)
+    ),
+    "wrap_b32": AtomicOp(np.uint32, _wrap, 2),
+    "condxchg32_b64": AtomicOp(np.uint64, _exchange_marked),
     "pk_add_f16": AtomicOp(np.float16, np.add),
     "pk_add_bf16": AtomicOp(np.uint16, _add_bf16),
 }
 """Operations by the name that follows `ds_`."""
+
+
+def operation(name: str, chip: Chip) -> AtomicOp | None:
+    """Returns the operation of a name that follows `ds_`; None if there is none.
+
+    The minimum and the maximum of floats, which RDNA4 calls `min_num`, have other rules there.
+    """
+    if chip.has_split_counters:
+        name = _MINIMUM.sub(r"\1_num_f", name)
+    return OPS.get(name)
+
+
+_MINIMUM = re.compile(r"^(min|max)_f(?=32|64)")
 
 
 def update(op: AtomicOp, memory: Bytes, offsets: Offsets, data: list[Words]) -> Words:

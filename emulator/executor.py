@@ -9,8 +9,7 @@ after it.
 An instruction that reads undefined bits is run on trial (`spread.py`), except where the bits
 matter: in a branch, or in the address of an access.
 
-A wave that comes to `s_barrier` waits until all waves of its workgroup that have not ended are
-there.
+A wave that comes to a barrier waits until all waves of its workgroup that have not ended are there.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import (
+    barriers,
     cross_lane,
     flat_memory,
     float8,
@@ -51,11 +51,21 @@ from .spread import condition, spread
 from .step import BuildContext, Step
 from .supervision import MAX_STEPS
 from .undefined import UndefinedBits
-from .waits import Queue, check_waits, is_direct_load, queues_of, wait_counts
+from .waits import (
+    Queue,
+    check_waits,
+    is_direct_load,
+    is_wait,
+    queue_of_direct_loads,
+    queues_of,
+    wait_text,
+    waited_for,
+)
 from .watched_instruction import check_all_seen, watched
 from .wave_state import Machine, WaveGroup
 
 _FAMILIES = (
+    barriers,
     scalar_alu,
     mode_instructions,
     vector_alu,
@@ -75,7 +85,7 @@ _WITHOUT_EFFECT: Mapping[str, int | None] = {
     **dict.fromkeys(("s_nop", "s_sethalt"), 0xFFFF),
     "s_setprio": 3,
     "s_sleep": 0x7F,
-    **dict.fromkeys(("s_icache_inv", "s_dcache_inv", "s_dcache_wb", "s_barrier", "s_endpgm")),
+    **dict.fromkeys(("s_icache_inv", "s_dcache_inv", "s_dcache_wb", "s_endpgm")),
     **dict.fromkeys(("buffer_inv", "buffer_wbl2")),
 }
 """For each such instruction the largest number that its operand may be; None if it has none."""
@@ -186,7 +196,7 @@ class Program:
         name = instruction.mnemonic
         if name == "s_endpgm":
             return _Flow.END, None, 0
-        if name == "s_barrier":
+        if name in barriers.HELD_AT:
             return _Flow.BARRIER, None, 0
         if name in mode_instructions.MODE_CHANGES:
             return _Flow.MODE, None, 0
@@ -272,8 +282,8 @@ def _build(context: BuildContext, instruction: Instruction) -> Step:
         return lambda group: None
     if instruction.mnemonic in _WITHOUT_EFFECT:
         return _without_effect(instruction)
-    if instruction.mnemonic == "s_waitcnt":
-        wait_counts(instruction)
+    if is_wait(instruction):
+        waited_for(instruction)
         return lambda group: None
     if instruction.mnemonic == "s_trap":
         immediate(instruction, 0xFF)
@@ -317,15 +327,16 @@ def _build_indexed(context: BuildContext, instruction: Instruction) -> Step:
 
 
 def _settling(instruction: Instruction, step: Step) -> Step:
-    """Returns a step that counts what vmcnt counts, or one of a wait that ends direct loads.
+    """Returns a step that counts what the counter of direct loads counts, or ends such loads.
 
     It is for kernels that have direct loads.
     """
-    if instruction.mnemonic == "s_waitcnt":
-        count = wait_counts(instruction).vm
+    queue = queue_of_direct_loads(instruction.chip)
+    if is_wait(instruction):
+        count = waited_for(instruction).get(queue)
         if count is not None:
             return lambda group: group.machine.lds.settle(group.waves, count)
-    if Queue.VECTOR not in queues_of(instruction):
+    if queue not in queues_of(instruction):
         return step
 
     def counted(group: WaveGroup) -> None:
@@ -359,8 +370,9 @@ class _Run:
         self.ready: dict[tuple[int, int], Waves] = {}
         self.waiting: dict[int, list[Waves]] = {}
         self.ended = np.zeros(machine.waves, bool)
+        lds = machine.lds
+        lds.wait_text = wait_text(program.kernel.chip, (Queue.LDS,), 0)
         if program.loads_directly:
-            lds = machine.lds
             lds.direct_loads = DirectLoads(program.kernel, machine.waves, len(lds.bytes))
         self.enqueue(program.kernel.entry, np.arange(machine.waves))
 
@@ -474,6 +486,8 @@ class _Run:
             self.ended[waves] = True
             return None
         if kind is _Flow.BARRIER:
+            group.pc = pc
+            self.program.steps[pc](group)
             self.waiting.setdefault(pc + 1, []).append(waves)
             return None
         if kind is _Flow.MODE:

@@ -27,6 +27,7 @@ from . import lds_instructions, memory_instructions
 from .apertures import OFFSET_BITS, PRIVATE_BASE, SHARED_BASE
 from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Name, Operand, Register
+from .memory_names import in_shared_names, returns_value
 from .step import BuildContext, Step
 from .wave_state import LaneMask, WaveGroup
 
@@ -35,17 +36,19 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     """Returns the step of a flat memory instruction; None for any other."""
     if not instruction.mnemonic.startswith("flat_"):
         return None
+    instruction = in_shared_names(instruction)
     name = instruction.mnemonic.removeprefix("flat_")
     position = _address_position(instruction, name)
     address = instruction.operands[position].register
     if address.file != "v" or address.count != 2:
         raise AssemblyError(f"{address} where 2 address registers are expected")
-    in_global = memory_instructions.build(context, _in_global(instruction, name))
-    in_lds = lds_instructions.build(context, _in_lds(instruction, name, position))
+    in_global = memory_instructions.build_shared(context, _in_global(instruction, name))
+    in_lds = lds_instructions.build_shared(context, _in_lds(instruction, name, position))
     in_private = _private_step(context, instruction, name, position)
     if in_global is None or in_lds is None:
         raise UnknownInstructionError(instruction)
-    constant = np.int64(instruction.offset(0, 0xFFF))
+    signed = instruction.chip.has_split_counters
+    constant = np.int64(memory_instructions.offset_of(instruction, signed=signed))
 
     def step(group: WaveGroup) -> None:
         low, high = (group.v(address.index + half).astype(np.int64) for half in (0, 1))
@@ -88,13 +91,11 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-def _returns(instruction: Instruction) -> bool:
-    return bool(instruction.modifiers.get("sc0") or instruction.modifiers.get("glc"))
-
-
 def _address_position(instruction: Instruction, name: str) -> int:
     """Returns which operand holds the address: the first one that is not a result."""
-    has_result = name.startswith("load_") or (name.startswith("atomic_") and _returns(instruction))
+    has_result = name.startswith("load_") or (
+        name.startswith("atomic_") and returns_value(instruction)
+    )
     return 1 if has_result else 0
 
 
@@ -124,7 +125,7 @@ def _in_lds(instruction: Instruction, name: str, position: int) -> Instruction:
         if what not in words:
             raise UnknownInstructionError(instruction)
         mnemonic = f"ds_{'read' if verb == 'load' else 'write'}_{words[what]}{separator}{rest}"
-    offset = {"offset": instruction.integer("offset")}
+    offset = {lds_instructions.FLAT_OFFSET: instruction.integer("offset")}
     return replace(
         instruction, mnemonic=mnemonic, operands=(*before, address, *data), modifiers=offset
     )
@@ -136,7 +137,7 @@ def _lds_atomic(instruction: Instruction, kind: str) -> str:
     if name is None:
         raise UnknownInstructionError(instruction)
     stem, _, width = name.rpartition("_")
-    return f"ds_{stem}_rtn_{width}" if _returns(instruction) else f"ds_{name}"
+    return f"ds_{stem}_rtn_{width}" if returns_value(instruction) else f"ds_{name}"
 
 
 def _private_step(
@@ -151,7 +152,7 @@ def _private_step(
         kind = name.removeprefix("atomic_")
         step = memory_instructions.private_atomic(scratch, kind)
     else:
-        step = memory_instructions.build(context, scratch)
+        step = memory_instructions.build_shared(context, scratch)
     if step is None:
         raise UnknownInstructionError(instruction)
     return step

@@ -57,11 +57,11 @@ class IssuedAccess:
         serial: the number of this access; no other access has it.
         instruction: the index of the instruction.
         waves: [n], the waves that execute the instruction.
-        addresses: [parts, n, 64], the first byte of each lane within the LDS of its workgroup. An
-            instruction such as `ds_read2_b32` touches several parts.
-        active: [n, 64], the lanes that take part; None if all do.
+        addresses: [parts, n, lanes], the first byte of each lane within the LDS of its workgroup.
+            An instruction such as `ds_read2_b32` touches several parts.
+        active: [n, lanes], the lanes that take part; None if all do.
         width: the bytes that a lane touches of each part.
-        offsets: the places of the first bytes in `LdsState.bytes`, [parts, n, 64], or
+        offsets: the places of the first bytes in `LdsState.bytes`, [parts, n, lanes], or
             [parts, m] for the m lanes that take part where not all do.
         place: reads and writes the bytes.
         touched: the granules that the access touches, by the size of a granule in bytes, as far as

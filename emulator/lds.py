@@ -19,6 +19,10 @@ Some compilers let several waves store the same value to a byte by one instructi
 fewer elements than the workgroup has lanes. Where that shall be no race (`equal_stores_race`), such
 an access counts for the lowest wave alone.
 
+A wave may signal a barrier and wait for it later (`barriers.py`). What it accesses between the two
+is ordered with nothing that other waves do up to their next signal, so it counts before the barrier
+and behind it.
+
 Loops touch the same bytes again and again. The `IssuedAccess` of an instruction is therefore made
 once for equal addresses, and a set of accesses between two barriers that had no race is not checked
 again.
@@ -52,10 +56,12 @@ class _Kind(IntFlag):
     UPDATES = 4
     ALIKE = 8
     """Together with WRITES: whoever stores to a byte stores the same value."""
+    OPEN = 16
+    """A wave has signalled a barrier before, and not waited for it yet."""
 
 
 _RACING = np.array(
-    [bool(k & _Kind.WRITES or (k & _Kind.READS and k & _Kind.UPDATES)) for k in range(16)]
+    [bool(k & _Kind.WRITES or (k & _Kind.READS and k & _Kind.UPDATES)) for k in range(32)]
 )
 """Whether accesses of two waves race, by the union of their kinds."""
 
@@ -94,6 +100,8 @@ class LdsState:
         shadow: the undefined bits of `bytes`; at first all are undefined.
         direct_loads: the loads from memory to the LDS that are under way, if the kernel has such
             loads.
+        signalled: [waves], the waves that have signalled a barrier and not passed it yet.
+        wait_text: the instruction that waits for all accesses to the LDS, for messages.
     """
 
     def __init__(
@@ -121,6 +129,10 @@ class LdsState:
         self._noted: dict[tuple[int, int, _Kind], IssuedAccess] = {}
         # Instructions whose accesses before the last barrier may be under way behind it.
         self._unfinished: frozenset[int] = frozenset()
+        # Instructions that accessed the LDS between the signal and the wait of the last barrier.
+        self._between: frozenset[int] = frozenset()
+        self.signalled = np.zeros(workgroups * waves_per_workgroup, bool)
+        self.wait_text = "s_waitcnt lgkmcnt(0)"
         self._harmless: set[frozenset[tuple[int, int, _Kind]]] = set()
         self.direct_loads: DirectLoads | None = None
 
@@ -142,8 +154,8 @@ class LdsState:
         Args:
             instruction: the index of the instruction, which always has the same offsets and width.
             waves: [n], the waves that execute it.
-            base: [n, 64], byte addresses as u32.
-            active: [n, 64], the lanes that take part; None if all do.
+            base: [n, lanes], byte addresses as u32.
+            active: [n, lanes], the lanes that take part; None if all do.
 
         Raises:
             LdsAddressError: a lane's bytes do not lie within the LDS of its workgroup.
@@ -214,7 +226,7 @@ class LdsState:
     ) -> tuple[Words, Undefined | None]:
         """Returns the words that the lanes read, and their undefined bits if there are any.
 
-        The words are [words, parts, n, 64], or [words, parts, m] where only m lanes take part.
+        The words are [words, parts, n, lanes], or [words, parts, m] where only m lanes take part.
 
         Args:
             never_written: makes the text of an origin from the name of a byte to which nothing was
@@ -402,10 +414,14 @@ class LdsState:
         """
         self.check_races()
         carried = [
-            (access, kind)
+            (access, kind & ~_Kind.OPEN)
             for (*_, kind), access in self._noted.items()
-            if access.instruction in unfinished
+            if access.instruction in unfinished or kind & _Kind.OPEN
         ]
+        self._between = frozenset(
+            access.instruction for (*_, kind), access in self._noted.items() if kind & _Kind.OPEN
+        )
+        self.signalled[np.repeat(complete, self.waves_per_workgroup)] = False
         self._generation += 1
         self._since[complete] = self._generation
         if complete.all():
@@ -427,7 +443,9 @@ class LdsState:
         if self.waves_per_workgroup == 1 or (simple and together in self._harmless):
             return
         changed = [
-            access.granule for (*_, kind), access in self._noted.items() if kind != _Kind.READS
+            access.granule
+            for (*_, kind), access in self._noted.items()
+            if kind & ~_Kind.OPEN != _Kind.READS
         ]
         if len(self._raced(min(changed, default=WORD))):
             raise self._race(int(self._raced(1)[0]))
@@ -435,6 +453,8 @@ class LdsState:
             self._harmless.add(together)
 
     def _note(self, access: IssuedAccess, kind: _Kind) -> None:
+        if self.signalled[access.waves].any():
+            kind |= _Kind.OPEN
         self._noted[access.serial, self._generation, kind] = access
 
     def _raced(self, granule: int) -> Indices:
@@ -487,7 +507,7 @@ class LdsState:
         found, and moved to the places of the others.
 
         Args:
-            local: [parts, n, 64], the addresses within the LDS of a workgroup.
+            local: [parts, n, lanes], the addresses within the LDS of a workgroup.
         """
         per = self.waves_per_workgroup
         count = len(waves) // per
@@ -548,8 +568,10 @@ class LdsState:
 
     def _why(self, instruction: int) -> str:
         """Says why an access is still under way behind a barrier; empty if it is not."""
-        late = instruction in self._unfinished
-        return " and passes a barrier without 's_waitcnt lgkmcnt(0)'" if late else ""
+        if instruction in self._unfinished:
+            return f" and passes a barrier without '{self.wait_text}'"
+        between = instruction in self._between
+        return " between the signal and the wait of a barrier" if between else ""
 
 
 def _granules(offsets: Offsets, width: int, granule: int) -> Indices:
@@ -581,7 +603,7 @@ def _is_repeated(
 
 def _verb(kind: _Kind) -> str:
     """Returns what an access does, as a verb: "reads"."""
-    return ((kind & ~_Kind.ALIKE).name or "").lower()
+    return ((kind & ~(_Kind.ALIKE | _Kind.OPEN)).name or "").lower()
 
 
 def _active_lane(access: IssuedAccess, number: int) -> tuple[int, int]:

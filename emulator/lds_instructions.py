@@ -29,14 +29,15 @@ from ..bank_model.conflicts import phase_costs, wavefront_floor
 from ..bank_model.lds_rules import AccessKind, LdsInstruction
 from . import atomics
 from .byte_access import Words, words_of
-from .chips import CDNA4
 from .conflict_advice import ConflictingIssue
 from .emulation_errors import EmulationError, UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand, Register
 from .issued_access import IssuedAccess, LdsCycles
+from .memory_names import in_shared_names
 from .operands import Source, register_bits, vector_registers, vector_source
 from .select_bits import merge_half
 from .step import BuildContext, Step
+from .transposed_loads import TRANSPOSED_LOADS, TransposedLoad
 from .undefined import Undefined, never_written
 from .wave_state import LaneMask, WaveGroup
 
@@ -45,9 +46,14 @@ U32 = npt.NDArray[np.uint32]
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
     """Returns the step of an LDS instruction; None for any other."""
-    name = instruction.mnemonic
-    if not name.startswith("ds_"):
+    if not instruction.mnemonic.startswith("ds_"):
         return None
+    return build_shared(context, in_shared_names(instruction))
+
+
+def build_shared(context: BuildContext, instruction: Instruction) -> Step | None:
+    """Returns what `build` does, for an instruction under the name that the emulator has it by."""
+    name = instruction.mnemonic
     if instruction.modifiers.get("gds"):
         raise UnknownInstructionError(instruction, "no model of global data share")
     if name == "ds_nop":
@@ -58,12 +64,13 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
         return _store(context, instruction, *_STORES[name])
     if name in _PAIRS:
         return _pair(context, instruction, *_PAIRS[name])
-    if name in _TRANSPOSED:
-        return _transposed_load(context, instruction, _TRANSPOSED[name])
+    if name in TRANSPOSED_LOADS:
+        return _transposed_load(context, instruction, TRANSPOSED_LOADS[name])
     if name in _EXCHANGES:
         return _EXCHANGES[name](instruction)
     returning = "_rtn_" in name
-    op = atomics.OPS.get(name.removeprefix("ds_").replace("_rtn_", "_"))
+    what = name.removeprefix("ds_").replace("_rtn_", "_")
+    op = atomics.operation(what, instruction.chip)
     return None if op is None else _atomic(context, instruction, op, returning)
 
 
@@ -107,13 +114,6 @@ _PAIRS: Mapping[str, tuple[AccessKind, int, int]] = {
     for suffix, scale in (("", 1), ("st64", 64))
     for width in (4, 8)
 }
-# Bits of an element.
-_TRANSPOSED: Mapping[str, int] = {
-    "ds_read_b64_tr_b16": 16,
-    "ds_read_b64_tr_b8": 8,
-    "ds_read_b64_tr_b4": 4,
-}
-
 
 # -- addresses and cycles ------------------------------------------------------------------------
 
@@ -182,7 +182,7 @@ class _Accessor:
         return result
 
     def row_cycles(self, row: npt.NDArray[np.int64]) -> LdsCycles[int]:
-        """Returns the cycles of one wave with addresses `row` [64].
+        """Returns the cycles of one wave with addresses `row` [lanes].
 
         Lanes that take no part have the address -1.
         """
@@ -195,6 +195,8 @@ class _Accessor:
 
 
 _REMEMBERED_ROWS = 4096
+FLAT_OFFSET = "flat offset"
+"""The modifier with the offset of a flat instruction whose lanes access the LDS, of either sign."""
 
 
 def _accessor(
@@ -205,12 +207,15 @@ def _accessor(
     width: int,
     offsets: tuple[int, ...] | None = None,
 ) -> _Accessor:
+    lds_model = context.lds_of_waves
     try:
-        hardware = context.lds_model.instruction_named(instruction.mnemonic)
+        hardware = lds_model.instruction_named(instruction.mnemonic)
     except lds_rules.UnknownInstructionError:
-        hardware = context.lds_model.instruction(kind, width)
+        hardware = lds_model.instruction(kind, width)
     if offsets is None:
-        offsets = (instruction.offset(0, 0xFFFF),)
+        flat = instruction.modifiers.get(FLAT_OFFSET)
+        offset = instruction.offset(0, 0xFFFF) if flat is None else instruction.integer(FLAT_OFFSET)
+        offsets = (offset & 0xFFFFFFFF,)
     return _Accessor(_lane_address(address), offsets, width, hardware, {})
 
 
@@ -228,7 +233,7 @@ def _lane_address(operand: Operand) -> Source:
 def _in_lanes(
     group: WaveGroup, access: IssuedAccess, words: Words, undefined: Undefined | None
 ) -> tuple[Words, Undefined | None]:
-    """Gives words of the lanes that take part, [count, m], the shape [count, n, 64].
+    """Gives words of the lanes that take part, [count, m], the shape [count, n, lanes].
 
     Words of all lanes have that shape already.
     """
@@ -262,7 +267,7 @@ def _load(context: BuildContext, instruction: Instruction, load: Load) -> Step:
 def deliver(
     group: WaveGroup, index: int, load: Load, words: U32, undefined: Undefined | None
 ) -> None:
-    """Puts what a load has read, [words, n, 64], into vector registers from `index` on."""
+    """Puts what a load has read, [words, n, lanes], into vector registers from `index` on."""
     if load.width < 4:
         words = extend(words, load)
         if undefined is not None:
@@ -300,7 +305,10 @@ def _expect_alignment(access: IssuedAccess, needed: int, what: str) -> None:
 def _data(
     operand: Operand, width: int
 ) -> Callable[[WaveGroup, IssuedAccess], tuple[Words, Undefined | None]]:
-    """Reads the data of the lanes that take part, [words, n, 64], or [words, m] if not all do."""
+    """Reads the data of the lanes that take part.
+
+    They are [words, n, lanes], or [words, m] if not all do.
+    """
     register = vector_registers(operand, words_of(width))
 
     def read(group: WaveGroup, access: IssuedAccess) -> tuple[Words, Undefined | None]:
@@ -313,7 +321,10 @@ def _data(
 def taking_part(
     words: Words, undefined: Undefined | None, active: LaneMask | None
 ) -> tuple[Words, Undefined | None]:
-    """Picks the words of the lanes that take part: [count, n, 64], or [count, m] if not all do."""
+    """Picks the words of the lanes that take part.
+
+    They are [count, n, lanes], or [count, m] if not all do.
+    """
     if active is None:
         return words, undefined
     return words[:, active], None if undefined is None else undefined.at((slice(None), active))
@@ -382,62 +393,40 @@ def _pair(
     return read
 
 
-def _transposed_load(context: BuildContext, instruction: Instruction, bits: int) -> Step:
-    """Returns the step of a load in which 16 lanes read 16 columns, and each gets one.
-
-    A lane's 8 bytes are E = 64 / bits elements of one row; 16 / E neighbours hold a row of 16.
-    Lane i gets column i: its element e is element i % E of lane (16 / E) e + i // E. With 16-bit
-    elements, lanes 0..3 read row 0, lanes 4..7 row 1, and lane 5 gets, as its element 2, the
-    second element that lane 9 read.
-    """
-    if context.arch != CDNA4:
-        raise UnknownInstructionError(instruction, f"{context.arch} has no transposing load")
+def _transposed_load(context: BuildContext, instruction: Instruction, load: TransposedLoad) -> Step:
+    """Returns the step of a load after which lanes exchange what they have read."""
     destination, address = instruction.operands
-    accessor = _accessor(context, instruction, address, AccessKind.READ, 8)
-    register = vector_registers(destination, words_of(8))
-    elements = 64 // bits
-    lane, element = np.indices((16, elements))
-    source_lane = 16 // elements * element + lane // elements
-    source_element = lane % elements
+    width = load.width
+    accessor = _accessor(context, instruction, address, AccessKind.READ, width)
+    register = vector_registers(destination, words_of(width))
     origin = partial(never_written, kernel=context.kernel, instruction=instruction)
 
-    def columns(words: U32) -> U32:
-        tiles = words.reshape(2, -1, 4, 16)
-        rows = _unpack(np.ascontiguousarray(np.moveaxis(tiles, 0, -1)), bits)
-        packed = _pack(rows[:, :, source_lane, source_element], bits)
-        return np.moveaxis(packed, -1, 0).reshape(2, -1, instruction.lanes)
-
     def step(group: WaveGroup) -> None:
-        if group.active is not None and not group.active.all():
-            raise EmulationError("a transposing load with inactive lanes")
+        expect_all_lanes(group)
         access = accessor.access(group)
-        _expect_alignment(access, 8, "a transposing load of 8 bytes")
+        _expect_alignment(access, width, f"a transposing load of {width} bytes")
         words, undefined = group.machine.lds.load(access, origin)
-        if undefined is not None:
-            origins = np.full((2, group.count, group.lanes), undefined.origins.max(), np.int32)
-            undefined = Undefined(columns(undefined.bits), origins)
+        undefined = None if undefined is None else undefined.at((slice(None), 0))
         index = group.machine.vector_index(register)
-        group.set_block_or_undefined(index, columns(words), undefined)
+        group.set_block_or_undefined(index, *exchanged(load, words[:, 0], undefined))
 
     return step
 
 
-def _unpack(words: U32, bits: int) -> npt.NDArray[np.unsignedinteger]:
-    """Splits words [..., words] into elements [..., elements], the low bits first."""
-    if bits == 16:
-        return words.view(np.uint16)
-    octets = words.view(np.uint8)
-    if bits == 8:
-        return octets
-    low, high = octets & np.uint8(15), octets >> np.uint8(4)
-    return np.stack([low, high], axis=-1).reshape(*octets.shape[:-1], -1)
+def expect_all_lanes(group: WaveGroup) -> None:
+    """Refuses a transposing load that not all lanes execute."""
+    if group.active is not None and not group.active.all():
+        raise EmulationError("a transposing load with inactive lanes")
 
 
-def _pack(elements: npt.NDArray[np.unsignedinteger], bits: int) -> U32:
-    """Puts elements together to words; the reverse of `_unpack`."""
-    if bits == 4:
-        elements = elements[..., 0::2] | elements[..., 1::2] << np.uint8(4)
-    return np.ascontiguousarray(elements).view(np.uint32)
+def exchanged(
+    load: TransposedLoad, words: Words, undefined: Undefined | None
+) -> tuple[Words, Undefined | None]:
+    """Returns what lanes get in a transposing load for words [words, n, lanes] that they read."""
+    if undefined is not None:
+        origins = np.full(words.shape, undefined.origins.max(), np.int32)
+        undefined = Undefined(load.exchange(undefined.bits), origins)
+    return load.exchange(words), undefined
 
 
 # -- atomics -------------------------------------------------------------------------------------
@@ -484,24 +473,42 @@ def _atomic(
 
 
 def _addressed_lanes(instruction: Instruction, address: Operand) -> Source:
-    """Returns the lane that each lane names by 4 times its number, as a byte address."""
+    """Returns the lane that each lane names by 4 times its number, as a byte address.
+
+    On RDNA3 the two halves of a wave of 64 lanes exchange among themselves: a number counts in the
+    half of the lane that names it. LLVM does not use the instruction there for whole waves
+    (`supportsWaveWideBPermute`).
+    """
     where, offset = _lane_address(address), np.uint32(instruction.offset(0, 0xFFFF))
-    last = np.uint32(instruction.lanes - 1)
-    return lambda group: (where(group) + offset >> np.uint32(2) & last).astype(np.intp)
+    chip, count = instruction.chip, instruction.lanes
+    among = min(count, 32) if chip.is_rdna and not chip.has_split_counters else count
+
+    def lanes(group: WaveGroup) -> npt.NDArray[np.intp]:
+        number = where(group) + offset >> np.uint32(2) & np.uint32(among - 1)
+        return number.astype(np.intp) + np.arange(count) // among * among
+
+    return lanes
 
 
 def _bpermute(instruction: Instruction) -> Step:
     """Returns the step of ds_bpermute, in which each lane reads the lane that it names.
 
-    An inactive lane gives 0.
+    An inactive lane gives 0, except where the name ends in `_fi_b32` ("fetch inactive").
     """
     destination, address, data = instruction.operands
     lanes = _addressed_lanes(instruction, address)
     values = register_bits(vector_registers(data, 1), 32)
     register = vector_registers(destination, 1)
+    fetches_inactive = instruction.mnemonic.endswith("_fi_b32")
+    source = vector_registers(data, 1)
 
     def step(group: WaveGroup) -> None:
-        _write_exchange(group, register, values(group), lanes(group))
+        if not fetches_inactive:
+            _write_exchange(group, register, values(group), lanes(group))
+            return
+        words = group.v(group.machine.vector_index(source), every_lane=True)
+        found = np.take_along_axis(words, lanes(group), axis=1)
+        group.set_v(group.machine.vector_index(register), found)
 
     return step
 
@@ -509,7 +516,7 @@ def _bpermute(instruction: Instruction) -> Step:
 def _write_exchange(
     group: WaveGroup, register: Register, values: U32, lanes: npt.NDArray[np.intp]
 ) -> None:
-    """Gives each lane the value of lane `lanes` [n, 64], or 0 if that one is inactive."""
+    """Gives each lane the value of lane `lanes` [n, lanes], or 0 if that one is inactive."""
     lanes = np.broadcast_to(lanes, (group.count, group.lanes))
     found = np.take_along_axis(values, lanes, axis=1)
     if group.active is not None:
@@ -555,21 +562,30 @@ def _swizzle(instruction: Instruction) -> Step:
 def swizzle_lanes(code: int, lanes: int = 64) -> npt.NDArray[np.intp]:
     """Returns the lane [lanes] that each lane reads under the `offset` of `ds_swizzle_b32`.
 
-    `code` is that offset, of 16 bits. If bit 15 is set, each lane of a quad has 2 bits that name
-    the lane that it reads. Otherwise lane i of each 32 reads lane ((i & and) | or) ^ xor, with the
-    masks in bits 4:0, 9:5 and 14:10. Worked example: 0x041F has and = 31, or = 0 and xor = 1, so
-    that neighbours change places.
+    `code` is that offset, of 16 bits. If bit 15 is set and bit 14 is not, each lane of a quad has 2
+    bits that name the lane that it reads. Otherwise lanes of each 32 read each other:
 
-    Raises:
-        AssemblyError: the pattern is a rotating or an FFT one, which begin at 0xC000.
+    * below 0x8000, lane i reads lane ((i & and) | or) ^ xor, with the masks in bits 4:0, 9:5 and
+      14:10. Worked example: 0x041F has and = 31, or = 0 and xor = 1, so that neighbours change
+      places;
+    * from 0xC000 on, lane i reads lane i + n, or i - n with bit 10. n is in bits 9:5, and bits of
+      the lane that bits 4:0 name stay as they are;
+    * from 0xE000 on, as an FFT needs it: the bits of the lane that bits 4:0 name stay as they are,
+      and the others are those of the lane in reverse.
     """
     lane = np.arange(lanes)
+    within, mask = lane & 31, code & 31
+    if code >= 0xE000:
+        reverse = np.array([int(f"{i:05b}"[::-1], 2) for i in range(32)])[within]
+        return lane & ~31 | reverse >> mask.bit_count() | within & mask
     if code >= 0xC000:
-        raise AssemblyError(f"no model of swizzle pattern {code:#x}")
+        distance = code >> 5 & 31
+        moved = within - distance if code >> 10 & 1 else within + distance
+        return lane & ~31 | within & mask | moved & ~mask & 31
     if code >= 0x8000:
         return lane & ~3 | code >> 2 * (lane & 3) & 3
     keep, force, flip = code & 31, code >> 5 & 31, code >> 10 & 31
-    return lane & ~31 | ((lane & 31 & keep | force) ^ flip)
+    return lane & ~31 | ((within & keep | force) ^ flip)
 
 
 _SWIZZLE = re.compile(r"^swizzle\((\w+)\s*,\s*(.*)\)$")
@@ -589,6 +605,11 @@ def _swizzle_code(instruction: Instruction) -> int:
     numbers = [int(word, 0) for word in rest.split(",")]
     if mode == "QUAD_PERM" and len(numbers) == 4:
         return 0x8000 | sum(lane << 2 * i for i, lane in enumerate(numbers))
+    if mode == "FFT" and len(numbers) == 1:
+        return 0xE000 | numbers[0]
+    if mode == "ROTATE" and len(numbers) == 2:
+        backwards, distance = numbers
+        return 0xC000 | backwards << 10 | distance << 5
     if mode == "SWAP" and len(numbers) == 1:
         return numbers[0] << 10 | 31
     if mode == "REVERSE" and len(numbers) == 1:
@@ -615,6 +636,7 @@ def _bit_mask_code(mask: str) -> int:
 
 _EXCHANGES: Mapping[str, Callable[[Instruction], Step]] = {
     "ds_bpermute_b32": _bpermute,
+    "ds_bpermute_fi_b32": _bpermute,
     "ds_permute_b32": _permute,
     "ds_swizzle_b32": _swizzle,
 }

@@ -2,8 +2,9 @@
 """Memory instructions: `buffer_*`, `global_*`, `scratch_*` and scalar loads.
 
 The semantics are those of "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 8 to
-10. All accesses may be unaligned, as under amdhsa. Cache hints (`sc0`, `nt`, ...) change nothing,
-except that `sc0` makes an atomic return.
+10, and of the ISA documents of RDNA3 and RDNA4. All accesses may be unaligned, as under amdhsa.
+Cache hints (`sc0`, `nt`, `th:TH_LOAD_NT`, ...) change nothing, except that some make an atomic
+return.
 """
 
 from __future__ import annotations
@@ -17,28 +18,67 @@ import numpy.typing as npt
 from ..bank_model.coalescing import coalescing
 from ..bank_model.lds_rules import Lds
 from . import atomics
+from .buffer_resources import resource_reader
 from .byte_access import Offsets, Words
-from .chips import CDNA4
+from .chips import CDNA4, Isa
 from .emulation_errors import EmulationError, UnknownInstructionError
 from .instruction_text import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
-from .lds_instructions import Load, deliver, shifted_down, taking_part
-from .operands import Source, scalar_source, vector_registers
+from .lds_instructions import (
+    Load,
+    deliver,
+    exchanged,
+    expect_all_lanes,
+    extend,
+    shifted_down,
+    taking_part,
+)
+from .memory_names import BEFORE_RDNA4, SINCE_RDNA4, in_shared_names, returns_value
+from .operands import scalar_source, vector_registers
 from .step import BuildContext, Step
+from .transposed_loads import TRANSPOSED_LOADS
 from .undefined import Undefined
 from .wave_state import LaneMask, WaveGroup
 
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
     """Returns the step of a global memory instruction; None for any other."""
+    if not instruction.mnemonic.startswith(_PREFIXES):
+        return None
+    return build_shared(context, in_shared_names(instruction))
+
+
+def build_shared(context: BuildContext, instruction: Instruction) -> Step | None:
+    """Returns what `build` does, for an instruction under the name that the emulator has it by."""
     name = instruction.mnemonic
-    if name.startswith("s_load_dword"):
-        return _scalar_load(instruction, name.removeprefix("s_load_dword"))
-    if name.startswith("s_buffer_load_dword"):
-        return _scalar_buffer_load(instruction, name.removeprefix("s_buffer_load_dword"))
+    if name in _CACHES:
+        return _cache_control(instruction)
+    for prefix, make in _SCALAR_LOADS.items():
+        if name.startswith(prefix):
+            return make(instruction, name.removeprefix(prefix))
     for prefix in _PLACES:
         if name.startswith(prefix):
             return _vector_memory(context, instruction, prefix, name.removeprefix(prefix))
     return None
+
+
+_CACHES: Mapping[str, frozenset[Isa]] = {
+    **dict.fromkeys(("buffer_gl0_inv", "buffer_gl1_inv", "s_gl1_inv"), BEFORE_RDNA4),
+    **dict.fromkeys(("global_inv", "global_wb", "global_wbinv"), SINCE_RDNA4),
+    **dict.fromkeys(("s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data"), SINCE_RDNA4),
+    **dict.fromkeys(("s_prefetch_data_pc_rel", "s_buffer_prefetch_data"), SINCE_RDNA4),
+    **dict.fromkeys(("global_prefetch_b8", "flat_prefetch_b8"), frozenset({Isa.GFX1250})),
+}
+"""What changes nothing but caches, of which the emulator has none, and the chips that have it."""
+
+
+def _cache_control(instruction: Instruction) -> Step:
+    if instruction.chip.isa not in _CACHES[instruction.mnemonic]:
+        chip = instruction.chip.name
+        raise UnknownInstructionError(instruction, f"{chip} has no '{instruction.mnemonic}'")
+    # What a prefetch names may be out of range.
+    list(instruction.operands)
+    instruction.modifiers.get("offset")
+    return lambda group: None
 
 
 def _vector_memory(
@@ -46,7 +86,7 @@ def _vector_memory(
 ) -> Step | None:
     where = _PLACES[prefix]
     # A lane's private memory is not counted: how the hardware lays it out is no choice of a kernel.
-    traffic = None if prefix == "scratch_" else _Traffic(context.lds_model)
+    traffic = None if prefix == "scratch_" else _Traffic(context.lds_of_waves)
     to_lds = bool(instruction.modifiers.get("lds")) or name.startswith("load_lds_")
     name = name.replace("load_lds_", "load_")
     if traffic is None and (to_lds or name.startswith("atomic_")):
@@ -56,6 +96,9 @@ def _vector_memory(
             raise UnknownInstructionError(instruction, f"no model of {name} to the LDS")
         place = where(instruction, instruction.operands)
         return _load_to_lds(instruction, context, _LOADS[name].width, place, traffic)
+    if instruction.mnemonic in TRANSPOSED_LOADS and traffic is not None:
+        place = where(instruction, instruction.operands[1:])
+        return _transposed_load(instruction, place, traffic)
     if name in _LOADS:
         place = where(instruction, instruction.operands[1:])
         return _load(instruction.operands[0], _LOADS[name], place, traffic)
@@ -68,7 +111,8 @@ def _vector_memory(
             place = where(instruction, (instruction.operands[0], *instruction.operands[2:]))
         return _store(data, width, shift, place, traffic)
     if name.startswith("atomic_") and traffic is not None:
-        return _atomic(instruction, prefix, name.removeprefix("atomic_"), where, traffic)
+        kind = name.removeprefix("atomic_")
+        return _atomic(instruction, prefix, kind, where, traffic)
     return None
 
 
@@ -105,7 +149,10 @@ ATOMICS: Mapping[str, str] = {
         )
     },
     **{name: name for name in ("add_f32", "pk_add_f16", "pk_add_bf16")},
-    **{name: name for name in ("add_f64", "min_f64", "max_f64")},
+    **{name: name for name in ("add_f64", "min_f64", "max_f64", "min_f32", "max_f32")},
+    "csub": "sub_clamp_u32",
+    "cond_sub": "cond_sub_u32",
+    "cmpswap_f32": "cmpst_f32",
 }
 """For each atomic on memory its name in `atomics.OPS`, which is that of the LDS instruction."""
 
@@ -118,9 +165,10 @@ class _LaneAccess:
     """The access of every lane of a group.
 
     Attributes:
-        addresses: [n, 64], byte addresses.
-        active: [n, 64], the lanes that take part; None if all do.
-        space: [n, 64], how many bytes from the address on the descriptor allows; None for no limit.
+        addresses: [n, lanes], byte addresses.
+        active: [n, lanes], the lanes that take part; None if all do.
+        space: [n, lanes], how many bytes from the address on the descriptor allows; None for no
+            limit.
     """
 
     addresses: Offsets
@@ -172,14 +220,22 @@ def _is_off(operand: Operand) -> bool:
     return isinstance(operand.value, Name) and operand.value.text == "off"
 
 
+def offset_of(instruction: Instruction, *, signed: bool) -> int:
+    """Returns the offset of an instruction: 12 bits and a sign, or from RDNA4 on 23 and a sign.
+
+    Args:
+        signed: whether it may be negative.
+    """
+    most = 0x7FFFFF if instruction.chip.has_split_counters else 0xFFF
+    return instruction.offset(-most - 1 if signed else 0, most)
+
+
 def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
     """Makes the addresses of a buffer access, base + soffset + index * stride + offset.
 
     The lane's and the instruction's offset are added in 32 bits, and LLVM relies on it: it writes
     -1920 + 2000. Only very old chips checked that sum for a carry (llvm/llvm-project, 207796).
-    The descriptor is 128 bits: base in 47:0, stride in 61:48, num_records in 95:64. An access
-    through a raw buffer (no `idxen`) is out of range word by word, where its offset reaches
-    num_records - soffset; through a structured one (`idxen`), where the index reaches num_records.
+    What is out of range is said by `buffer_resources.py`.
     """
     if len(operands) != 3:
         raise AssemblyError("a buffer access takes an address, a descriptor and an offset")
@@ -192,8 +248,8 @@ def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _P
     vector = _vector_register(vaddr, max(1, by_index + by_offset))
     if (vector is None) == (by_index or by_offset):
         raise AssemblyError("a buffer access has an address register with 'offen' or 'idxen' alone")
-    read_resource = _resource_reader(resource.index, scalar_source(scalar, "u32"))
-    constant = instruction.offset(0, 0xFFF)
+    read_resource = resource_reader(instruction.chip, resource.index, scalar_source(scalar, "u32"))
+    constant = offset_of(instruction, signed=False)
 
     def place(group: WaveGroup) -> _LaneAccess:
         found = read_resource(group)
@@ -203,48 +259,14 @@ def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _P
             offset &= 0xFFFFFFFF
         addresses = offset + (found.base + found.soffset)
         if not by_index or vector is None:
-            return _LaneAccess(addresses, group.active, found.records - found.soffset - offset)
+            return _LaneAccess(addresses, group.active, found.space(offset, None))
         if np.any(found.stride == 0):
             raise EmulationError("no model of an index into a buffer without stride")
         index = group.v(group.machine.vector_index(vector)).astype(np.int64)
-        space = np.where(index < found.records, 1 << 20, 0)
+        space = found.space(offset, index)
         return _LaneAccess(addresses + index * found.stride, group.active, space)
 
     return place
-
-
-@dataclass(frozen=True)
-class _Resource:
-    """The fields of a descriptor, each [n, 1], or one number where all waves agree."""
-
-    base: Offsets
-    stride: Offsets
-    records: Offsets
-    soffset: Offsets
-
-
-def _resource_reader(first: int, soffset: Source) -> Callable[[WaveGroup], _Resource]:
-    """Reads the descriptor in scalar registers `first` to `first + 3`, and the scalar offset.
-
-    Bit 63 of the descriptor asks for swizzling, and bit 119 adds the lane's number.
-    """
-    last_key, last = b"", None
-
-    def read(group: WaveGroup) -> _Resource:
-        nonlocal last_key, last
-        words = np.stack([*(group.s(first + k) for k in range(4)), soffset(group)])
-        key = words.tobytes()
-        if last is None or key != last_key:
-            if (words[1] >> np.uint32(31)).any() or (words[3] >> np.uint32(23) & 1).any():
-                raise EmulationError("no model of buffers that swizzle or add the lane")
-            agree = bool((words == words[:, :1]).all())
-            wide = words.astype(np.int64)
-            low, high, records, _, extra = wide[:, 0] if agree else wide[:, :, None]
-            base = low | (high & 0xFFFF) << 32
-            last_key, last = key, _Resource(base, high >> 16 & 0x3FFF, records, extra)
-        return last
-
-    return read
 
 
 def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
@@ -253,7 +275,7 @@ def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
     The constant `offset` is added to them.
     """
     vaddr, saddr = operands
-    constant = instruction.offset(-0x1000, 0xFFF)
+    constant = offset_of(instruction, signed=True)
     if not _is_off(saddr):
         scalar = saddr.register
         if scalar.file != "s" or scalar.count != 2:
@@ -290,7 +312,7 @@ def _private_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
     vaddr, saddr = operands
     lanes = _vector_register(vaddr, 1)
     scalar = None if _is_off(saddr) else scalar_source(saddr, "u32")
-    constant = instruction.offset(-0x1000, 0xFFF)
+    constant = offset_of(instruction, signed=True)
 
     def place(group: WaveGroup) -> _LaneAccess:
         machine = group.machine
@@ -393,7 +415,7 @@ _REMEMBERED_PATTERNS = 4096
 def _fetch(
     group: WaveGroup, target: _LaneAccess, width: int, *, to_lds: bool = False
 ) -> tuple[Words, Undefined | None]:
-    """Loads words [words, n, 64], with zeros where the descriptor says out of range."""
+    """Loads words [words, n, lanes], with zeros where the descriptor says out of range."""
     memory, waves = group.machine.memory, group.waves
     allowed = target.words_accessed(group, width, to_lds=to_lds)
     if allowed is None:
@@ -416,6 +438,24 @@ def _load(destination: Operand, load: Load, place: _Place, traffic: _Traffic | N
         if traffic is not None:
             traffic.count(group, target, load.width)
         deliver(group, group.machine.vector_index(register), load, *found)
+
+    return step
+
+
+def _transposed_load(instruction: Instruction, place: _Place, traffic: _Traffic) -> Step:
+    """Returns the step of a load after which lanes exchange what they have read."""
+    if instruction.lanes != 32:
+        raise UnknownInstructionError(instruction, "no model of its lanes in waves of 64")
+    load = TRANSPOSED_LOADS[instruction.mnemonic]
+    register = vector_registers(instruction.operands[0], load.width // 4)
+
+    def step(group: WaveGroup) -> None:
+        expect_all_lanes(group)
+        target = place(group)
+        found = _fetch(group, target, load.width)
+        traffic.count(group, target, load.width)
+        index = group.machine.vector_index(register)
+        group.set_block_or_undefined(index, *exchanged(load, *found))
 
     return step
 
@@ -490,14 +530,14 @@ def _atomic(
     where: Callable[[Instruction, tuple[Operand, ...]], _Place],
     traffic: _Traffic | None,
 ) -> Step | None:
-    """Returns the step of an atomic, of which `sc0` (`glc`) asks for the value before.
+    """Returns the step of an atomic, of which modifiers may ask for the value before.
 
     A buffer atomic returns that value in its data register, and a global one in another register.
     """
-    if name not in ATOMICS:
+    op = atomics.operation(ATOMICS.get(name, ""), instruction.chip)
+    if op is None:
         return None
-    op = atomics.OPS[ATOMICS[name]]
-    returning = bool(instruction.modifiers.get("sc0") or instruction.modifiers.get("glc"))
+    returning = returns_value(instruction)
     operands = instruction.operands
     result: Register | None = operands[0].register if returning else None
     if prefix == "buffer_":
@@ -547,62 +587,124 @@ def private_atomic(instruction: Instruction, name: str) -> Step | None:
 
 # -- scalar loads --------------------------------------------------------------------------------
 
-_SCALAR_COUNTS: Mapping[str, int] = {"": 1, "x2": 2, "x4": 4, "x8": 8, "x16": 16}
+_SCALAR_COUNTS: Mapping[str, int] = {
+    f"dword{suffix}": count
+    for suffix, count in (("", 1), ("x2", 2), ("x3", 3), ("x4", 4), ("x8", 8), ("x16", 16))
+}
+_SCALAR_PARTS: Mapping[str, Load] = {
+    "u8": Load(1),
+    "i8": Load(1, signed=True),
+    "u16": Load(2),
+    "i16": Load(2, signed=True),
+}
 
 
-def _scalar_operands(instruction: Instruction, suffix: str, base: int) -> tuple[Register, Source]:
-    """Returns the destination, and the byte offset [n], a sum of the third operand and `offset`."""
-    if suffix not in _SCALAR_COUNTS:
+@dataclass(frozen=True)
+class _ScalarLoad:
+    """The operands of a scalar load.
+
+    Attributes:
+        register: the registers that are written.
+        base: the registers that hold the address, or a descriptor.
+        offset: returns the byte offset [n].
+        part: the load of less than a word; None if whole words are loaded.
+    """
+
+    register: Register
+    base: Register
+    offset: Callable[[WaveGroup], Offsets]
+    part: Load | None
+
+    @property
+    def width(self) -> int:
+        """Returns the bytes of each word or part that is loaded at once."""
+        return 4 if self.part is None else self.part.width
+
+    def deliver(self, group: WaveGroup, k: int, values: Words, undefined: Undefined | None) -> None:
+        """Puts the word [n] number k into its register."""
+        if self.part is not None:
+            values = extend(values, self.part)
+            if undefined is not None:
+                undefined = Undefined(extend(undefined.bits, self.part), undefined.origins)
+        group.set_s_or_undefined(self.register.index + k, values, undefined)
+
+
+def _scalar_operands(instruction: Instruction, suffix: str, base: int) -> _ScalarLoad:
+    """Returns the operands of a scalar load, whose base has so many registers.
+
+    The offset is a sum of the third operand and `offset`: 21 bits with a sign, or from RDNA4 on 24.
+    """
+    part = _SCALAR_PARTS.get(suffix)
+    if part is None and suffix not in _SCALAR_COUNTS:
         raise UnknownInstructionError(instruction)
     destination, address, offset = instruction.operands
-    register = destination.register
-    if register.file != "s" or register.count != _SCALAR_COUNTS[suffix]:
-        raise AssemblyError(f"{register} where {_SCALAR_COUNTS[suffix]} registers are expected")
+    register, count = destination.register, _SCALAR_COUNTS.get(suffix, 1)
+    if register.file != "s" or register.count != count:
+        raise AssemblyError(f"{register} where {count} registers are expected")
     if address.register.file != "s" or address.register.count != base:
         raise AssemblyError(f"{address.register} where {base} scalar registers are expected")
-    constant = np.int64(instruction.integer("offset"))
+    least = -0x800000 if instruction.chip.has_split_counters else -0x100000
+    constant = np.int64(instruction.offset(least, -least - 1))
     if isinstance(offset.value, Literal):
         number = np.int64(offset.value.value) + constant
-        return register, lambda group: np.full(group.count, number)
+        if not least <= number < -least:
+            raise AssemblyError(f"{number} is not in the range of {least} to {-least - 1}")
+        return _ScalarLoad(
+            register, address.register, lambda group: np.full(group.count, number), part
+        )
     source = scalar_source(offset, "u32")
-    return register, lambda group: source(group).astype(np.int64) + constant
+    return _ScalarLoad(
+        register, address.register, lambda group: source(group).astype(np.int64) + constant, part
+    )
 
 
 def _scalar_load(instruction: Instruction, suffix: str) -> Step:
-    """Returns the step of a load from a 64-bit base, which ignores the address's two low bits."""
-    register, offset = _scalar_operands(instruction, suffix, 2)
-    base = instruction.operands[1].register
+    """Returns the step of a load from a 64-bit base.
+
+    A load of words ignores the address's two low bits.
+    """
+    load = _scalar_operands(instruction, suffix, 2)
 
     def step(group: WaveGroup) -> None:
-        address = group.s64(base.index).astype(np.int64) + offset(group) & ~3
-        memory, place = group.machine.memory, (address[:, None], 4 * register.count, None)
+        address = group.s64(load.base.index).astype(np.int64) + load.offset(group)
+        if load.part is None:
+            address &= ~3
+        width = load.width * load.register.count
+        memory, place = group.machine.memory, (address[:, None], width, None)
         values = memory.load(*place, group.waves)
         undefined = memory.undefined(*place, group.waves)
-        for k in range(register.count):
+        for k in range(load.register.count):
             found = None if undefined is None else undefined.at((k, slice(None), 0))
-            group.set_s_or_undefined(register.index + k, values[k, :, 0], found)
+            load.deliver(group, k, values[k, :, 0], found)
 
     return step
 
 
 def _scalar_buffer_load(instruction: Instruction, suffix: str) -> Step:
-    """Returns the step of a load through a descriptor, of which words beyond num_records are 0."""
-    register, offset = _scalar_operands(instruction, suffix, 4)
-    resource = instruction.operands[1].register
+    """Returns the step of a load through a descriptor, of which words beyond its end are 0."""
+    load = _scalar_operands(instruction, suffix, 4)
+    read = resource_reader(instruction.chip, load.base.index, None)
 
     def step(group: WaveGroup) -> None:
-        memory = group.machine.memory
-        words = [group.s(resource.index + k).astype(np.int64) for k in range(3)]
-        base = words[0] | (words[1] & 0xFFFF) << 32
-        stride = words[1] >> 16 & 0x3FFF
-        size = words[2] * np.maximum(stride, 1)
-        first = offset(group) & ~3
-        for k in range(register.count):
-            inside = (first + 4 * k + 4 <= size)[:, None]
+        memory, found = group.machine.memory, read(group)
+        size = (found.records * np.maximum(found.stride, 1)).reshape(-1)
+        base = found.base.reshape(-1)
+        first = load.offset(group)
+        if load.part is None:
+            first &= ~3
+        for k in range(load.register.count):
+            inside = (first + 4 * k + load.width <= size)[:, None]
             address = (base + first + 4 * k)[:, None]
-            values = memory.load(address, 4, inside, group.waves)
-            undefined = memory.undefined(address, 4, inside, group.waves)
-            found = None if undefined is None else undefined.at((0, slice(None), 0))
-            group.set_s_or_undefined(register.index + k, values[0, :, 0], found)
+            values = memory.load(address, load.width, inside, group.waves)
+            undefined = memory.undefined(address, load.width, inside, group.waves)
+            missing = None if undefined is None else undefined.at((0, slice(None), 0))
+            load.deliver(group, k, values[0, :, 0], missing)
 
     return step
+
+
+_SCALAR_LOADS: Mapping[str, Callable[[Instruction, str], Step]] = {
+    "s_load_": _scalar_load,
+    "s_buffer_load_": _scalar_buffer_load,
+}
+_PREFIXES = (*_PLACES, *_SCALAR_LOADS, "s_prefetch_", "s_buffer_prefetch_", "s_gl1_inv")

@@ -22,6 +22,13 @@ class BuildContext:
     lds_model: Lds
 
     @property
+    def lds_of_waves(self) -> Lds:
+        """Returns the LDS as waves of the kernel's size access it."""
+        found = self.lds_model.of_waves(self.kernel.lanes)
+        assert found is not None, "a chip has waves of a size whose LDS is not known"
+        return found
+
+    @property
     def arch(self) -> str:
         """Returns the chip that the kernel is for."""
         return self.lds_model.arch

@@ -9,13 +9,18 @@ wait, where the chip reads what the register held before. So the waits are check
 *Queues.* What is issued to one queue finishes in the order of issue, so `vmcnt(2)` says that all
 but the youngest two have finished:
 
-* VECTOR: `buffer_*` and `global_*`, loads, stores and atomics alike, counted by vmcnt;
+* VECTOR: `buffer_*` and `global_*`, counted by vmcnt. On CDNA stores are among them. From RDNA on
+  they are a queue of their own, STORES, together with atomics that return nothing;
 * LDS: `ds_*`, also those that only exchange lanes, counted by lgkmcnt;
 * SCALAR: `s_load_*` and its kind, counted by lgkmcnt. They finish in any order: only 0 helps;
 * FLAT_VECTOR and FLAT_LDS: `flat_*` is counted by both, since an address may turn out to be either.
-  Only 0 helps, of both counters.
+  Only 0 helps, of both counters;
+* ASYNC: copies between memory and the LDS on gfx1250, which have a counter of their own.
 
-If LDS and SCALAR are both under way, lgkmcnt(3) still says that at most 3 of LDS are.
+If LDS and SCALAR are both under way, lgkmcnt(3) still says that at most 3 of LDS are. From RDNA4 on
+each of these queues has a counter and an instruction of its own: `s_wait_loadcnt` for vmcnt,
+`s_wait_storecnt` for RDNA3's vscnt, and for the parts of lgkmcnt `s_wait_dscnt` and `s_wait_kmcnt`.
+Which queue keeps its order is what LLVM's SIInsertWaitcnts relies on.
 
 *Ages.* For a register that a load will write, its age is how many instructions of the load's queue
 have been issued since. A wait for n settles the registers of age n and above. Along different paths
@@ -37,11 +42,13 @@ are checked by the register that the text names.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from .assembly import Kernel
+from .chips import Chip, Isa
 from .instruction_text import (
     M0,
     VCC,
@@ -49,71 +56,182 @@ from .instruction_text import (
     Instruction,
     Literal,
     Name,
+    Operand,
     Register,
     scalar_name,
 )
+from .memory_names import returns_value
 
 
 class Queue(Enum):
     """The queues of instructions that finish in order; a `flat_*` instruction is in two of them."""
 
     VECTOR = "vector memory"
+    STORES = "stores to vector memory"
     LDS = "LDS"
     SCALAR = "scalar memory"
     FLAT_VECTOR = "flat, by vmcnt"
     FLAT_LDS = "flat, by lgkmcnt"
+    ASYNC = "copies between memory and the LDS"
 
 
-_LARGEST_AGE: Mapping[Queue, int] = {Queue.VECTOR: 62, Queue.LDS: 14}
-"""The largest age in each queue that is in order, one less than the counter's largest value.
-
-The largest value of a counter is no wait."""
+_IN_ORDER = (Queue.VECTOR, Queue.LDS)
+"""The queues with registers to be written that finish in the order of issue."""
 
 
-@dataclass(frozen=True)
-class WaitCounts:
-    """The most instructions that may be under way behind a wait; None for any number."""
+class _Counter(NamedTuple):
+    """A counter of a chip: its largest value, which is no wait, and the queues that it counts."""
 
-    vm: int | None = None
-    lgkm: int | None = None
+    most: int
+    queues: tuple[Queue, ...] = ()
 
 
-_LARGEST_COUNT: Mapping[str, int] = {"vmcnt": 63, "lgkmcnt": 15, "expcnt": 7}
+_LOADS = (Queue.VECTOR, Queue.FLAT_VECTOR)
+_LGKM = (Queue.LDS, Queue.SCALAR, Queue.FLAT_LDS)
+# The widths of the counters are those of LLVM's AMDGPUBaseInfo.cpp.
+_CDNA = {"vmcnt": _Counter(63, _LOADS), "lgkmcnt": _Counter(15, _LGKM), "expcnt": _Counter(7)}
+_RDNA3 = {
+    "vmcnt": _Counter(63, _LOADS),
+    "lgkmcnt": _Counter(63, _LGKM),
+    "vscnt": _Counter(63, (Queue.STORES,)),
+    "expcnt": _Counter(7),
+}
+_RDNA4 = {
+    "loadcnt": _Counter(63, _LOADS),
+    "storecnt": _Counter(63, (Queue.STORES,)),
+    "dscnt": _Counter(63, (Queue.LDS, Queue.FLAT_LDS)),
+    "kmcnt": _Counter(31, (Queue.SCALAR,)),
+    "samplecnt": _Counter(63),
+    "bvhcnt": _Counter(7),
+    "expcnt": _Counter(7),
+}
+# tensorcnt counts what the emulator does not run. xcnt counts addresses that are yet to be
+# translated, for which registers are kept in case an access is repeated.
+_GFX1250 = {
+    **_RDNA4,
+    "asynccnt": _Counter(63, (Queue.ASYNC,)),
+    "tensorcnt": _Counter(63),
+    "xcnt": _Counter(63),
+}
+_FIELDS: Mapping[bool, Mapping[str, tuple[tuple[int, int], ...]]] = {
+    False: {"vmcnt": ((0, 4), (14, 2)), "expcnt": ((4, 3),), "lgkmcnt": ((8, 4),)},
+    True: {"expcnt": ((0, 3),), "lgkmcnt": ((4, 6),), "vmcnt": ((10, 6),)},
+}
+"""The bits of each counter in the operand of `s_waitcnt`, its lowest first, each part as a position
+and a number of bits: on CDNA (CDNA3 ISA, SOPP), and on RDNA3 (LLVM's AMDGPUBaseInfo.cpp)."""
+
+
+def _counters(chip: Chip) -> Mapping[str, _Counter]:
+    isa = chip.isa
+    if isa is Isa.GFX1250:
+        return _GFX1250
+    if isa is Isa.RDNA4:
+        return _RDNA4
+    return _RDNA3 if chip.is_rdna else _CDNA
+
+
 _COUNT = re.compile(r"(vmcnt|lgkmcnt|expcnt)(_sat)?\((0x[0-9a-fA-F]{1,8}|0|[1-9]\d{,8})\)")
+_ONE = re.compile(r"^s_waitcnt_(vscnt|vmcnt|lgkmcnt|expcnt)$")
+_SPLIT = re.compile(r"^s_wait_(?:(loadcnt|storecnt)_(dscnt)|([a-z]+cnt))$")
+_SECOND_FIELD = 8
+
+QueueCounts = Mapping[Queue, int]
+"""For queues the most of their instructions that may be under way; for others any number may."""
 
 
-def wait_counts(instruction: Instruction) -> WaitCounts:
-    """Returns what `s_waitcnt` waits for, which its operand says by names or by 16 bits.
+def is_wait(instruction: Instruction) -> bool:
+    """Returns whether an instruction waits for memory, on whatever chip."""
+    name = instruction.mnemonic
+    return name in ("s_waitcnt", "s_wait_idle") or bool(_ONE.match(name) or _SPLIT.match(name))
 
-    The encoding has vmcnt in bits 15:14 and 3:0, expcnt in 6:4 and lgkmcnt in 11:8 (CDNA3 ISA,
-    SOPP).
+
+def waited_for(instruction: Instruction) -> QueueCounts:
+    """Returns what an instruction that waits for memory waits for.
 
     Raises:
-        AssemblyError: it waits for something else.
+        AssemblyError: the chip has no such instruction or counter, or the operand is none.
     """
+    counters = _counters(instruction.chip)
+    counts = _counter_values(instruction, counters)
+    waited: dict[Queue, int] = {}
+    for name, count in counts.items():
+        if name not in counters:
+            raise AssemblyError(f"{instruction.chip.name} has no '{name}' to wait for")
+        counter = counters[name]
+        if count > counter.most:
+            raise AssemblyError(f"'{instruction.text}': {name} counts up to {counter.most}")
+        if count < counter.most:
+            waited.update(dict.fromkeys(counter.queues, count))
+    return waited
+
+
+def _counter_values(
+    instruction: Instruction, counters: Mapping[str, _Counter]
+) -> Mapping[str, int]:
+    """Returns for each counter that the text names its value."""
+    name, chip = instruction.mnemonic, instruction.chip
+    split = chip.has_split_counters
+    one, parts = _ONE.match(name), _SPLIT.match(name)
+    if (not split and parts) or (one and not chip.is_rdna) or (split and not parts):
+        if name == "s_wait_idle" and split and not instruction.operands:
+            return dict.fromkeys(counters, 0)
+        instead = "s_wait_loadcnt" if split else "s_waitcnt"
+        raise AssemblyError(f"{chip.name} has no '{name}': it waits by '{instead}' and its kind")
+    if one:
+        null, count = instruction.operands
+        if str(null.value) != "null":
+            raise AssemblyError(f"'{null.value}' where only 'null' is modelled")
+        return {one[1]: _number(count, 0xFFFF)}
+    if parts is None:
+        return _named_counts(instruction, counters)
+    (operand,) = instruction.operands
+    value = _number(operand, 0xFFFF)
+    if parts[3]:
+        return {parts[3]: value}
+    return {parts[1]: value >> _SECOND_FIELD, parts[2]: value & (1 << _SECOND_FIELD) - 1}
+
+
+def _number(operand: Operand, most: int) -> int:
+    """Returns the number from 0 to `most` that an operand must be."""
+    value = operand.value
+    if not isinstance(value, Literal) or value.value not in range(most + 1):
+        raise AssemblyError(f"'{value}' where a number from 0 to {most} is expected")
+    return int(value.value)
+
+
+def _named_counts(instruction: Instruction, counters: Mapping[str, _Counter]) -> Mapping[str, int]:
+    """Returns what `s_waitcnt` waits for, which its operand says by names or by 16 bits."""
     if len(instruction.operands) != 1:
         raise AssemblyError("s_waitcnt takes counters to wait for, as vmcnt(0) lgkmcnt(0)")
     value = instruction.operands[0].value
     if isinstance(value, Literal) and value.value in range(1 << 16):
-        word = int(value.value)
-        vm, lgkm = word & 15 | word >> 14 << 4 & 48, word >> 8 & 15
-        return WaitCounts(vm if vm < 63 else None, lgkm if lgkm < 15 else None)
+        fields = _FIELDS[instruction.chip.is_rdna]
+        return {name: _bits(int(value.value), parts) for name, parts in fields.items()}
     text = value.text if isinstance(value, Name) else ""
-    counts = {found[1]: _count(found) for found in _COUNT.finditer(text)}
+    counts = {found[1]: _count(found, counters) for found in _COUNT.finditer(text)}
     if _COUNT.sub("", text).strip(" &,") or not counts:
         raise AssemblyError(f"'{value}' where counters to wait for are expected")
-    return WaitCounts(counts.get("vmcnt"), counts.get("lgkmcnt"))
+    return counts
 
 
-def _count(found: re.Match[str]) -> int:
+def _bits(word: int, parts: tuple[tuple[int, int], ...]) -> int:
+    """Returns the number whose parts, its lowest bits first, lie in a word."""
+    result = place = 0
+    for position, bits in parts:
+        result |= (word >> position & (1 << bits) - 1) << place
+        place += bits
+    return result
+
+
+def _count(found: re.Match[str], counters: Mapping[str, _Counter]) -> int:
     """Returns the number of a match of `_COUNT`."""
     name, saturates, number = found.groups()
-    count = int(number, 0)
-    if count <= _LARGEST_COUNT[name]:
+    count, most = int(number, 0), counters[name].most
+    if count <= most:
         return count
     if saturates:
-        return _LARGEST_COUNT[name]
-    raise AssemblyError(f"'{found[0]}': {name} counts up to {_LARGEST_COUNT[name]}")
+        return most
+    raise AssemblyError(f"'{found[0]}': {name} counts up to {most}")
 
 
 # -- what an instruction does ---------------------------------------------------------------------
@@ -136,7 +254,7 @@ class _Effect:
     used: tuple[RegisterKey, ...] = ()
     loaded: tuple[RegisterKey, ...] = ()
     queues: tuple[Queue, ...] = ()
-    wait: WaitCounts | None = None
+    wait: QueueCounts | None = None
 
 
 def queues_of(instruction: Instruction) -> tuple[Queue, ...]:
@@ -146,19 +264,32 @@ def queues_of(instruction: Instruction) -> tuple[Queue, ...]:
     makes older instructions older would only excuse more.
     """
     name = instruction.mnemonic
+    stores = instruction.chip.is_rdna and _is_store(instruction)
     if name.startswith(("buffer_", "tbuffer_", "global_", "scratch_")):
-        return (Queue.VECTOR,) if _MEMORY_ACCESS.search(name) else ()
+        if "_async_" in name:
+            return (Queue.ASYNC,)
+        vector = Queue.STORES if stores else Queue.VECTOR
+        return (vector,) if _MEMORY_ACCESS.search(name) else ()
     if name.startswith("flat_"):
-        return Queue.FLAT_VECTOR, Queue.FLAT_LDS
+        if not _MEMORY_ACCESS.search(name):
+            return ()
+        return Queue.STORES if stores else Queue.FLAT_VECTOR, Queue.FLAT_LDS
     if name.startswith("ds_"):
         return (Queue.LDS,) if name != "ds_nop" else ()
     return (Queue.SCALAR,) if name.startswith(_SCALAR_MEMORY) else ()
+
+
+def _is_store(instruction: Instruction) -> bool:
+    """Returns whether an access to memory brings nothing back."""
+    name = instruction.mnemonic
+    return "_store_" in name or ("_atomic_" in name and not returns_value(instruction))
 
 
 _MEMORY_ACCESS = re.compile("_(load|store|atomic)_")
 _SCALAR_MEMORY = (
     *("s_load_", "s_buffer_load_", "s_scratch_load_", "s_memtime", "s_memrealtime"),
     *("s_store_", "s_buffer_store_", "s_scratch_store_", "s_atomic_", "s_buffer_atomic_"),
+    "s_barrier_signal_isfirst",
 )
 _RESULT = re.compile(
     "_load_|_read|_rtn_|permute|swizzle|_memtime|_memrealtime|_load$|_consume|_append"
@@ -167,13 +298,20 @@ _RESULT = re.compile(
 
 def is_direct_load(instruction: Instruction) -> bool:
     """Returns whether this is a load from memory into the LDS, which writes no register."""
-    direct = bool(instruction.modifiers.get("lds")) or "_load_lds_" in instruction.mnemonic
-    return direct and queues_of(instruction) == (Queue.VECTOR,)
+    name = instruction.mnemonic
+    direct = bool(instruction.modifiers.get("lds")) or "_load_lds_" in name
+    direct = direct and name.startswith(("buffer_", "global_"))
+    return direct or "_load_async_to_lds_" in name
+
+
+def queue_of_direct_loads(chip: Chip) -> Queue:
+    """Returns the queue of loads from memory into the LDS."""
+    return Queue.ASYNC if chip.isa is Isa.GFX1250 else Queue.VECTOR
 
 
 def _effect(instruction: Instruction) -> _Effect:
-    if instruction.mnemonic == "s_waitcnt":
-        return _Effect(wait=wait_counts(instruction))
+    if is_wait(instruction):
+        return _Effect(wait=waited_for(instruction))
     keys = [
         tuple((value.file, value.index + k) for k in range(value.count))
         if isinstance(value := operand.value, Register)
@@ -183,10 +321,12 @@ def _effect(instruction: Instruction) -> _Effect:
     implicit = _implicit(instruction)
     everything = tuple(key for part in (*keys, implicit) for key in part)
     queues = queues_of(instruction)
+    if instruction.mnemonic == "s_barrier_signal_isfirst":
+        return _Effect(used=everything, loaded=(_SCC,), queues=queues)
     if not queues or is_direct_load(instruction):
         return _Effect(used=everything, queues=queues)
     if "_atomic_" in instruction.mnemonic:
-        returns = bool(instruction.modifiers.get("sc0") or instruction.modifiers.get("glc"))
+        returns = returns_value(instruction)
         # The data register of a buffer atomic is read before it is written.
         reads_result = not instruction.mnemonic.startswith(("global_", "flat_"))
         used = everything if reads_result or not returns else everything[len(keys[0]) :]
@@ -202,9 +342,19 @@ def _implicit(instruction: Instruction) -> tuple[RegisterKey, ...]:
     name = instruction.mnemonic
     if name.startswith(("s_cbranch_vcc", "v_div_fmas")):
         return tuple(("s", VCC.index + k) for k in range(VCC.count))
-    if name.startswith(("s_movrel", "s_set_gpr_idx", "s_sendmsg")) or is_direct_load(instruction):
+    if name.startswith(_READ_SCC):
+        return (_SCC,)
+    direct = is_direct_load(instruction) and "_async_" not in name
+    if name.startswith(("s_movrel", "s_set_gpr_idx", "s_sendmsg")) or direct:
         return (("s", M0.index),)
     return ()
+
+
+_SCC: RegisterKey = "scc", 0
+_READ_SCC = (
+    *("s_cbranch_scc", "s_cselect", "s_cmov", "s_addc_", "s_subb_", "s_add_co_ci"),
+    "s_sub_co_ci",
+)
 
 
 # -- what is under way -----------------------------------------------------------------------------
@@ -231,40 +381,37 @@ class _State:
     age is the difference to the last number, and nothing has to be touched as time goes by.
 
     Attributes:
+        most: the largest age in each queue that is in order, one less than its counter's largest
+            value.
         loads: for each queue the registers that are yet to be written.
         accesses: the queues and the numbers of the instructions that access the LDS, by their index
             in the text.
         issued: the last number of each queue.
+        signalled: the instructions that accessed the LDS and were under way when the wave signalled
+            a barrier for which it has not waited yet.
     """
 
+    most: Mapping[Queue, int]
     loads: dict[Queue, _Numbers] = field(default_factory=lambda: {queue: {} for queue in Queue})
     accesses: dict[int, tuple[Queue, int]] = field(default_factory=dict)
     issued: dict[Queue, int] = field(default_factory=lambda: dict.fromkeys(Queue, 0))
+    signalled: frozenset[int] = frozenset()
 
     def age(self, queue: Queue, number: int) -> int:
         """Returns how many instructions of a queue came after `number`.
 
         It is 0 if the order says nothing.
         """
-        return min(self.issued[queue] - number, _LARGEST_AGE.get(queue, 0))
+        return min(self.issued[queue] - number, self.most.get(queue, 0))
 
-    def wait(self, counts: WaitCounts) -> None:
+    def wait(self, counts: QueueCounts) -> None:
         """Forgets what is certainly done after a wait."""
-        for queue, count in (
-            (Queue.VECTOR, counts.vm),
-            (Queue.LDS, counts.lgkm),
-            (Queue.SCALAR, counts.lgkm),
-            (Queue.FLAT_VECTOR, counts.vm),
-            (Queue.FLAT_LDS, counts.lgkm),
-        ):
-            if count is None:
-                continue
+        for queue, count in counts.items():
             loads = self.loads[queue]
             for key in [k for k, (number, _) in loads.items() if self.age(queue, number) >= count]:
                 del loads[key]
-        if counts.lgkm is not None:
-            old = [i for i, place in self.accesses.items() if self.age(*place) >= counts.lgkm]
-            for index in old:
+        for index, (queue, number) in list(self.accesses.items()):
+            if queue in counts and self.age(queue, number) >= counts[queue]:
                 del self.accesses[index]
 
     def issue(self, index: int, effect: _Effect) -> None:
@@ -303,12 +450,15 @@ class _State:
             if index not in self.accesses or age < self.age(*self.accesses[index]):
                 self.accesses[index] = queue, self.issued[queue] - age
                 news = True
+        if not other.signalled <= self.signalled:
+            self.signalled |= other.signalled
+            news = True
         return news
 
     def copy(self) -> _State:
         """Returns a copy, which changes on its own."""
         loads = {queue: dict(numbers) for queue, numbers in self.loads.items()}
-        return _State(loads, dict(self.accesses), dict(self.issued))
+        return _State(self.most, loads, dict(self.accesses), dict(self.issued), self.signalled)
 
 
 # -- the search ------------------------------------------------------------------------------------
@@ -321,7 +471,7 @@ class MissingWait:
     Attributes:
         instruction: the index of the instruction that uses the register.
         load: the index of the load.
-        needed: the wait that would be enough, such as `vmcnt(2)`.
+        needed: the wait that would be enough, such as `s_waitcnt vmcnt(2)`.
     """
 
     instruction: int
@@ -335,7 +485,7 @@ class MissingWait:
         return (
             f"{self.register} is used before the load of line {load.line} "
             f"('{' '.join(load.text.split())}') has written it for certain: "
-            f"'s_waitcnt {self.needed}' is needed between them"
+            f"'{self.needed}' is needed between them"
         )
 
 
@@ -362,6 +512,9 @@ class _Search:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.effects = [_effect(instruction) for instruction in kernel.instructions]
+        counters = _counters(kernel.chip).values()
+        limits = {queue: counter.most - 1 for counter in counters for queue in counter.queues}
+        self.limits = {queue: limits[queue] for queue in _IN_ORDER}
         self.starts = self.block_starts()
         self.before: dict[int, _State] = {}
         self.missing: dict[int, MissingWait] = {}
@@ -382,7 +535,7 @@ class _Search:
     def run(self) -> WaitReport:
         # The start of the text too: firmware that does not preload arguments begins there.
         roots = {0, self.kernel.entry}
-        self.before = {start: _State() for start in roots}
+        self.before = {start: _State(self.limits) for start in roots}
         # In the order of the text: most of what leads to a block is known when it is looked at.
         waiting = set(roots)
         while waiting:
@@ -414,6 +567,9 @@ class _Search:
                     self.look(index, effect, state)
                 state.issue(index, effect)
             name = instruction.mnemonic
+            if name in ("s_barrier_signal", "s_barrier_wait"):
+                signals = name == "s_barrier_signal"
+                state.signalled = frozenset(state.accesses) if signals else frozenset()
             if name == "s_endpgm":
                 return []
             if name.startswith(("s_branch", "s_cbranch")):
@@ -429,29 +585,43 @@ class _Search:
     def look(self, index: int, effect: _Effect, state: _State) -> None:
         """Notes what is wrong at one instruction, and forgets it, so that it is reported once."""
         # What is loaded may replace what an older load of the same queue brings.
-        in_order = effect.queues[0] if effect.queues and effect.queues[0] in _LARGEST_AGE else None
+        in_order = effect.queues[0] if effect.queues and effect.queues[0] in _IN_ORDER else None
         for keys, but in ((effect.used, None), (effect.loaded, in_order)):
             for key in keys:
                 found = state.pending(key, but)
                 if found is None:
                     continue
-                missing = MissingWait(index, _name(key), found.load, _needed(found))
+                missing = MissingWait(index, _name(key), found.load, self.needed(found))
                 self.missing.setdefault(index, missing)
                 for loads in state.loads.values():
                     loads.pop(key, None)
-        if self.kernel.instructions[index].mnemonic == "s_barrier" and state.accesses:
+        name = self.kernel.instructions[index].mnemonic
+        if name == "s_barrier" and state.accesses:
             self.unfinished[index] = frozenset(state.accesses)
+        elif name == "s_barrier_wait" and state.signalled:
+            self.unfinished[index] = state.signalled
+
+    def needed(self, pending: _Pending) -> str:
+        """Returns the wait after which a load is done, as the chip's assembly has it."""
+        flat = pending.queue in (Queue.FLAT_VECTOR, Queue.FLAT_LDS)
+        queues = (Queue.FLAT_VECTOR, Queue.FLAT_LDS) if flat else (pending.queue,)
+        return wait_text(self.kernel.chip, queues, pending.age)
 
 
-def _needed(pending: _Pending) -> str:
-    """Returns the wait after which a load is done, as `s_waitcnt` takes it."""
-    if pending.queue is Queue.VECTOR:
-        return f"vmcnt({pending.age})"
-    if pending.queue in (Queue.LDS, Queue.SCALAR):
-        return f"lgkmcnt({pending.age})"
-    return "vmcnt(0) lgkmcnt(0)"
+def wait_text(chip: Chip, queues: Sequence[Queue], count: int) -> str:
+    """Returns the instruction that waits until at most `count` of queues are under way."""
+    names = [
+        next(name for name, counter in _counters(chip).items() if queue in counter.queues)
+        for queue in queues
+    ]
+    if chip.has_split_counters:
+        number = sum(count << _SECOND_FIELD * place for place in range(len(names)))
+        return f"s_wait_{'_'.join(names)} {number:#x}"
+    return "s_waitcnt " + " ".join(f"{name}({count})" for name in names)
 
 
 def _name(key: RegisterKey) -> str:
+    if key == _SCC:
+        return "scc"
     file, index = key
     return scalar_name(index) if file == "s" else f"{file}{index}"

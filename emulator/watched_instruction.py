@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex
 from .instruction_text import AssemblyError, Instruction, Modifier, Operand
 
 # How caches treat an access, which an emulator without caches need not know.
-_WITHOUT_EFFECT = frozenset({"glc", "slc", "nt", "sc0", "sc1"})
+_WITHOUT_EFFECT = frozenset({"glc", "slc", "dlc", "nt", "sc0", "sc1", "th", "scope", "nv"})
 
 
 class _Operands(tuple[Operand, ...]):

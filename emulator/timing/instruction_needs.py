@@ -18,7 +18,7 @@ from ..chips import CDNA4
 from ..instruction_text import VCC, Instruction, Literal, Operand, Register
 from ..mnemonics import base_name
 from ..trace import LINE
-from ..waits import Queue, is_direct_load, queues_of, wait_counts
+from ..waits import Queue, is_direct_load, queues_of, waited_for
 from .constants import Chip
 from .matrix_passes import matrix_cycles
 
@@ -176,9 +176,8 @@ def _control(instruction: Instruction, chip: Chip) -> _Needs:
     """Returns the needs of an instruction that computes no vectors and accesses no memory."""
     name = instruction.mnemonic
     if name == "s_waitcnt":
-        counts = wait_counts(instruction)
-        found = [NO_WAIT if count is None else count for count in (counts.vm, counts.lgkm)]
-        vm, lgkm = found
+        counts = waited_for(instruction)
+        vm, lgkm = (counts.get(queue, NO_WAIT) for queue in (Queue.VECTOR, Queue.LDS))
         return _Needs(Kind.WAIT, 4, 0, vm, lgkm)
     if name in ("s_nop", "s_setprio"):
         kind = Kind.NOP if name == "s_nop" else Kind.PRIORITY

@@ -118,19 +118,21 @@ def run(
     scalars: Mapping[int, npt.ArrayLike] | None = None,
     active: int | None = None,
     memory: GlobalMemory | None = None,
+    directives: str = "",
 ) -> Machine:
     """Runs `code` and returns the machine as it ends.
 
     Args:
-        vectors: initial vector registers, u32 that broadcast to [waves, 64].
+        vectors: initial vector registers, u32 that broadcast to [waves, lanes].
         scalars: initial scalar registers, u32 that broadcast to [waves].
         active: EXEC of all waves, if not what the launch sets.
     """
     private = f"\t\t.amdhsa_private_segment_fixed_size {private_bytes}"
-    parsed = kernel(code, arch=arch, threads=threads, lds_bytes=lds_bytes, directives=private)
+    directives = f"{private}\n{directives}"
+    parsed = kernel(code, arch=arch, threads=threads, lds_bytes=lds_bytes, directives=directives)
     machine = machine_of(parsed, workgroups, memory)
     for index, values in (vectors or {}).items():
-        words = np.broadcast_to(np.asarray(values).astype(np.uint32), (machine.waves, 64))
+        words = np.broadcast_to(np.asarray(values).astype(np.uint32), machine.vgpr.shape[1:])
         machine.define_vector(index, words)
     for index, values in (scalars or {}).items():
         words = np.broadcast_to(np.asarray(values).astype(np.uint32), machine.waves)
@@ -164,11 +166,11 @@ def launched(
 
 
 def undefined_bits(machine: Machine, name: str) -> npt.NDArray[np.uint32]:
-    """Returns the undefined bits of a register `v1`, `s1` or `scc`: [waves, 64] or [waves]."""
+    """Returns the undefined bits of a register `v1`, `s1` or `scc`: [waves, lanes] or [waves]."""
     vector = name.startswith("v")
     file = machine.v_defined if vector else machine.s_defined
     found = file.undefined(SCC if name == "scc" else int(name[1:]), slice(None))
-    shape = (machine.waves, 64) if vector else (machine.waves,)
+    shape = machine.vgpr.shape[1:] if vector else (machine.waves,)
     return np.zeros(shape, np.uint32) if found is None else found.bits
 
 

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bankwise.emulator.chips import CHIPS
 from bankwise.emulator.emulation_errors import MissingWaitError
 from bankwise.emulator.instruction_text import AssemblyError, parse_instruction
-from bankwise.emulator.waits import MissingWait, WaitCounts, check_waits, wait_counts
+from bankwise.emulator.waits import MissingWait, Queue, check_waits, waited_for
 
 from .small_kernels import kernel, run
 
@@ -28,7 +30,12 @@ def missing(code: str, arch: str = "gfx942") -> list[tuple[int, str, int, str]]:
         return parsed.instructions[index].line - first + 1
 
     return [
-        (line(found.instruction), found.register, line(found.load), found.needed)
+        (
+            line(found.instruction),
+            found.register,
+            line(found.load),
+            found.needed.removeprefix("s_waitcnt "),
+        )
         for found in check_waits(parsed).missing
     ]
 
@@ -205,34 +212,151 @@ def test_accesses_of_one_path_at_a_barrier() -> None:
 def test_the_message() -> None:
     parsed = kernel("\tds_read_b32 v1, v0\n\tv_mov_b32_e32 v2, v1")
     (found,) = check_waits(parsed).missing
-    assert found == MissingWait(1, "v1", 0, "lgkmcnt(0)")
+    assert found == MissingWait(1, "v1", 0, "s_waitcnt lgkmcnt(0)")
     assert found.message(parsed) == (
         "v1 is used before the load of line 3 ('ds_read_b32 v1, v0') has written it for certain: "
         "'s_waitcnt lgkmcnt(0)' is needed between them"
     )
 
 
+V, F, L, FL, S = Queue.VECTOR, Queue.FLAT_VECTOR, Queue.LDS, Queue.FLAT_LDS, Queue.SCALAR
+STORES = Queue.STORES
+
+
+def vm(count: int) -> dict[Queue, int]:
+    """Returns what a wait for loads from memory says."""
+    return {V: count, F: count}
+
+
+def lgkm(count: int) -> dict[Queue, int]:
+    """Returns what a wait for the LDS and for scalar memory says, where one counter has both."""
+    return {L: count, S: count, FL: count}
+
+
 @pytest.mark.parametrize(
-    ("text", "counts"),
+    ("arch", "text", "counts"),
     [
-        ("vmcnt(0)", WaitCounts(0, None)),
-        ("vmcnt(2) lgkmcnt(0)", WaitCounts(2, 0)),
-        ("vmcnt(2) & expcnt(1) & lgkmcnt(3)", WaitCounts(2, 3)),
-        ("expcnt(0)", WaitCounts(None, None)),
-        ("0", WaitCounts(0, 0)),
-        ("0xcf7f", WaitCounts(None, None)),
-        ("0xc07f", WaitCounts(None, 0)),
-        ("0x8f71", WaitCounts(33, None)),
+        ("gfx942", "s_waitcnt vmcnt(0)", vm(0)),
+        ("gfx942", "s_waitcnt vmcnt(2) lgkmcnt(0)", {**vm(2), **lgkm(0)}),
+        ("gfx942", "s_waitcnt vmcnt(2) & expcnt(1) & lgkmcnt(3)", {**vm(2), **lgkm(3)}),
+        ("gfx942", "s_waitcnt expcnt(0)", {}),
+        ("gfx942", "s_waitcnt 0", {**vm(0), **lgkm(0)}),
+        ("gfx942", "s_waitcnt 0xcf7f", {}),
+        ("gfx942", "s_waitcnt 0xc07f", lgkm(0)),
+        ("gfx942", "s_waitcnt 0x8f71", vm(33)),
+        # The numbers of RDNA3 are those that llvm-mc writes for the names.
+        ("gfx1100", "s_waitcnt vmcnt(0) lgkmcnt(1)", {**vm(0), **lgkm(1)}),
+        ("gfx1100", "s_waitcnt 0x17", {**vm(0), **lgkm(1)}),
+        ("gfx1100", "s_waitcnt 0xfc07", lgkm(0)),
+        ("gfx1100", "s_waitcnt 0xfff7", {}),
+        ("gfx1100", "s_waitcnt lgkmcnt(40)", lgkm(40)),
+        ("gfx1151", "s_waitcnt_vscnt null, 0x0", {STORES: 0}),
+        ("gfx1100", "s_waitcnt_vmcnt null, 0x3", vm(3)),
+        ("gfx1100", "s_waitcnt_lgkmcnt null, 2", lgkm(2)),
+        ("gfx1100", "s_waitcnt_expcnt null, 0", {}),
+        ("gfx1201", "s_wait_loadcnt 0x3", vm(3)),
+        ("gfx1201", "s_wait_loadcnt 0x3f", {}),
+        ("gfx1201", "s_wait_storecnt 0x0", {STORES: 0}),
+        ("gfx1200", "s_wait_dscnt 0x24", {L: 36, FL: 36}),
+        ("gfx1201", "s_wait_kmcnt 0x0", {S: 0}),
+        ("gfx1201", "s_wait_kmcnt 0x1f", {}),
+        ("gfx1201", "s_wait_loadcnt_dscnt 0x102", {**vm(1), L: 2, FL: 2}),
+        ("gfx1201", "s_wait_storecnt_dscnt 0x3f02", {L: 2, FL: 2}),
+        ("gfx1201", "s_wait_samplecnt 0x0", {}),
+        ("gfx1201", "s_wait_bvhcnt 0x0", {}),
+        ("gfx1201", "s_wait_expcnt 0x0", {}),
+        ("gfx1201", "s_wait_idle", {**vm(0), **lgkm(0), STORES: 0}),
+        ("gfx1250", "s_wait_asynccnt 0x1", {Queue.ASYNC: 1}),
+        ("gfx1250", "s_wait_tensorcnt 0x0", {}),
+        ("gfx1250", "s_wait_xcnt 0x0", {}),
     ],
 )
-def test_what_a_wait_waits_for(text: str, counts: WaitCounts) -> None:
-    assert wait_counts(parse_instruction(f"s_waitcnt {text}", 1)) == counts
+def test_what_a_wait_waits_for(arch: str, text: str, counts: dict[Queue, int]) -> None:
+    assert waited_for(parse_instruction(text, 1, CHIPS[arch])) == counts
 
 
-@pytest.mark.parametrize("text", ["vscnt(0)", "vmcnt(0) foo"])
-def test_what_is_no_wait(text: str) -> None:
-    with pytest.raises(AssemblyError, match="where counters to wait for are expected"):
-        wait_counts(parse_instruction(f"s_waitcnt {text}", 1))
+@pytest.mark.parametrize(
+    ("arch", "text", "why"),
+    [
+        ("gfx942", "s_waitcnt vscnt(0)", "where counters to wait for are expected"),
+        ("gfx942", "s_waitcnt vmcnt(0) foo", "where counters to wait for are expected"),
+        ("gfx942", "s_waitcnt lgkmcnt(16)", "lgkmcnt counts up to 15"),
+        ("gfx1100", "s_waitcnt vmcnt(64)", "vmcnt counts up to 63"),
+        ("gfx942", "s_waitcnt_vscnt null, 0", "gfx942 has no 's_waitcnt_vscnt': it waits by 's_wa"),
+        ("gfx1100", "s_waitcnt_vscnt s3, 0", "'s3' where only 'null' is modelled"),
+        ("gfx1100", "s_wait_loadcnt 0", "gfx1100 has no 's_wait_loadcnt': it waits by 's_waitcnt'"),
+        ("gfx1201", "s_waitcnt vmcnt(0)", "gfx1201 has no 's_waitcnt': it waits by 's_wait_load"),
+        ("gfx1201", "s_waitcnt_vscnt null, 0", "it waits by 's_wait_loadcnt' and its kind"),
+        ("gfx1201", "s_wait_loadcnt 0x40", "loadcnt counts up to 63"),
+        ("gfx1201", "s_wait_kmcnt 0x20", "kmcnt counts up to 31"),
+        ("gfx1201", "s_wait_asynccnt 0", "gfx1201 has no 'asynccnt' to wait for"),
+        ("gfx1201", "s_wait_dscnt s3", "'s3' where a number from 0 to 65535 is expected"),
+    ],
+)
+def test_what_is_no_wait(arch: str, text: str, why: str) -> None:
+    with pytest.raises(AssemblyError, match=re.escape(why)):
+        waited_for(parse_instruction(text, 1, CHIPS[arch]))
+
+
+RDNA3_LOADS = "global_load_b32 v1, v0, s[2:3]\nglobal_store_b32 v0, v9, s[2:3]\n"
+
+
+@pytest.mark.parametrize(
+    ("arch", "code", "found"),
+    [
+        # Stores are no younger loads from RDNA on.
+        ("gfx1100", RDNA3_LOADS + "v_mov_b32_e32 v4, v1", (3, "v1", 1, "vmcnt(0)")),
+        ("gfx1201", RDNA3_LOADS + "v_mov_b32_e32 v4, v1", (3, "v1", 1, "s_wait_loadcnt 0x0")),
+        ("gfx1100", "ds_load_b128 v[4:7], v0\nv_mov_b32_e32 v1, v7", (2, "v7", 1, "lgkmcnt(0)")),
+        ("gfx1201", "ds_load_b128 v[4:7], v0\nv_mov_b32_e32 v1, v7",
+         (2, "v7", 1, "s_wait_dscnt 0x0")),
+        ("gfx1201", "ds_load_2addr_b64 v[4:7], v0\nds_load_b32 v8, v0\nds_store_b32 v0, v7",
+         (3, "v7", 1, "s_wait_dscnt 0x1")),
+        ("gfx1201", "ds_add_rtn_u32 v1, v0, v2\nv_mov_b32_e32 v4, v1",
+         (2, "v1", 1, "s_wait_dscnt 0x0")),
+        ("gfx1201", "s_load_b64 s[4:5], s[0:1], 0x0\ns_mov_b32 s6, s5",
+         (2, "s5", 1, "s_wait_kmcnt 0x0")),
+        ("gfx1201", "flat_load_b32 v1, v[2:3]\nv_mov_b32_e32 v4, v1",
+         (2, "v1", 1, "s_wait_loadcnt_dscnt 0x0")),
+        ("gfx1100", "global_atomic_add_u32 v1, v0, v2, s[2:3] glc\nv_mov_b32_e32 v4, v1",
+         (2, "v1", 1, "vmcnt(0)")),
+        ("gfx1201", "global_atomic_add_u32 v1, v0, v2, s[2:3] th:TH_ATOMIC_RETURN\n"
+         "v_mov_b32_e32 v4, v1", (2, "v1", 1, "s_wait_loadcnt 0x0")),
+        ("gfx1201", "scratch_load_b32 v1, off, off\nv_mov_b32_e32 v4, v1",
+         (2, "v1", 1, "s_wait_loadcnt 0x0")),
+        ("gfx1201", "s_barrier_signal_isfirst -1\ns_cbranch_scc0 .Lend\n.Lend:",
+         (2, "scc", 1, "s_wait_kmcnt 0x0")),
+    ],
+)  # fmt: skip
+def test_a_missing_wait_on_rdna(arch: str, code: str, found: tuple[int, str, int, str]) -> None:
+    assert missing(code, arch) == [found]
+    *before, last = code.splitlines()
+    if ".Lend" in last:
+        before, last = before[:1], "\n".join([*before[1:], last])
+    wait = found[3] if found[3].startswith("s_wait") else f"s_waitcnt {found[3]}"
+    assert missing("\n".join([*before, wait, last]), arch) == []
+
+
+@pytest.mark.parametrize(
+    "wait", ["s_wait_storecnt 0x0", "s_wait_dscnt 0x0", "s_wait_kmcnt 0x0", "s_wait_loadcnt 0x1"]
+)
+def test_another_counter_is_no_wait(wait: str) -> None:
+    code = f"global_load_b32 v1, v0, s[2:3]\n{wait}\nv_mov_b32_e32 v4, v1"
+    assert missing(code, "gfx1201") == [(3, "v1", 1, "s_wait_loadcnt 0x0")]
+
+
+def test_accesses_under_way_at_a_signal() -> None:
+    """What is under way as a wave signals may be so behind the barrier, whatever is waited for."""
+    code = "\tds_store_b32 v0, v1\n{}\ts_barrier_signal -1\n{}\ts_barrier_wait -1"
+    wait = "\ts_wait_dscnt 0x0\n"
+    for before, behind, expected in (
+        ("", "", {2: {0}}),
+        ("", wait, {3: {0}}),
+        (wait, "", {}),
+        (wait, "\tds_store_b32 v0, v1\n", {}),
+    ):
+        parsed = kernel(code.format(before, behind), arch="gfx1201")
+        assert check_waits(parsed).unfinished == expected
 
 
 # -- against a machine that runs one path ----------------------------------------------------------

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Descriptors of buffers, and which bytes of a buffer an access may reach.
+
+A descriptor is 128 bits in four scalar registers. Its base is an address, and `num_records` the
+number of bytes or, of a structured buffer, of elements of `stride` bytes.
+
+CDNA3 ISA, "Buffer Resource Descriptor": base in 47:0, stride in 61:48, num_records in 95:64. A raw
+access (without `idxen`) is out of range word by word, where its offset reaches num_records -
+soffset; a structured one (`idxen`), where the index reaches num_records.
+
+RDNA3 and RDNA4: the same fields, but bits 125:124 (OOB_SELECT) choose what is out of range:
+
+* 0: an index that reaches num_records, or an offset that reaches the stride;
+* 1: an index that reaches num_records;
+* 2: everything if num_records is 0, and otherwise nothing;
+* 3: as a raw access on CDNA3. MLIR's and LLVM's descriptors for checked buffers have this one.
+
+gfx1250, as LLVM 22 makes it (`lowerPointerAsRsrcIntrin`): base in 56:0 and num_records in 101:57,
+with whatever lies above being 0. Nothing is published about the other bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .byte_access import Offsets
+from .chips import Chip, Isa
+from .emulation_errors import EmulationError
+from .operands import Source
+from .wave_state import WaveGroup
+
+_NO_LIMIT = 1 << 20
+"""More bytes than an access has."""
+_STRUCTURED, _INDEXED, _UNCHECKED, _RAW = range(4)
+
+
+@dataclass(frozen=True)
+class Resource:
+    """The fields of a descriptor, each [n, 1], or one number where all waves agree.
+
+    Attributes:
+        soffset: the scalar offset of the access.
+        check: what is out of range, as RDNA numbers it; None for CDNA, where it follows from
+            whether the access has an index.
+    """
+
+    base: Offsets
+    stride: Offsets
+    records: Offsets
+    soffset: Offsets
+    check: int | None
+
+    def space(self, offset: Offsets, index: Offsets | None) -> Offsets | None:
+        """Returns how many bytes from each lane's address on are in range; None for no limit.
+
+        Args:
+            offset: [n, lanes], the sum of the lane's and the instruction's offset.
+            index: [n, lanes]; None if the access has none.
+
+        Raises:
+            EmulationError: the access has an index, and the check is that of raw buffers.
+        """
+        check = self.check
+        if check is None:
+            check = _RAW if index is None else _INDEXED
+        if check == _RAW:
+            if index is not None:
+                raise EmulationError("no model of an index into a buffer that is checked as raw")
+            return self.records - self.soffset - offset
+        if check == _UNCHECKED:
+            if np.all(self.records != 0):
+                return None
+            return np.where(self.records != 0, _NO_LIMIT, 0) + 0 * offset
+        element = np.zeros_like(offset) if index is None else index
+        space = _NO_LIMIT if check == _INDEXED else self.stride - offset
+        return np.where(element < self.records, space, 0)
+
+
+def resource_reader(
+    chip: Chip, first: int, soffset: Source | None
+) -> Callable[[WaveGroup], Resource]:
+    """Reads the descriptor in scalar registers `first` to `first + 3`, and the scalar offset.
+
+    Args:
+        soffset: reads the scalar offset; None if there is none.
+    """
+    parse = _parse_gfx1250 if chip.isa is Isa.GFX1250 else _parse_rdna if chip.is_rdna else _parse
+    last_key, last = b"", None
+
+    def read(group: WaveGroup) -> Resource:
+        nonlocal last_key, last
+        words = [group.s(first + k) for k in range(4)]
+        words.append(np.zeros_like(words[0]) if soffset is None else soffset(group))
+        stacked = np.stack(words)
+        key = stacked.tobytes()
+        if last is None or key != last_key:
+            agree = bool((stacked == stacked[:, :1]).all())
+            wide = stacked.astype(np.int64)
+            last_key, last = key, parse(wide[:, 0] if agree else wide[:, :, None])
+        return last
+
+    return read
+
+
+def _parse(words: npt.NDArray[np.int64]) -> Resource:
+    """Reads a descriptor of CDNA.
+
+    Bit 63 of the descriptor asks for swizzling, and bit 119 adds the lane's number.
+    """
+    low, high, records, last, soffset = words
+    _expect_plain(high >> 31, last)
+    return Resource(low | (high & 0xFFFF) << 32, high >> 16 & 0x3FFF, records, soffset, None)
+
+
+def _parse_rdna(words: npt.NDArray[np.int64]) -> Resource:
+    """Reads a descriptor of RDNA3 or RDNA4.
+
+    Bits 63:62 of the descriptor ask for swizzling, and bit 119 adds the lane's number.
+    """
+    low, high, records, last, soffset = words
+    _expect_plain(high >> 30, last)
+    checks = np.unique(last >> 28 & 3)
+    if len(checks) != 1:
+        raise EmulationError("no model of descriptors whose range checks differ between waves")
+    base, stride = low | (high & 0xFFFF) << 32, high >> 16 & 0x3FFF
+    return Resource(base, stride, records, soffset, int(checks[0]))
+
+
+def _parse_gfx1250(words: npt.NDArray[np.int64]) -> Resource:
+    low, high, middle, last, soffset = words
+    if (last >> 6).any():
+        raise EmulationError("no model of a descriptor of gfx1250 with a stride or flags")
+    records = high >> 25 | middle << 7 | last << 39
+    return Resource(low | (high & 0x1FFFFFF) << 32, 0 * low, records, soffset, _RAW)
+
+
+def _expect_plain(swizzle: npt.NDArray[np.int64], last: npt.NDArray[np.int64]) -> None:
+    if swizzle.any() or (last >> 23 & 1).any():
+        raise EmulationError("no model of buffers that swizzle or add the lane")
