@@ -26,7 +26,10 @@ PHASE_THAT_WRITES_ASSEMBLY = "hal"
 DUMP_FLAG = "iree-hal-dump-executable-intermediates-to"
 _SUFFIXES = ("*.rocmasm", "*.ptx")
 _KERNEL = re.compile(r"^(?:([\w$.]+):|.*\.entry ([\w$.]+)\()")
-_DS = re.compile(r"\bds_(read|write|load|store)(2?)(?:st64)?_[a-z]*(\d+)")
+_DS = re.compile(
+    r"\bds_(read|write|load|store)(?:_?(2)(?:addr)?(?:_?st(?:ride)?64)?)?_(?:tr\d+_)?[a-z]+(\d+)"
+)
+"""LLVM's names: `ds_read2st64_b32` of gfx9 is `ds_load_2addr_stride64_b32` since gfx11."""
 _SHARED = re.compile(r"\b(ld|st)(?:\.volatile)?\.shared\S*?(?:\.v([24]))?\.[busf](\d+)\b")
 _READS = ("read", "load", "ld")
 

@@ -22,6 +22,15 @@ one:
 two:
 	ds_read_b128 v[0:3], v1
 """
+RDNA = """
+one:
+	ds_load_2addr_b32 v[0:1], v2 offset1:1
+	ds_load_2addr_stride64_b64 v[0:3], v2 offset1:1
+	ds_load_u16_d16_hi v0, v1
+	ds_load_tr16_b128 v[0:3], v4
+	ds_store_2addr_b64 v0, v[2:3], v[4:5] offset1:1
+	ds_store_b128 v0, v[2:5]
+"""
 NVIDIA = """
 .visible .entry one(
 	.param .u64 .ptr one_param_0
@@ -40,6 +49,8 @@ def test_instructions_of_each_kernel() -> None:
         "one": {(WRITE, 8): 1, (READ, 4): 2, (READ, 2): 1},
         "two": {(READ, 16): 1},
     }
+    reads = {(READ, 4): 2, (READ, 8): 2, (READ, 2): 1, (READ, 16): 1}
+    assert widths_of(RDNA) == {"one": {**reads, (WRITE, 8): 2, (WRITE, 16): 1}}
     assert widths_of(NVIDIA) == {"one": {(READ, 16): 1, (WRITE, 2): 1}}
 
 
