@@ -220,7 +220,7 @@ def chip_tables(rows: Sequence[EmulatedRow], *, tolerances: bool = False) -> lis
     return parts
 
 
-def notes(title: str, noted: Sequence[tuple[EmulatedRow, str]], *head: str) -> list[str]:
+def notes(title: str, noted: Sequence[tuple[BenchRow, str]], *head: str) -> list[str]:
     """Returns a heading and a table of remarks on single rows; nothing where there are none."""
     lines = [[row.target, row.kernel, text] for row, text in noted]
     return [f"## {title}", markdown_lines([head, *lines], text_columns=3)] if noted else []
@@ -233,7 +233,7 @@ def reasons_where(
     return [(row, str(each)) for row in rows for each in row.reasons if chosen(row, each.mode)]
 
 
-def faults_of(rows: Sequence[RowT]) -> list[tuple[RowT, str]]:
+def faults_of(rows: Sequence[BenchRow]) -> list[tuple[BenchRow, str]]:
     """Returns each fault with its row."""
     return [(row, fault) for row in rows for fault in row.faults]
 

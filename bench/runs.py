@@ -79,7 +79,9 @@ def run_compiler(directory: Path, tool: str, text: str, target: str, *flags: str
     seconds = time.perf_counter() - started
     # A warning is an executable that has come back unchanged.
     if run.returncode != 0 or "bankwise-executable: warning:" in run.stderr:
-        raise RuntimeError(f"{tool} for {target}: {run.stderr.strip()[-2000:]}")
+        said = run.stderr.strip()
+        errors = (line for line in said.splitlines() if "error:" in line)
+        raise RuntimeError(f"{tool} for {target}: {next(errors, '')}\n{said[-2000:]}".strip())
     return seconds
 
 

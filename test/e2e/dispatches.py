@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 _MODULE = """
 #translation = #iree_codegen.translation_info<pipeline = PIPELINE
-    workgroup_size = [THREADS] subgroup_size = 64>
+    workgroup_size = [THREADS] subgroup_size = SUBGROUP>
 #lds = #gpu.address_space<workgroup>
 #raw = #amdgpu.address_space<fat_raw_buffer>
 ALIASES
@@ -41,6 +41,7 @@ def dispatch_module(
     workgroups: int = 1,
     pipeline: str = "#iree_codegen.no_pipeline",
     aliases: str = "",
+    subgroup: int = 64,
 ) -> str:
     """Returns a module whose function `run` dispatches one kernel.
 
@@ -48,6 +49,7 @@ def dispatch_module(
         body: finds its bindings in %in0, %in1, ... and %out0, %out1, ...
         inputs, outputs: shapes with the type of an element, such as `8x128xf16`.
         aliases: of attributes and types that the body names, beside #lds and #raw.
+        subgroup: the lanes of a wave.
     """
     names = [f"%in{n}" for n in range(len(inputs))]
     bindings = [*names, *(f"%out{n}" for n in range(len(outputs)))]
@@ -57,6 +59,7 @@ def dispatch_module(
     given = {
         "PIPELINE": pipeline,
         "THREADS": ", ".join(map(str, threads)),
+        "SUBGROUP": str(subgroup),
         "ALIASES": aliases,
         "WORKGROUPS": str(workgroups),
         "BINDINGS": ", ".join(f"{name}: !stream.binding" for name in bindings),

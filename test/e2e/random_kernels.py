@@ -26,7 +26,9 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
+from bankwise.bank_model.features import features_of
 from bankwise.bank_model.lds_rules import AccessKind
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.runtime.dtypes import dtype_of
 from bankwise.test.memref_views import Memref, row_major
 
@@ -35,7 +37,7 @@ from .dispatches import BodyWriter, dispatch_module
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
-WAVE = 64
+CHIPS = ("gfx942", "gfx950")
 ELEMENT_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "i8": 1, "i32": 4, "f64": 8, "i64": 8}
 _FINITE = {"f16": 0x7BFF, "bf16": 0xFF7F, "f32": 0xFF7FFFFF, "f64": 0xFFEFFFFFFFFFFFFF}
 """Bits to keep of random ones, so that an exponent is not all ones."""
@@ -240,6 +242,11 @@ class Kernel:
         return prod(self.workgroup_size)
 
     @property
+    def wave(self) -> int:
+        """Returns the lanes of a wave."""
+        return lds_of(self.arch).wave_size
+
+    @property
     def stages(self) -> int:
         """Returns how often a tile is moved."""
         return self.workgroups * self.iterations
@@ -371,9 +378,8 @@ def _accesses_in(
     kernel: Kernel, tile: Tile, access: Access, stages: npt.NDArray[np.intp]
 ) -> list[LdsAccess]:
     """Returns the accesses of one producer or consumer in all iterations."""
-    units, threads = prod(unit_grid(tile, access)), kernel.threads
-    waves = -(-threads // WAVE)
-    thread = np.arange(waves * WAVE)
+    units, threads, wave = prod(unit_grid(tile, access)), kernel.threads, kernel.wave
+    thread = np.arange(-(-threads // wave) * wave)
     count = -(-units // threads)
     base = (stages % tile.buffers * prod(tile.allocated)) if tile.indexed else stages * 0
     by_round: list[tuple[Ints, npt.NDArray[np.bool_]]] = []
@@ -388,11 +394,11 @@ def _accesses_in(
     found: list[LdsAccess] = []
     for slots, active in by_round:
         elements = places_of(tile, access, slots)
-        mask = np.tile(active.reshape(-1, WAVE), (len(base), 1))
+        mask = np.tile(active.reshape(-1, wave), (len(base), 1))
         # A vector along a column is one access per element.
         parts = range(access.width) if access.column else (0,)
         for part in parts:
-            lanes = (elements[:, part][None] + base[:, None]).reshape(-1, WAVE)
+            lanes = (elements[:, part][None] + base[:, None]).reshape(-1, wave)
             length = 1 if access.column else access.width
             found.append(LdsAccess(kind, lanes, length, active=mask))
     return found
@@ -426,6 +432,7 @@ class _Renderer(BodyWriter):
             outputs,
             threads=kernel.workgroup_size,
             workgroups=kernel.workgroups,
+            subgroup=kernel.wave,
         )
 
     def _function(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
@@ -839,21 +846,22 @@ class _Renderer(BodyWriter):
         self, tile: Tile, gather: Gather, source: tuple[str, str], start: str, memref: Memref
     ) -> None:
         """Emits a gather, of whose pieces of the tile waves take turns."""
-        chunks, waves = tile.elements // (WAVE * gather.width), self._kernel.threads // WAVE
+        size = self._kernel.wave
+        chunks, waves = tile.elements // (size * gather.width), self._kernel.threads // size
         count = -(-chunks // waves)
-        wave = self.apply("wave", f"t floordiv {WAVE}", t=self._thread)
-        lane = self.apply("lane", f"t mod {WAVE}", t=self._thread)
+        wave = self.apply("wave", f"t floordiv {size}", t=self._thread)
+        lane = self.apply("lane", f"t mod {size}", t=self._thread)
         kind = f"vector<{gather.width}x{tile.element}>"
         flat = gather.flat and len(memref.shape) > 1
         target = self._viewed(Access(flat=True), memref) if flat else memref
 
         def one(chunk: str) -> None:
-            slot = self.apply("slot", f"c * {WAVE} + l", c=chunk, l=lane)
+            slot = self.apply("slot", f"c * {size} + l", c=chunk, l=lane)
             grid = unit_grid(tile, gather)
             found = self._coordinates(grid, -1, gather.places, slot)
             unit = self._linearized(gather.places.spelling, found, grid)
             place = self.apply("place", f"a + u * {gather.width}", a=start, u=unit)
-            first = self.apply("first", f"c * {WAVE * gather.width}", c=chunk)
+            first = self.apply("first", f"c * {size * gather.width}", c=chunk)
             plain = Places(tuple(range(len(tile.shape))), spelling=gather.places.spelling)
             into = [first] if flat else self._coordinates(tile.shape, -1, plain, first)
             self.emit(
@@ -966,17 +974,21 @@ _LDS_BYTES = 12 * 1024
 """Of one tile, all its buffers together."""
 
 
-def kernels(spoilers: Sequence[Spoiler] = (), gathers: bool = False) -> st.SearchStrategy[Kernel]:
+def kernels(
+    spoilers: Sequence[Spoiler] = (), gathers: bool = False, chips: Sequence[str] = CHIPS
+) -> st.SearchStrategy[Kernel]:
     """Returns kernels that compile; each with one of `spoilers` if there are any.
 
     With `gathers` every tile is filled by `gather_to_lds` that can be.
     """
-    return _kernels(tuple(spoilers), gathers)
+    return _kernels(tuple(spoilers), gathers, tuple(chips))
 
 
 @st.composite
-def _kernels(draw: st.DrawFn, spoilers: tuple[Spoiler, ...], gathers: bool) -> Kernel:
-    arch = draw(st.sampled_from(("gfx942", "gfx950")))
+def _kernels(
+    draw: st.DrawFn, spoilers: tuple[Spoiler, ...], gathers: bool, chips: tuple[str, ...]
+) -> Kernel:
+    arch = draw(st.sampled_from(chips))
     size = draw(st.sampled_from(_WORKGROUPS))
     spoiler = draw(st.sampled_from(spoilers)) if spoilers else None
     iterations = 1 if spoilers else draw(st.sampled_from((1, 1, 2, 3, 5)))
@@ -1034,13 +1046,16 @@ def _tiles(
 
 
 def _gather_widths(tile: Tile, arch: str, threads: int) -> list[int]:
-    sizes = (4, 16) if arch == "gfx950" else (4,)
+    # A copy of 16 bytes goes without registers where the GPU has it; MLIR has none for RDNA.
+    widest = (16,) if features_of(arch).direct_loads else ()
+    sizes = (4, *widest) if features_of(arch).matrix_generation else ()
+    wave = lds_of(arch).wave_size
     return [
         size // tile.bytes
         for size in sizes
         if size >= tile.bytes
-        and threads % WAVE == 0
-        and tile.elements % (WAVE * size // tile.bytes) == 0
+        and threads % wave == 0
+        and tile.elements % (wave * size // tile.bytes) == 0
         and tile.shape[-1] % (size // tile.bytes) == 0
         and _is_contiguous(tile)
         and _is_aligned(tile, size)
