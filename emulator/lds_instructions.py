@@ -37,7 +37,7 @@ from .memory_names import in_shared_names
 from .operands import Source, register_bits, vector_registers, vector_source
 from .select_bits import merge_half
 from .step import BuildContext, Step
-from .transposed_loads import TRANSPOSED_LOADS, TransposedLoad
+from .transposed_loads import TransposedLoad, is_transposed_load, transposed_load
 from .undefined import Undefined, never_written
 from .wave_state import LaneMask, WaveGroup
 
@@ -64,8 +64,8 @@ def build_shared(context: BuildContext, instruction: Instruction) -> Step | None
         return _store(context, instruction, *_STORES[name])
     if name in _PAIRS:
         return _pair(context, instruction, *_PAIRS[name])
-    if name in TRANSPOSED_LOADS:
-        return _transposed_load(context, instruction, TRANSPOSED_LOADS[name])
+    if "_tr" in name and is_transposed_load(instruction):
+        return _transposed_load(context, instruction, transposed_load(instruction))
     if name in _EXCHANGES:
         return _EXCHANGES[name](instruction)
     returning = "_rtn_" in name

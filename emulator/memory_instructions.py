@@ -35,7 +35,7 @@ from .lds_instructions import (
 from .memory_names import BEFORE_RDNA4, SINCE_RDNA4, in_shared_names, returns_value
 from .operands import scalar_source, vector_registers
 from .step import BuildContext, Step
-from .transposed_loads import TRANSPOSED_LOADS
+from .transposed_loads import transposed_load
 from .undefined import Undefined
 from .wave_state import LaneMask, WaveGroup
 
@@ -96,7 +96,7 @@ def _vector_memory(
             raise UnknownInstructionError(instruction, f"no model of {name} to the LDS")
         place = where(instruction, instruction.operands)
         return _load_to_lds(instruction, context, _LOADS[name].width, place, traffic)
-    if instruction.mnemonic in TRANSPOSED_LOADS and traffic is not None:
+    if name.startswith("load_tr") and traffic is not None:
         place = where(instruction, instruction.operands[1:])
         return _transposed_load(instruction, place, traffic)
     if name in _LOADS:
@@ -446,7 +446,7 @@ def _transposed_load(instruction: Instruction, place: _Place, traffic: _Traffic)
     """Returns the step of a load after which lanes exchange what they have read."""
     if instruction.lanes != 32:
         raise UnknownInstructionError(instruction, "no model of its lanes in waves of 64")
-    load = TRANSPOSED_LOADS[instruction.mnemonic]
+    load = transposed_load(instruction)
     register = vector_registers(instruction.operands[0], load.width // 4)
 
     def step(group: WaveGroup) -> None:

@@ -22,11 +22,15 @@ of 64 lanes, nor in gfx1250's of 4 and 6 bits.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from .emulation_errors import UnknownInstructionError
+from .instruction_text import Instruction
 
 U32 = npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.int64]
@@ -77,14 +81,34 @@ def _of_eight_lanes(bits: int, lane_of_eight: int, lane_of_four: int) -> Transpo
 
 
 _OF_16_BITS = _of_eight_lanes(16, lane_of_eight=8, lane_of_four=4)
-TRANSPOSED_LOADS: Mapping[str, TransposedLoad] = {
+_LOADS: Mapping[str, TransposedLoad] = {
     **{f"ds_read_b64_tr_b{bits}": _of_cdna4(bits) for bits in (16, 8, 4)},
     "ds_load_tr16_b128": _OF_16_BITS,
     "ds_load_tr8_b64": _of_eight_lanes(8, lane_of_eight=4, lane_of_four=8),
     "global_load_tr16_b128": _OF_16_BITS,
     "global_load_tr_b128": _OF_16_BITS,
 }
-"""The transposing loads, in waves of 32 lanes except for gfx950's."""
+_NAME = re.compile(r"_(load|read)_(b\d+_)?tr\d*_b\d+$")
+
+
+def is_transposed_load(instruction: Instruction) -> bool:
+    """Returns whether an instruction is a transposing load, whether there is a model of it or not.
+
+    It has the name that the emulator has it by.
+    """
+    return _NAME.search(instruction.mnemonic) is not None
+
+
+def transposed_load(instruction: Instruction) -> TransposedLoad:
+    """Returns what a transposing load does, in waves of 32 lanes except for gfx950's.
+
+    Raises:
+        UnknownInstructionError: nobody says which lanes exchange.
+    """
+    load = _LOADS.get(instruction.mnemonic)
+    if load is None:
+        raise UnknownInstructionError(instruction, "no text says which lanes exchange")
+    return load
 
 
 def _unpack(words: U32, bits: int) -> npt.NDArray[np.unsignedinteger]:
