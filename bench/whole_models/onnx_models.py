@@ -21,7 +21,7 @@ import onnxruntime
 from onnxruntime.tools.onnx_model_utils import fix_output_shapes, make_input_shape_fixed
 
 from ..gpu.array_elements import STORAGE
-from .exported import ExportedModel, ExportedModels, ModelInput
+from .exported import FUNCTION, ExportedModel, ExportedModels, ModelInput
 
 OPSET = 17
 """The version of the operators that a file is brought to, if it has an older one."""
@@ -134,6 +134,8 @@ def _with_shapes(path: Path, shapes: Mapping[str, str]) -> onnx.ModelProto:
     # The shapes of what follows are those of the old ones.
     del model.graph.value_info[:]
     fix_output_shapes(model)
+    # The importer gives the function the name of the graph.
+    model.graph.name = FUNCTION
     if next(each.version for each in model.opset_import if not each.domain) < OPSET:
         model = onnx.version_converter.convert_version(model, OPSET)
     return model
@@ -167,7 +169,7 @@ def _trace(model: onnx.ModelProto, inputs: Sequence[npt.NDArray[Any]], target: P
     try:
         module = onnx2torch.convert(_without_constants(model)).eval()
         tensors = tuple(torch.from_numpy(each.copy()) for each in inputs)
-        torch.jit.save(torch.jit.freeze(torch.jit.trace(module, tensors)), target)
+        torch.jit.save(torch.jit.trace(module, tensors), target)
     # Whatever the converter trips over is what is to be said of it.
     except Exception as error:
         raise RuntimeError(

@@ -38,7 +38,9 @@ Call = Callable[[], Any]
 def _call_of(directory: Path, model: ExportedModel) -> tuple[Any, list[Any]]:
     """Returns a model on the GPU with the weights of its export, and its inputs."""
     traced = model.traced(directory)
-    module = torch.jit.load(traced).cuda() if traced.exists() else _architecture(model)
+    # What a converter made of constants lies on the GPU if all is loaded there.
+    found = torch.jit.load(traced, map_location="cuda") if traced.exists() else None
+    module = _architecture(model) if found is None else found
     return module, [tensor_of(each).cuda() for each in model.inputs]
 
 
