@@ -40,8 +40,3 @@ DEFAULT_TARGET = AMD.usual
 def family_of(arch: str) -> Family:
     """Returns the family of an architecture; AMD's for a name that tells none."""
     return next((each for each in FAMILIES if arch.startswith(each.prefix)), AMD)
-
-
-def is_gfx9(arch: str) -> bool:
-    """Returns whether an architecture is GCN or CDNA of AMD, whose profilers count alike."""
-    return arch.startswith("gfx9")

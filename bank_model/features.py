@@ -49,6 +49,13 @@ class Features(NamedTuple):
     """Whether 16 bytes of a lane go straight from global memory to the LDS."""
     unaligned_loads: bool = False
     """Whether a lane loads 16 bytes of global memory from any address."""
+    conflicts_of_time: bool = False
+    """Whether AMD's profilers relate `LDSBankConflict` to a kernel's time, and not to the cycles of
+    the LDS (`counter_defs.yaml` of rocprofiler-sdk 1.0)."""
+    blind_counters: tuple[str, ...] = ()
+    """The counters of conflicts that a profiler reads as 0, whatever the LDS does."""
+    blind_counters_source: str = ""
+    """Who says so, and of which profiler."""
 
 
 def _cdna() -> Iterator[Features]:
@@ -58,7 +65,12 @@ def _cdna() -> Iterator[Features]:
     have.
     """
     cdna2 = Features(
-        "gfx90a", matrix_generation=2, prefetches=True, byte_permutes=True, unaligned_loads=True
+        "gfx90a",
+        matrix_generation=2,
+        prefetches=True,
+        byte_permutes=True,
+        unaligned_loads=True,
+        conflicts_of_time=True,
     )
     cdna3 = cdna2._replace(arch="gfx942", matrix_generation=3, adds_pairs=True)
     cdna4 = cdna3._replace(arch="gfx950", matrix_generation=4, rounds_pairs=True)
@@ -66,10 +78,29 @@ def _cdna() -> Iterator[Features]:
 
 
 def _rdna() -> Iterator[Features]:
-    """Yields the features of AMD's chips with waves of 32 lanes, whose products are WMMA."""
+    """Yields the features of AMD's chips with waves of 32 lanes, whose products are WMMA.
+
+    What else CDNA has, and why a pass does without it here:
+
+    * `matrix_generation`, `multiplies_eight`: their products are WMMA, whose instructions have one
+      number of elements a lane, in other places than those of MFMA.
+    * `adds_pairs`, `rounds_pairs`: they have `v_dot2_f32_f16`, and gfx1250 `v_cvt_pk_f16_f32`, but
+      `v_dual_add_f32` of RDNA adds two sums at once, too. Which takes less time nobody has
+      measured.
+    * `direct_loads`: RDNA has none. gfx1250 has `global_load_async_to_lds_b128`, for which IREE
+      3.13 makes no op: its `amdgpu.gather_to_lds` of 16 bytes is for gfx950 alone.
+    * Loads that transpose (`global_load_tr_b128` since gfx12, `ds_load_tr16_b128` of gfx1250): IREE
+      3.13 makes none. The pass that makes `ds_read_b64_tr_b16` on gfx950 does so for what came to
+      the LDS without registers; columns of other tiles are read wide once they are renamed.
+    """
     since_11 = Features("", prefetches=True, byte_permutes=True, unaligned_loads=True)
-    for arch in ("1100", "1101", "1102", "1103", "1150", "1151", "1200", "1201", "1250"):
+    for arch in ("1100", "1101", "1102", "1103", "1150", "1151", "1200", "1250"):
         yield since_11._replace(arch=f"{AMD.prefix}{arch}")
+    yield since_11._replace(
+        arch=f"{AMD.prefix}1201",
+        blind_counters=("SQC_LDS_BANK_CONFLICT", "LDSBankConflict", "LdsBankConflict"),
+        blind_counters_source="rocprofv3, ROCm/rocm-systems issue 5953",
+    )
 
 
 def _nvidia() -> Iterator[Features]:

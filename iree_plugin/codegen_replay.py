@@ -10,20 +10,21 @@ pipeline. Which passes come behind them is asked of the function as it is config
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from iree.compiler import ir
 
+from ..bank_model.families import family_of
 from ..bank_model.lds_tables import known_targets
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure
-from ..dialect_utils.gpu_target import gpu_target_of
+from ..dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of
 from ..dialect_utils.kernels import variants_of
 from ..passes.base import FunctionPass
 from ..passes.layout_steps import verifying_edits
-from ..passes.mode import LEVELLED
+from ..passes.mode import ASKING, LEVELLED
 from ..passes.pipeline_edit import TILING, PipelineEdit, PipelineStep, splice
 from ..passes.swizzles.hint_ownership import has_hints
 from .compile_settings import CompileSettings
@@ -345,14 +346,29 @@ class CodegenReplay:
         warned: set[str] = set()
         for function in functions:
             info = gpu_target_of(function.op)
-            if info is None or info.lds is not None or info.arch in warned:
+            if info is None or info.arch in warned:
                 continue
             warned.add(info.arch)
-            self.runner.context.sink.warning(
-                function.op.location,
+            for missing in self._missing_of(info):
+                self.runner.context.sink.warning(function.op.location, missing)
+
+    def _missing_of(self, info: GpuTargetInfo) -> Iterator[str]:
+        """Yields what is not known of a GPU that somebody relies on."""
+        family = family_of(info.arch)
+        if info.lds is None:
+            known = [each for each in known_targets() if family_of(each) == family]
+            yield (
                 f"nothing is known of the LDS banks of {info.arch}, so that its kernels keep "
-                f"stock's layouts (known: {', '.join(known_targets())})",
+                f"stock's layouts (known: {', '.join(known)})"
             )
+        if self.settings.mode.retile == ASKING and has_tuning():
+            from ..tuning.costs.processors import modelled_targets, processor_of
+
+            if processor_of(info.arch) is None:
+                yield (
+                    f"--bankwise-retile={ASKING}: the time of kernels on {info.arch} is not "
+                    f"modelled, so that tiles stay (modelled: {', '.join(modelled_targets())})"
+                )
 
     def _leave_to_stock(self, function: DeviceFunction, reason: str) -> None:
         self.runner.context.sink.warning(

@@ -43,6 +43,7 @@ class Room(NamedTuple):
     advise: Callable[[ir.Operation, str, Mode, PassContext], Advice | None] = lambda *_: None
 
 
+@cache
 def has_tuning() -> bool:
     """Returns whether the package `bankwise.tuning` can be imported."""
     return find_spec(TUNING) is not None
@@ -74,8 +75,3 @@ def missing_room(mode: Mode) -> str:
         f"--bankwise-level={mode.level} needs the package {TUNING}, which is not installed; "
         f"--bankwise-level={next(iter(LEVELS))} does without it"
     )
-
-
-def our_passes() -> tuple[type[FunctionPass], ...]:
-    """Returns the passes of all rooms that are there."""
-    return tuple(kind for room in rooms_of() for kind in room.passes)

@@ -41,7 +41,7 @@ MODE_PARTS = {"mitigation": MITIGATIONS, "level": LEVELS, "retile": RETILE}
 _GONE = "search"
 """A value that earlier versions had."""
 
-_ASKING = "on"
+ASKING = "on"
 """The value that asks for tiles where these are not replaced by default."""
 
 LEVELLED = ("auto", "swizzle")
@@ -123,10 +123,10 @@ def without_effect(
     if mitigation not in LEVELLED:
         if level is not None:
             return Ignored("level", f"the mitigation '{mitigation}' has no levels; {others} have")
-        if retile == _ASKING:
+        if retile == ASKING:
             reason = f"the mitigation '{mitigation}' replaces no tiles; {others} do"
             return Ignored("retile", reason)
-    elif (level or usual) == "layout" and retile == _ASKING:
+    elif (level or usual) == "layout" and retile == ASKING:
         return Ignored("retile", "the level 'layout' replaces no tiles; exact and fast do")
     return None
 

@@ -85,8 +85,8 @@ class UnknownPassError(ValueError):
     """A name of the `bankwise-` family that no pass has."""
 
 
-_contributed: dict[str, type[FunctionPass]] = {}
-_tuning: dict[str, type[FunctionPass]] = {}
+_others: dict[str, tuple[type[FunctionPass], bool]] = {}
+"""The passes beside those of this room, by name, and whether somebody else has contributed one."""
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 
 
@@ -104,22 +104,23 @@ def contribute_passes(kinds: Iterable[type[FunctionPass]]) -> None:
             raise PassNameError(f"'{kind.name}' is the name of another pass")
         if not _NAME.fullmatch(kind.name):
             raise PassNameError(f"'{kind.name}' is no name of a pass")
-        _contributed[kind.name] = kind
+        _others[kind.name] = kind, True
 
 
 def register_passes(kinds: Iterable[type[FunctionPass]]) -> None:
     """Lets pipelines name the passes of another room of Bankwise."""
-    _tuning.update({each.name: each for each in kinds})
+    _others.update({each.name: (each, False) for each in kinds})
 
 
 def contributed_passes() -> dict[str, type[FunctionPass]]:
     """Returns the passes that are not ours, by their textual names."""
-    return dict(_contributed)
+    return {name: kind for name, (kind, contributed) in _others.items() if contributed}
 
 
 def registered_passes() -> dict[str, type[FunctionPass]]:
     """Returns the passes by their textual names: a room behind the other, then those of plugins."""
-    return {each.name: each for each in PASSES} | _tuning | _contributed
+    rooms = (*PASSES, *(kind for kind, contributed in _others.values() if not contributed))
+    return {each.name: each for each in rooms} | contributed_passes()
 
 
 def make_pass(name: str, options: str) -> FunctionPass:

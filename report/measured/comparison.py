@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...bank_model.features import features_of
 from ...bank_model.shown_text import shown_text
 from ...dialect_utils.memory.copied_addresses import WORST_WORKGROUP
 from ..conflict_report import FunctionReport
@@ -29,6 +30,7 @@ class MeasuredCounter:
         remark: what to know of the comparison; empty if there is nothing.
         unit: what a share is in: "%", or nothing.
         at_most: whether the prediction is an upper bound.
+        blind: whether a profiler is known to read 0 there, whatever the LDS does.
     """
 
     name: str
@@ -38,6 +40,7 @@ class MeasuredCounter:
     remark: str = ""
     unit: str = ""
     at_most: bool = False
+    blind: bool = False
 
     @property
     def typical(self) -> float:
@@ -52,9 +55,14 @@ class MeasuredCounter:
 
     @property
     def ratio(self) -> float | None:
-        """Returns measured over predicted: 1 where both are 0; None where only the latter is, and
-        of an upper bound."""
-        if self.predicted is None or self.at_most or (self.typical and not self.predicted):
+        """Returns measured over predicted: 1 where both are 0; None where only the latter is, of an
+        upper bound, and where nothing was counted."""
+        if (
+            self.predicted is None
+            or self.at_most
+            or self.blind
+            or (self.typical and not self.predicted)
+        ):
             return None
         return self.typical / self.predicted if self.predicted else 1.0
 
@@ -210,16 +218,26 @@ def _counter(
         why_not = "it is a share, and not all uses of the LDS are known"
     elif not prediction.is_share and workgroups is None:
         why_not = "the file does not say how many workgroups the grid has"
+    blind = _why_blind(name, report.arch) if not any(counts) else ""
     scale = 1 if prediction.is_share or workgroups is None else workgroups
     return MeasuredCounter(
         name,
         counts,
         None if why_not else of_one * scale,
         why_not,
-        prediction.remark(report),
+        blind or prediction.remark(report),
         prediction.unit,
         prediction.at_most(report),
+        bool(blind),
     )
+
+
+def _why_blind(name: str, arch: str) -> str:
+    """Returns why a count of 0 says nothing on a chip; empty where it does."""
+    features = features_of(arch)
+    if name not in features.blind_counters:
+        return ""
+    return f"on {arch} it reads 0 whatever the LDS does ({features.blind_counters_source})"
 
 
 def _first_of_ncu() -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ...bank_model.families import is_gfx9
+from ...bank_model.features import features_of
 from ...bank_model.layout_counts import LayoutCount
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.lds_tables import copy_instruction
@@ -147,15 +147,15 @@ def _conflicts_an_access(report: FunctionReport) -> float | None:
     return conflicts / (cycles - conflicts) if cycles and conflicts is not None else None
 
 
-def _is_of_gfx9(report: FunctionReport) -> bool:
-    return is_gfx9(report.arch)
+def _is_of_time(report: FunctionReport) -> bool:
+    return features_of(report.arch).conflicts_of_time
 
 
 def _share_of_time(report: FunctionReport) -> str:
     return (
-        "on gfx9 it is the part of the kernel's time in which conflicts stall the LDS; predicted "
-        "is their part of the LDS's cycles, which are no more than that time"
-        if _is_of_gfx9(report)
+        f"on {report.arch} it is the part of the kernel's time in which conflicts stall the LDS; "
+        "predicted is their part of the LDS's cycles, which are no more than that time"
+        if _is_of_time(report)
         else ""
     )
 
@@ -168,7 +168,7 @@ PREDICTIONS: Mapping[str, Prediction] = {
     "SQC_LDS_IDX_ACTIVE": _CYCLES,
     # As `counter_defs.yaml` of rocprofiler-sdk 1.0 defines them.
     "LDSBankConflict": Prediction(
-        _conflicts_of_cycles, "%", is_share=True, at_most=_is_of_gfx9, remark=_share_of_time
+        _conflicts_of_cycles, "%", is_share=True, at_most=_is_of_time, remark=_share_of_time
     ),
     "LdsBankConflict": Prediction(_conflicts_an_access, is_share=True),
     **dict(_of_ncu()),

@@ -50,7 +50,7 @@ def _figure(value: float, unit: str) -> str:
 def is_exact(counter: MeasuredCounter) -> bool:
     """Returns whether every dispatch has the predicted count, of shares with four decimals."""
     predicted = counter.predicted
-    if predicted is None or counter.at_most:
+    if predicted is None or counter.at_most or counter.blind:
         return False
     if isinstance(predicted, int):
         return set(counter.measured) == {predicted}

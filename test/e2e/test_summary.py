@@ -62,4 +62,20 @@ def test_a_gpu_without_rules_is_a_warning(tool: Tool, tmp_path: Path):
     flags = (*gpu, "--compile-to=executable-targets", "-o", "out.mlir")
     warning, line = tool("bankwise-compile", "in.mlir", *flags).stderr.splitlines()
     assert "warning: nothing is known of the LDS banks of gfx908, so that its kernels" in warning
+    assert "gfx1201" in warning and "sm_80" not in warning
     assert line == "1 kernel: conflict cycles not known"
+
+
+@pytest.mark.sampled(every=3)
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx1250"])
+def test_chips_with_wmma_say_what_they_gain(tool: Tool, tmp_path: Path, arch: str):
+    (tmp_path / "in.mlir").write_text(Matmul(128, 128, 128, "f16").source())
+    flags = (*target_flags(arch), "--compile-to=executable-targets", "-o", "out.mlir")
+    asked = tool("bankwise-compile", "in.mlir", *flags, "--bankwise-retile=on").stderr
+    warning, line = asked.splitlines()
+    assert re.fullmatch(r"1 kernel: [\d,]+ -> 0 conflict cycles, [\d,]+ -> [\d,]+ LDS .*", line)
+    assert warning.startswith("in.mlir:")
+    assert (
+        f"warning: --bankwise-retile=on: the time of kernels on {arch} is not modelled" in warning
+    )
+    assert "so that tiles stay (modelled: gfx942, gfx950, sm_80" in warning

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from bankwise.bench.architecture_picture import PICTURE, imported, picture, rooms
-from bankwise.iree_plugin.rooms import our_passes
+
+from .room_passes import our_passes
 
 ROOT = Path(__file__).parents[2]
 

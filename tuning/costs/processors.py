@@ -191,3 +191,8 @@ _PROCESSORS = _processors()
 def processor_of(arch: str) -> Processor | None:
     """Returns the rates of an architecture, such as "gfx942"; None where they are not known."""
     return _PROCESSORS.get(arch)
+
+
+def modelled_targets() -> tuple[str, ...]:
+    """Returns the architectures whose rates are known."""
+    return tuple(_PROCESSORS)

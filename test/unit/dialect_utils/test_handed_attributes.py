@@ -9,7 +9,8 @@ from pathlib import Path
 from bankwise.dialect_utils import handed_attributes
 from bankwise.dialect_utils.handed_attributes import HANDED, HandedAttribute
 from bankwise.iree_plugin.plugins import PLUGIN_GROUP
-from bankwise.iree_plugin.rooms import our_passes
+
+from ..room_passes import our_passes
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("dialect_utils", "passes", "tuning", "iree_plugin", "report", "runtime", "tools")

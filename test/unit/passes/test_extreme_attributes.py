@@ -10,9 +10,9 @@ import pytest
 from iree.compiler import ir
 
 from bankwise.dialect_utils.diagnostics import PassFailure
-from bankwise.iree_plugin.rooms import our_passes
 
 from ..functions import lds, parse, run
+from ..room_passes import our_passes
 
 _MOST = (1 << 63) - 1
 _NUMBERS = (1, 2, 3, 4, 7, 8, 16, 32, 48, 64, 1024, 4096, 1 << 20, 1 << 31, 1 << 40, 1 << 62, _MOST)

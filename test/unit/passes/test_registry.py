@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bankwise.iree_plugin.rooms import our_passes, rooms_of
+from bankwise.iree_plugin.rooms import rooms_of
 from bankwise.passes.base import FunctionPass, PassOptionError
 from bankwise.passes.registry import UnknownPassError, make_pass, registered_passes
+
+from ..room_passes import our_passes
 
 TESTS = Path(__file__).parents[2]
 _RUN, _NAME = re.compile(r"^// RUN: (.*)", re.MULTILINE), re.compile(r"bankwise-[\w-]+")

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import pytest
 
-from bankwise.iree_plugin.rooms import our_passes
 from bankwise.passes.base import FunctionPass
 from bankwise.tools.opt import pass_list
 from bankwise.tools.pass_options import option_descriptions
+
+from ..room_passes import our_passes
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from bankwise.iree_plugin.rooms import our_passes
 from bankwise.passes.swizzles.hint_ownership import mark_hints
 
 from ...functions import parse
+from ...room_passes import our_passes
 
 FUNCTION = """
 func.func @f() {{

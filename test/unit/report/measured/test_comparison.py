@@ -117,13 +117,33 @@ def test_per_cents_of_rocprof(measured: Measured, row_major: list[FunctionReport
     assert cells(of_accesses, kernel)[1:] == ("4.667", "4.667", "1.000")
     assert (is_exact(of_time), is_exact(of_accesses)) == (False, True)
     (remark,) = remarks(kernel)
-    assert remark.startswith("LDSBankConflict: on gfx9 it is the part of the kernel's time")
+    assert remark.startswith("LDSBankConflict: on gfx942 it is the part of the kernel's time")
     # gfx10 and newer divide by the LDS's own cycles.
     newer = [replace(each, arch="gfx1100") for each in row_major]
     exact = (1, "row_major", 128, "LDSBankConflict", "82.352941")
     (kernel,) = measured(newer, rocprofv3(exact)).kernels
     (counter,) = kernel.counters
     assert (is_exact(counter), [*remarks(kernel)]) == (True, [])
+
+
+def test_a_counter_that_reads_nothing_on_a_chip_is_said(
+    measured: Measured, row_major: list[FunctionReport]
+):
+    newer = [replace(each, arch="gfx1201") for each in row_major]
+    counter = "SQC_LDS_BANK_CONFLICT"
+    (kernel,) = measured(newer, rocprofv3((1, "row_major", 128, counter, "0"))).kernels
+    (found,) = kernel.counters
+    assert found.predicted and (found.ratio, is_exact(found)) == (None, False)
+    assert list(remarks(kernel)) == [
+        f"{counter}: on gfx1201 it reads 0 whatever the LDS does (rocprofv3, ROCm/rocm-systems "
+        "issue 5953)"
+    ]
+    # Where something was counted, and on other chips, a count is a count.
+    for arch, count in (("gfx1201", "57344"), ("gfx1200", "0")):
+        others = [replace(each, arch=arch) for each in row_major]
+        (kernel,) = measured(others, rocprofv3((1, "row_major", 128, counter, count))).kernels
+        assert list(remarks(kernel)) == []
+        assert kernel.counters[0].ratio is not None
 
 
 def test_names_of_gfx10(measured: Measured, row_major: list[FunctionReport]):
