@@ -211,9 +211,8 @@ def test_what_rdna_executes_is_counted() -> None:
 \ts_prefetch_data s[2:3], 0x0, s4, 0
 \ts_mov_b32 s5, 0
 \tv_mov_b32_e32 v3, v2"""
-    machine = run(
-        code, arch="gfx1201", threads=64, lds_bytes=1024, vectors={1: 4 * np.arange(32), 2: 0}
-    )
+    vectors = {1: np.arange(0, 256, 4).reshape(2, 32), 2: 0}
+    machine = run(code, arch="gfx1201", threads=64, lds_bytes=1024, vectors=vectors)
     counted = totals(machine.kernel, machine.counters)
     assert {name: count for name, count in counted.items() if count} == {
         "SQ_INSTS_VALU": 2,
