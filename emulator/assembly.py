@@ -7,14 +7,23 @@ The text may come from any producer that follows the HSA ABI: IREE, clang, Trito
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from .chips import CDNA3, CHIPS, EMULATED_CHIPS, Chip
-from .data_sections import ASSIGNMENT, NO_DATA, DataError, DataImage, DataReader, uncommented
-from .directives import SECTIONS, check_between_instructions, largest_values, split_directive
-from .instruction_text import AssemblyError, Instruction, Name, Relocation, parse_instruction
+from .data_sections import (
+    CODE_STEP,
+    NO_DATA,
+    DataError,
+    DataImage,
+    DataReader,
+    code_place,
+    uncommented,
+)
+from .directives import largest_values
+from .function_code import CodeReader, FunctionCode
+from .instruction_text import AssemblyError, Instruction, Name
 from .kernel_metadata import (
     ARCH,
     KernelArgument,
@@ -23,7 +32,7 @@ from .kernel_metadata import (
     MetadataError,
     parse_metadata,
 )
-from .source_locations import LocationReader, SourceLine
+from .source_locations import SourceLine
 from .symbol_names import source_names
 
 
@@ -41,7 +50,11 @@ class Kernel:
         locations: for each instruction the line of the source that it was made from, where the
             file says so.
         source: the name of the file, for messages.
-        data: the read-only data of the kernel's file.
+        data: the data of the kernel's file.
+        places: for each instruction its place in the file (`data_sections`).
+        functions: for each function that the kernel reaches the index of its first instruction;
+            their code stands behind the kernel's own.
+        base: the address of the file, once it is linked.
     """
 
     name: str
@@ -54,6 +67,9 @@ class Kernel:
     locations: tuple[SourceLine | None, ...] = field(repr=False)
     source: str = field(default="", repr=False)
     data: DataImage = field(default=NO_DATA, repr=False)
+    places: tuple[int, ...] = field(default=(), repr=False)
+    functions: tuple[int, ...] = field(default=(), repr=False)
+    base: int = 0
 
     @property
     def chip(self) -> Chip:
@@ -64,6 +80,11 @@ class Kernel:
     def lanes(self) -> int:
         """Returns the lanes of a wave."""
         return _lanes(self.chip, self.directives)
+
+    @property
+    def place_step(self) -> int:
+        """Returns by how much the place behind an instruction of 4 bytes differs from its own."""
+        return CODE_STEP
 
     @property
     def arguments(self) -> tuple[KernelArgument, ...]:
@@ -82,8 +103,18 @@ class Kernel:
 
     @property
     def private_bytes(self) -> int:
-        """Returns bytes of memory that each work item has for itself, as for spilled registers."""
-        return self.directives.get("private_segment_fixed_size", 0)
+        """Returns bytes of memory that each work item has for itself, as for spilled registers.
+
+        To what the kernel states comes a stack where it calls functions that call themselves, or
+        that nobody knows: the emulator gives it what LLVM once added for such a call
+        (AMDGPUResourceUsageAnalysis, AssumedStackSizeForExternalCall).
+        """
+        stated = self.directives.get("private_segment_fixed_size", 0)
+        return stated + (DYNAMIC_STACK_BYTES if self.directives.get("uses_dynamic_stack") else 0)
+
+
+DYNAMIC_STACK_BYTES = 1 << 14
+"""The stack of a work item whose depth no compiler knows."""
 
 
 def _chip(arch: str) -> Chip:
@@ -148,11 +179,8 @@ def _chosen(file: _File, name: str) -> str:
     raise AssemblyError(f"{file.source}: {what}")
 
 
-_LABEL = re.compile(r'^("[^"]+"|[.\w$]+):')
 _TARGET = re.compile(r'^\s*\.amdgcn_target\s+"([^"]*)"')
 _BLOCK_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"|;[^\n]*|//[^\n]*)|/\*.*?\*/', re.DOTALL)
-# What ends the code of a function, besides the label that compilers put there.
-_ENDS_CODE = frozenset({".size", ".section", *SECTIONS, ".amdhsa_kernel", ".amdgpu_metadata"})
 # Registers are counted in the code itself.
 _NOT_NEEDED = ("next_free_vgpr", "next_free_sgpr", "inst_pref_size")
 
@@ -225,7 +253,9 @@ class _File:
             word, *rest = uncommented(line).split(None, 1) or [""]
             text = rest[0] if rest else ""
             if word == ".amdhsa_kernel":
-                current = found.setdefault(text.strip('"'), {})
+                if text.strip('"') in found:
+                    raise self.error(number, f"two kernels have the name '{text}'")
+                current = found[text.strip('"')] = {}
             elif word == ".end_amdhsa_kernel":
                 current = None
             elif current is not None and word.startswith(".amdhsa_"):
@@ -260,23 +290,22 @@ class _File:
         directives = self.directive_values(name)
         chip = _chip(self.arch)
         self.check_wave_size(name, chip, directives)
-        code = _Code(chip, _lanes(chip, directives))
-        for number, line in self.code_lines(name):
-            try:
-                self.read_code(line, number, code)
-            except (AssemblyError, DataError) as error:
-                raise self.error(number, str(error)) from None
-        self.check(name, code)
+        reader = CodeReader(self.lines, self.data, chip, _lanes(chip, directives), self.error)
+        code = reader.read(name)
+        if not any(i.mnemonic == "s_endpgm" for i in code.instructions):
+            raise self.error(len(self.lines), f"kernel '{name}' has no s_endpgm")
         return Kernel(
             name=name,
             arch=self.arch,
             instructions=tuple(code.instructions),
             labels=MappingProxyType(code.labels),
-            entry=_entry(code.instructions, code.labels, directives),
+            entry=_entry(code, directives),
             directives=MappingProxyType(dict(directives)),
             metadata=self.metadata[name],
-            locations=tuple(code.lines),
+            locations=tuple(code.locations),
             source=self.source,
+            places=tuple(code_place(each.line) for each in code.instructions),
+            functions=tuple(code.functions),
         )
 
     def check_wave_size(self, name: str, chip: Chip, directives: Mapping[str, int]) -> None:
@@ -286,96 +315,6 @@ class _File:
             line, text = self.directives[name]["wavefront_size32"]
             has = f"a wave of {chip.name} has {chip.wave_sizes[0]} lanes"
             raise self.error(line, f"'.amdhsa_wavefront_size32 {text}': {has}")
-
-    def read_code(self, line: str, number: int, code: _Code) -> None:
-        """Takes a line that `code_lines` yields.
-
-        Raises:
-            AssemblyError, DataError: it can be no part of the code; the message names no place.
-        """
-        if match := _LABEL.match(line):
-            code.define(match[1].strip('"'))
-            return
-        code.locations.read_line(line)
-        if line.startswith("."):
-            check_between_instructions(line, self.data.number)
-        elif not line.startswith("#") and not ASSIGNMENT.match(line):
-            code.add(parse_instruction(line, number, code.chip, code.lanes))
-
-    def code_lines(self, name: str) -> Iterator[tuple[int, str]]:
-        """Yields the lines of a kernel's code without comments, with their numbers.
-
-        A label stands on a line of its own. Before them come the names of source files, which the
-        whole file shares.
-        """
-        inside = False
-        for number, line in enumerate(self.lines, 1):
-            code = uncommented(line)
-            if not inside and code.startswith(".file"):
-                yield number, code
-            while match := _LABEL.match(code):
-                label = match[1].strip('"')
-                if inside and label.startswith(".Lfunc_end"):
-                    return
-                if inside:
-                    yield number, match[0]
-                inside = inside or label == name
-                code = code[match.end() :].strip()
-            if inside and code and split_directive(code)[0] in _ENDS_CODE:
-                return
-            if inside and code:
-                yield number, code
-        raise self.error(len(self.lines), f"the code of kernel '{name}' has no end")
-
-    def refer(self, relocation: Relocation, line: int) -> None:
-        """Notes that the code needs a symbol; AssemblyError if the file does not hold it."""
-        try:
-            by_table = relocation.kind == "gotpcrel32"
-            self.data.refer(relocation.symbol, by_table=by_table)
-        except DataError as error:
-            raise self.error(line, str(error)) from None
-
-    def check(self, name: str, code: _Code) -> None:
-        """Refuses code that names symbols and labels that the file lacks, or that has no end."""
-        for instruction in code.instructions:
-            for operand in instruction.operands:
-                value = operand.value
-                if isinstance(value, Relocation):
-                    self.refer(value, instruction.line)
-                label = value.text if isinstance(value, Name) else ""
-                if label.startswith(".L") and label not in code.labels:
-                    raise self.error(instruction.line, f"no label '{label}'")
-        if not any(i.mnemonic == "s_endpgm" for i in code.instructions):
-            raise self.error(len(self.lines), f"kernel '{name}' has no s_endpgm")
-
-
-@dataclass
-class _Code:
-    """The code of a kernel as far as it has been read.
-
-    Attributes:
-        chip: the chip that executes it.
-        lanes: the lanes of its waves.
-        lines: the lines of the source.
-    """
-
-    chip: Chip
-    lanes: int
-    instructions: list[Instruction] = field(default_factory=list[Instruction])
-    labels: dict[str, int] = field(default_factory=dict[str, int])
-    locations: LocationReader = field(default_factory=LocationReader)
-    lines: list[SourceLine | None] = field(default_factory=list[SourceLine | None])
-
-    def define(self, label: str) -> None:
-        """Puts a label before the next instruction; AssemblyError where it is there already."""
-        if label in self.labels and not label.isdecimal():
-            raise AssemblyError(f"the label '{label}' is there twice")
-        self.labels[label] = len(self.instructions)
-
-    def add(self, instruction: Instruction) -> None:
-        """Adds the next instruction."""
-        self.instructions.append(instruction)
-        self.lines.append(self.locations.current)
 
 
 def text_lines(text: str) -> list[str]:
@@ -394,25 +333,24 @@ def _without_block_comments(text: str) -> str:
     return _BLOCK_COMMENT.sub(lambda m: m[1] or "\n" * m[0].count("\n"), text)
 
 
-def _entry(
-    instructions: list[Instruction], labels: Mapping[str, int], directives: Mapping[str, int]
-) -> int:
+def _entry(code: FunctionCode, directives: Mapping[str, int]) -> int:
     """Returns the instruction where waves start, behind the header of preloaded arguments.
 
     Firmware that preloads kernel arguments into SGPRs skips the first 256 bytes. There the code
     does the same for older firmware by loads, or stops it by a trap (LLVM AMDGPU usage, "Preloaded
     Kernel Arguments").
     """
+    start = code.start
     if not directives.get("user_sgpr_kernarg_preload_length", 0):
-        return 0
-    if instructions[0].mnemonic == "s_trap":
-        return 1
-    for index, instruction in enumerate(instructions):
+        return start
+    if code.instructions[start].mnemonic == "s_trap":
+        return start + 1
+    for index, instruction in enumerate(code.instructions[start:], start):
         if instruction.mnemonic == "s_branch":
             target = instruction.operands[0].value if instruction.operands else None
-            if isinstance(target, Name) and labels.get(target.text) == index + 1:
+            if isinstance(target, Name) and code.labels.get(target.text) == index + 1:
                 return index + 1
-            return 0
-        if not instruction.mnemonic.startswith(("s_load", "s_waitcnt")):
-            return 0
-    return 0
+            return start
+        if not instruction.mnemonic.startswith(("s_load", "s_waitcnt", "s_wait_kmcnt")):
+            return start
+    return start

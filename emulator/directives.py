@@ -39,11 +39,15 @@ ALIGNMENTS: Mapping[str, int] = {
 SECTIONS = frozenset({".text", ".data", ".bss", ".rodata", ".data.rel.ro", ".tdata", ".tbss"})
 """The directives that are short for `.section` with their own name."""
 ASSIGNMENTS = frozenset({".set", ".equ", ".equiv"})
+COMMONS = frozenset({".comm", ".lcomm"})
+"""The directives that define a variable of zeros."""
 
 _SYMBOLS = frozenset(
     {
         *(".type", ".size", ".globl", ".global", ".local", ".weak", ".hidden", ".protected"),
         *(".internal", ".addrsig", ".addrsig_sym", ".amdgpu_hsa_kernel"),
+        # For the linker, which keeps or drops a symbol by it.
+        *(".no_dead_strip", ".lto_discard"),
     }
 )
 _DEBUG_INFORMATION = re.compile(r"\.(file|loc|ident|version|cfi_[a-z_]+)")
@@ -53,7 +57,7 @@ _TARGET = frozenset({".amdgcn_target", ".amdhsa_code_object_version"})
 _KERNEL_BLOCK = frozenset({".amdhsa_kernel", ".end_amdhsa_kernel"})
 _KNOWN = frozenset(
     {
-        *(".section", *SECTIONS, *ASSIGNMENTS, *_SYMBOLS, *_TARGET, *_KERNEL_BLOCK),
+        *(".section", *SECTIONS, *ASSIGNMENTS, *COMMONS, *_SYMBOLS, *_TARGET, *_KERNEL_BLOCK),
         *(*WIDTHS, *STRINGS, *REPEATS, *ALIGNMENTS, *_DEBUG_DATA),
     }
 )

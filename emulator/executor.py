@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from . import (
     barriers,
+    calls,
     cross_lane,
-    dual_issue,
     flat_memory,
     float8,
     indexed_registers,
@@ -34,10 +34,10 @@ from . import (
     mode_instructions,
     packed_math,
     scalar_alu,
-    scalar_floats,
     scaled_conversions,
     vector_alu,
 )
+from .call_graph import JUMPS
 from .direct_loads import DirectLoads
 from .emulation_errors import (
     EmulationError,
@@ -69,7 +69,6 @@ from .wave_state import Machine, WaveGroup
 _FAMILIES = (
     barriers,
     scalar_alu,
-    scalar_floats,
     mode_instructions,
     vector_alu,
     packed_math,
@@ -88,17 +87,10 @@ _WITHOUT_EFFECT: Mapping[str, int | None] = {
     **dict.fromkeys(("s_nop", "s_sethalt"), 0xFFFF),
     "s_setprio": 3,
     "s_sleep": 0x7F,
-    **dict.fromkeys(("s_clause", "s_set_inst_prefetch_distance"), 0xFFFF),
     **dict.fromkeys(("s_icache_inv", "s_dcache_inv", "s_dcache_wb", "s_endpgm")),
     **dict.fromkeys(("buffer_inv", "buffer_wbl2")),
 }
 """For each such instruction the largest number that its operand may be; None if it has none."""
-
-HINTS = frozenset({"s_delay_alu", "s_wait_alu", "s_waitcnt_depctr"})
-"""What the hardware is told of dependencies between instructions that it finds late or not at all.
-
-LLVM puts them there; an emulator that executes in order has none to wait for.
-"""
 
 Waves = npt.NDArray[np.intp]
 
@@ -109,6 +101,7 @@ class _Flow(Enum):
     BRANCH = "branch"
     MODE = "mode"
     BARRIER = "barrier"
+    JUMP = "jump"
     END = "end"
 
 
@@ -150,6 +143,7 @@ class Program:
             if flow:
                 self.flow[index] = flow
                 self.next_flow += [index] * (index + 1 - len(self.next_flow))
+        self.jumps = calls.Jumps(self.kernel)
         waits = check_waits(self.kernel)
         count = len(self.steps)
         self.next_flow += [count] * (count - len(self.next_flow))
@@ -178,21 +172,29 @@ class Program:
             self.steps.append((_build_indexed if indexed else _build)(context, seen))
             check_all_seen(seen)
         except UnknownInstructionError as error:
-            self.locate(error, instruction)
-            raise
+            located, cause = error, None
         except AssemblyError as error:
-            reason, cause = str(error), error
+            located, cause = EmulationError(str(error)), error
         except (IndexError, ValueError, OverflowError) as error:
             # Who makes a step takes the operands apart as if they were there.
             count = len(instruction.operands)
             reason = f"'{instruction.mnemonic}' does not take these {count} operands"
-            cause = error
+            located, cause = EmulationError(reason), error
         else:
             self.accesses.append(_is_access(instruction))
             return flow
-        located = EmulationError(reason)
         self.locate(located, instruction)
-        raise located from cause
+        if not self._is_called(len(self.accesses)):
+            raise located from cause
+        # The kernel may never come there.
+        del self.steps[len(self.accesses) :]
+        self.steps.append(_refusing(located))
+        self.accesses.append(False)
+        return None
+
+    def _is_called(self, index: int) -> bool:
+        """Returns whether an instruction is a function's, to which a kernel may never come."""
+        return bool(self.kernel.functions) and index >= self.kernel.functions[0]
 
     def locate(self, error: EmulationError, instruction: Instruction, *details: str) -> None:
         """Adds the place and the text of an instruction, and more lines of details, to an error."""
@@ -210,6 +212,8 @@ class Program:
             return _Flow.BARRIER, None, 0
         if name in mode_instructions.MODE_CHANGES:
             return _Flow.MODE, None, 0
+        if name in JUMPS:
+            return _Flow.JUMP, None, 0
         if name in _CONDITIONS:
             (operand,) = instruction.operands
             target = operand.value
@@ -285,21 +289,17 @@ def _is_access(instruction: Instruction) -> bool:
     return name.startswith(_MEMORY_PREFIXES) and name not in lds_instructions.EXCHANGE_MNEMONICS
 
 
-def _build(context: BuildContext, instruction: Instruction, part: bool = False) -> Step:
-    if not part and (missing := lacks(instruction.chip, instruction.spelled)):
+def _build(context: BuildContext, instruction: Instruction) -> Step:
+    if missing := lacks(instruction.chip, instruction.spelled):
         raise UnknownInstructionError(instruction, missing)
-    if instruction.mnemonic in HINTS:
-        tuple(instruction.operands)
-        return lambda group: None
     if instruction.mnemonic in _CONDITIONS:
         return lambda group: None
+    if instruction.mnemonic in JUMPS:
+        return calls.build_jump(instruction)
     if instruction.mnemonic in _WITHOUT_EFFECT:
         return _without_effect(instruction)
     if is_wait(instruction):
         waited_for(instruction)
-        return lambda group: None
-    if instruction.mnemonic == "s_sendmsg":
-        _check_message(instruction)
         return lambda group: None
     if instruction.mnemonic == "s_trap":
         immediate(instruction, 0xFF)
@@ -309,18 +309,9 @@ def _build(context: BuildContext, instruction: Instruction, part: bool = False) 
         if step is not None:
             return step
     step = indexed_registers.build(instruction, partial(_build, context))
-    step = step or dual_issue.build(instruction, partial(_build, context, part=True))
     if step is None:
         raise UnknownInstructionError(instruction)
     return step
-
-
-def _check_message(instruction: Instruction) -> None:
-    """Refuses messages but the one that a wave will use no vector register any more."""
-    (operand,) = instruction.operands
-    text = str(operand.value)
-    if not instruction.chip.is_rdna or text not in ("sendmsg(MSG_DEALLOC_VGPRS)", "3"):
-        raise UnknownInstructionError(instruction, f"the emulator has no model of '{text}'")
 
 
 def _without_effect(instruction: Instruction) -> Step:
@@ -341,6 +332,15 @@ def immediate(instruction: Instruction, most: int) -> int:
         if isinstance(value, Literal) and isinstance(value.value, int) and 0 <= value.value <= most:
             return value.value
     raise AssemblyError(f"'{instruction.mnemonic}' takes one number from 0 to {most}")
+
+
+def _refusing(error: EmulationError) -> Step:
+    """Returns the step of an instruction that is an error where a wave comes to it."""
+
+    def step(group: WaveGroup) -> None:
+        raise error
+
+    return step
 
 
 def _trap(group: WaveGroup) -> None:
@@ -520,6 +520,8 @@ class _Run:
             self.program.steps[pc](group)
             self.enqueue(pc + 1, waves)
             return None
+        if kind is _Flow.JUMP:
+            return self.jump(group, pc)
         taken = self.program.decide(group, pc)
         if target == pc and taken.any():
             # A branch changes nothing that it depends on.
@@ -535,6 +537,15 @@ class _Run:
             self.enqueue(following, waves)
             return None
         return following
+
+    def jump(self, group: WaveGroup, pc: int) -> int | None:
+        """Executes a call, or another jump to an address in registers, as `follow` does."""
+        group.pc = pc
+        targets = self.program.jumps.targets(group, pc)
+        self.program.steps[pc](group)
+        for target in np.unique(targets).tolist():
+            self.enqueue(target, group.waves[targets == target])
+        return None
 
     def look(self, pc: int) -> None:
         """Ends a run that takes too many steps, and says how far it is."""

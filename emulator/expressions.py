@@ -112,6 +112,14 @@ _COMPUTE: Mapping[str, Callable[[int, int], int]] = {
 }
 
 
+def symbols_of(text: str) -> list[str]:
+    """Returns the words of a text that an expression would take for symbols."""
+    return [unquoted(word) for word in _TOKEN.findall(text) if _SYMBOL.match(word)]
+
+
+_SYMBOL = re.compile(r'["._$A-Za-z]')
+
+
 class Expression:
     """One expression of numbers and symbols, read from left to right."""
 

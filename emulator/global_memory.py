@@ -66,15 +66,30 @@ class GlobalMemory:
         self.nulls: list[str] = []
 
     def place(self, image: DataImage) -> int:
-        """Returns the address of a file's read-only data.
+        """Returns the address of a file's data.
 
         The data is put into memory when it is first asked for.
         """
-        if image not in self._images:
-            base = self._next
-            self.allocate(image.at(base), name="the kernel's read-only data", read_only=True)
-            self._images[image] = base
-        return self._images[image]
+        if image in self._images:
+            return self._images[image]
+        base = self._images[image] = self._next
+        for region, contents in zip(image.regions, image.at(base), strict=True):
+            self._next = base + region.start
+            what = "variables" if region.writable else "read-only data"
+            self.allocate(contents, name=f"the kernel's {what}", read_only=not region.writable)
+        # Code lies in nobody's buffer.
+        self._next = max(self._next, base + _aligned(image.extent))
+        for each in image.unknown:
+            self._forget(base + each.offset, each.width, each.reason)
+        return base
+
+    def _forget(self, address: int, count: int, reason: str) -> None:
+        """Makes bytes undefined; `reason` says why nobody knows them."""
+        buffer = self._holding(address, count)
+        first = address - buffer.start
+        shadow = self._shadow(buffer)
+        shadow.bits[first : first + count] = 0xFF
+        shadow.origins[first : first + count] = self.origins.number(reason)
 
     def allocate(
         self,
@@ -98,7 +113,7 @@ class GlobalMemory:
         if initial is not None:
             data[:size] = initial
         start = self._next
-        self._next += -(-size // _ALIGNMENT) * _ALIGNMENT + _GUARD_BYTES
+        self._next += _aligned(size) + _GUARD_BYTES
         self._buffers.append(_Buffer(start, size, data, name, read_only))
         self._starts.append(start)
         return start
@@ -395,6 +410,11 @@ class GlobalMemory:
         elif 0 <= address < _NULL_BYTES and self.nulls:
             place = f"null was passed for {' and '.join(self.nulls)}"
         return f"{count} bytes at address {address:#x} are in no buffer: {place}"
+
+
+def _aligned(size: int) -> int:
+    """Returns bytes, and as many more as the next buffer's alignment needs."""
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
 def _begin_store(buffer: _Buffer) -> None:

@@ -260,6 +260,8 @@ _HINT_WORDS = frozenset(
     }
 )
 _DUAL = "v_dual_"
+# What an assembler skips within `offset: 4`, `s[4 : 5]` and `s[ 4:5 ]`.
+_BLANKS = re.compile(r"\s*(:)\s*|(?<=\[)\s+|\s+(?=\])")
 
 
 def parse_instruction(
@@ -284,7 +286,7 @@ def parse_instruction(
 def _single(code: str, line: int, chip: Chip, lanes: int) -> Instruction:
     spelled, _, rest = code.partition(" ")
     spelled, tab, after = spelled.partition("\t")
-    rest = (after if tab else rest).strip()
+    rest = _BLANKS.sub(lambda found: found[1] or "", (after if tab else rest).strip())
     if not _MNEMONIC.match(spelled):
         raise AssemblyError(f"'{code}' is no instruction")
     mnemonic = shared_name(chip, spelled)

@@ -102,9 +102,9 @@ def parse_metadata(text: str, line: int) -> Metadata:
         MetadataError: the text is no metadata of kernels.
     """
     try:
-        document = _Loader(text).get_single_data()
+        document, *others = _Loader.documents(text)
         entries = document["amdhsa.kernels"]
-        named = {str(entry.get(".symbol") or entry[".name"]): entry for entry in entries}
+        symbols = [str(entry.get(".symbol") or entry[".name"]) for entry in entries]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f", in its line {mark.line + 1}" if mark else ""
@@ -113,8 +113,14 @@ def parse_metadata(text: str, line: int) -> Metadata:
         raise MetadataError("the metadata is no YAML") from None
     except (KeyError, TypeError, AttributeError):
         raise MetadataError("the metadata is no list of kernels with names") from None
+    # What ends the document may be the start of an empty one.
+    if any(others):
+        raise MetadataError("the metadata is more than one document")
     arch = ARCH.search(str(document.get("amdhsa.target", "")))
-    kernels = {name.removesuffix(".kd"): entry for name, entry in named.items()}
+    names = [symbol.removesuffix(".kd") for symbol in symbols]
+    kernels = dict(zip(names, entries, strict=True))
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise MetadataError(f"the metadata names two kernels '{twice}'")
     return Metadata(
         arch[1] if arch else "",
         {name: _kernel(name, entry, line) for name, entry in kernels.items()},
@@ -129,6 +135,11 @@ class _Loader(yaml.SafeLoader):
 
     It also knows the tag `!str`, which LLVM puts before names that could be read otherwise: `n`.
     """
+
+    @classmethod
+    def documents(cls, text: str) -> list[Any]:
+        """Returns the contents of each document of a text, and None for an empty text."""
+        return list(yaml.load_all(text, cls)) or [None]
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         found = super().construct_mapping(node, deep=deep)

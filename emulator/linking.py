@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Puts a kernel's constants into memory and makes numbers of the addresses in its code.
+"""Puts a kernel's data into memory and makes numbers of the addresses in its code.
 
-The compiler addresses a constant relative to the program counter, in two halves:
+The compiler addresses a constant, a variable or a function relative to the program counter, in two
+halves:
 
     s_getpc_b64 s[0:1]
     s_add_u32 s0, s0, .L__constant_8xf32@rel32@lo+4
@@ -15,28 +16,23 @@ the 64 bits of S - P, and the sum is S. `gotpcrel32` has in place of S the addre
 the global offset table, which holds S; `abs32` is S + A.
 
 The emulator does not know the size of every instruction, and does not need it: between the
-`s_getpc_b64` and its uses the compiler puts scalar arithmetic alone.
+`s_getpc_b64` and its uses the compiler puts scalar arithmetic alone. Instructions have addresses
+of their own, from which they can be told (`data_sections`): a call leaves such an address behind,
+and a jump comes back to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from .assembly import Kernel
-from .data_sections import DataImage
+from .call_graph import CALLS, GET_PC
 from .global_memory import GlobalMemory
 from .instruction_text import AssemblyError, Instruction, Literal, Operand, Relocation
 
-GET_PC = "s_getpc_b64"
-
-# Code is not in the emulated memory: this is only where addresses are counted from.
-_CODE_ADDRESS = 0x7E00_0000_0000
-_CODE_STRIDE = 1 << 12
-
 
 def link(kernel: Kernel, memory: GlobalMemory) -> Kernel:
-    """Puts the read-only data of a kernel's file into `memory`, and addresses into its operands.
+    """Puts the data of a kernel's file into `memory`, and addresses into its operands.
 
     Raises:
         AssemblyError: an address is relative to a program counter that is not known here; the
@@ -45,57 +41,66 @@ def link(kernel: Kernel, memory: GlobalMemory) -> Kernel:
     indices = [i for i, each in enumerate(kernel.instructions) if _needs_link(each)]
     if not indices:
         return kernel
-    base = memory.place(kernel.data)
+    placed = replace(kernel, base=memory.place(kernel.data))
     linked = list(kernel.instructions)
     for index in indices:
         try:
-            linked[index] = _linked(kernel.instructions, index, kernel.data, base)
+            linked[index] = _linked(placed, index)
         except AssemblyError as error:
             line = kernel.instructions[index].line
             raise AssemblyError(f"{kernel.source}:{line}: {error}") from None
-    return replace(kernel, instructions=tuple(linked))
+    return replace(placed, instructions=tuple(linked))
+
+
+def address_behind(kernel: Kernel, index: int) -> int:
+    """Returns the address that a linked kernel's instruction is followed by.
+
+    The instruction is one that is encoded in 4 bytes, as all are that ask for it.
+    """
+    return kernel.base + kernel.places[index] + kernel.place_step
 
 
 def _needs_link(instruction: Instruction) -> bool:
-    return instruction.mnemonic == GET_PC or any(
-        isinstance(operand.value, Relocation) for operand in instruction.operands
+    return (
+        instruction.mnemonic == GET_PC
+        or instruction.mnemonic in CALLS
+        or any(isinstance(operand.value, Relocation) for operand in instruction.operands)
     )
 
 
-def _linked(code: Sequence[Instruction], index: int, data: DataImage, base: int) -> Instruction:
-    instruction = code[index]
-    if instruction.mnemonic == GET_PC:
-        address = Operand(Literal(_CODE_ADDRESS + _CODE_STRIDE * index))
+def _linked(kernel: Kernel, index: int) -> Instruction:
+    instruction = kernel.instructions[index]
+    if instruction.mnemonic == GET_PC or instruction.mnemonic in CALLS:
+        address = Operand(Literal(address_behind(kernel, index)))
         return replace(instruction, operands=(*instruction.operands, address))
 
     def number(operand: Operand) -> Operand:
         if not isinstance(operand.value, Relocation):
             return operand
-        return replace(operand, value=Literal(_resolved(operand.value, code, index, data, base)))
+        return replace(operand, value=Literal(_resolved(operand.value, kernel, index)))
 
     return replace(instruction, operands=tuple(map(number, instruction.operands)))
 
 
-def _resolved(
-    relocation: Relocation, code: Sequence[Instruction], index: int, data: DataImage, base: int
-) -> int:
+def _resolved(relocation: Relocation, kernel: Kernel, index: int) -> int:
+    data = kernel.data
     places = data.table if relocation.kind == "gotpcrel32" else data.symbols
-    value = base + places[relocation.symbol] + relocation.addend
+    value = kernel.base + places[relocation.symbol] + relocation.addend
     if relocation.kind != "abs32":
-        value -= _operand_address(code, index)
+        value -= _operand_address(kernel, index)
     return value >> 32 & 0xFFFFFFFF if relocation.high else value & 0xFFFFFFFF
 
 
-def _operand_address(code: Sequence[Instruction], index: int) -> int:
+def _operand_address(kernel: Kernel, index: int) -> int:
     """Returns the address of an instruction's literal, counted from the last `s_getpc_b64`.
 
     The instruction is number `index` of the code.
     """
-    distance = 4
+    code, distance = kernel.instructions, 4
     for before in range(index - 1, -1, -1):
         instruction = code[before]
         if instruction.mnemonic == GET_PC:
-            return _CODE_ADDRESS + _CODE_STRIDE * before + distance
+            return address_behind(kernel, before) + distance
         size = _scalar_size(instruction)
         if size is None:
             break

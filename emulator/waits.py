@@ -48,6 +48,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from .assembly import Kernel
+from .call_graph import JUMPS, CallGraph
 from .chips import Chip, Isa
 from .instruction_text import (
     M0,
@@ -515,6 +516,7 @@ class _Search:
         counters = _counters(kernel.chip).values()
         limits = {queue: counter.most - 1 for counter in counters for queue in counter.queues}
         self.limits = {queue: limits[queue] for queue in _IN_ORDER}
+        self.calls = CallGraph(kernel)
         self.starts = self.block_starts()
         self.before: dict[int, _State] = {}
         self.missing: dict[int, MissingWait] = {}
@@ -529,8 +531,10 @@ class _Search:
             index + 1
             for index, instruction in enumerate(self.kernel.instructions)
             if instruction.mnemonic.startswith(("s_branch", "s_cbranch", "s_endpgm"))
+            or instruction.mnemonic in JUMPS
         )
-        return {0, self.kernel.entry, *self.kernel.labels.values(), *behind}
+        labels = self.kernel.labels.values()
+        return {0, self.kernel.entry, *labels, *self.kernel.functions, *behind}
 
     def run(self) -> WaitReport:
         # The start of the text too: firmware that does not preload arguments begins there.
@@ -572,6 +576,8 @@ class _Search:
                 state.signalled = frozenset(state.accesses) if signals else frozenset()
             if name == "s_endpgm":
                 return []
+            if name in JUMPS:
+                return self.calls.followers(index)
             if name.startswith(("s_branch", "s_cbranch")):
                 target = instruction.operands[0].value
                 label = target.text if isinstance(target, Name) else ""

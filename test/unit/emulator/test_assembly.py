@@ -323,3 +323,58 @@ def test_arguments_know_their_lines() -> None:
     lines = text.splitlines()
     assert lines[metadata.line - 1] == "  - .name: k"
     assert lines[metadata.arguments[0].line - 1] == "      - .offset: 0"
+
+
+def test_the_code_may_end_with_the_file() -> None:
+    text = assembly("\tv_mov_b32_e32 v0, 1")
+    before, code = text.split("k:\n", 1)
+    code, behind = code.split(".Lfunc_end0:\n")
+    last = f"{before}{behind}\t.text\nk:\n{code}"
+    assert len(parse_kernel(last).instructions) == 2
+    with pytest.raises(AssemblyError, match=r"k\.s:\d+: the code of kernel 'k' has no end"):
+        parse_kernel(last.replace("\ts_endpgm\n", ""), "k.s")
+
+
+@pytest.mark.parametrize("end", ["---", "...", "", "---\n...", "---\n---"])
+def test_what_ends_the_metadata(end: str) -> None:
+    text = assembly("").replace("...\n", f"{end}\n")
+    assert parse_kernel(text).name == "k"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("...\n", "---\na: 1\n", "the metadata is more than one document"),
+        ("  - .name: k\n", "  - .name: k\n  - .name: k\n", "the metadata names two kernels 'k'"),
+        ("k:\n", "k:\n\ts_endpgm\n.size k, .-k\nk:\n", "the label 'k' is there twice"),
+        (
+            "\t.end_amdhsa_kernel\n",
+            "\t.end_amdhsa_kernel\n\t.amdhsa_kernel k\n\t.end_amdhsa_kernel\n",
+            "two kernels have the name 'k'",
+        ),
+    ],
+)
+def test_what_is_there_twice(old: str, new: str, message: str) -> None:
+    with pytest.raises(AssemblyError, match=rf"^k\.s:\d+: {message}"):
+        parse_kernel(assembly("").replace(old, new, 1), "k.s")
+
+
+@pytest.mark.parametrize(
+    ("spaced", "plain"),
+    [
+        ("ds_read_b32 v0, v1 offset: 4", "ds_read_b32 v0, v1 offset:4"),
+        ("ds_read_b32 v0, v1 offset :4", "ds_read_b32 v0, v1 offset:4"),
+        (
+            "v_mov_b32_dpp v0, v1 quad_perm: [1, 0, 3, 2]",
+            "v_mov_b32_dpp v0, v1 quad_perm:[1,0,3,2]",
+        ),
+        ("s_mov_b64 s[ 4 : 5 ], 0", "s_mov_b64 s[4:5], 0"),
+    ],
+)
+def test_blanks_within_modifiers_and_registers(spaced: str, plain: str) -> None:
+    first, second = parse_instruction(spaced, 1), parse_instruction(plain, 1)
+    assert (first.operands, first.modifiers) == (second.operands, second.modifiers)
+
+
+def test_directives_for_the_linker_mean_nothing() -> None:
+    assert parse_kernel(assembly("\t.set x, 1\n\t.no_dead_strip\tx\n\t.lto_discard x")).name == "k"

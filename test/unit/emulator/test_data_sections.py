@@ -27,6 +27,12 @@ def read(text: str) -> DataImage:
     return reader.image()
 
 
+def contents(image: DataImage) -> bytes:
+    """Returns the bytes of an image that has no variables."""
+    (region,) = image.regions
+    return region.contents
+
+
 @pytest.mark.parametrize(
     ("directives", "expected"),
     [
@@ -56,13 +62,13 @@ def read(text: str) -> DataImage:
     ],
 )
 def test_directives_write_the_bytes_that_the_assembler_writes(directives: str, expected: str):
-    assert read(directives).contents.hex() == expected
+    assert contents(read(directives)).hex() == expected
 
 
 def test_addresses_in_data_follow_the_image():
     image = read(".quad table + 8\n.long table\ntable:\n.quad 5, 6")
-    assert image.contents.hex() == "00" * 12 + "0500000000000000" + "0600000000000000"
-    placed = image.at(0x7F10_0000_0100)
+    assert contents(image).hex() == "00" * 12 + "0500000000000000" + "0600000000000000"
+    (placed,) = image.at(0x7F10_0000_0100)
     assert struct.unpack_from("<QI", placed) == (0x7F10_0000_0114, 0x10C)
     assert image.symbols["table"] == 12
 
@@ -78,7 +84,7 @@ def test_code_and_debug_sections_are_no_data():
         reader.read_line(line, number)
     reader.finish()
     image = reader.image()
-    assert image.contents == b"\3" + bytes(64)
+    assert contents(image) == b"\3" + bytes(64)
     assert dict(image.symbols) == {"here": 0, "there": 65}
 
 
@@ -86,7 +92,6 @@ def test_code_and_debug_sections_are_no_data():
     ("directives", "message"),
     [
         (".uleb128 3", "does not know the data directive '.uleb128'"),
-        (".long nowhere", "1: the file defines no symbol 'nowhere'"),
         (".long 1 +", "1: the expression '1 +' cannot be read"),
         ("a:\n.long a * 2", "2: the expression 'a * 2' cannot be read"),
         ("a:\n.zero a", "'a' is an address where a number is expected"),
@@ -130,7 +135,7 @@ def parsed(code: str, before: int = 4) -> Kernel:
     """Returns a kernel with a table of 66 numbers from 100 on, `before` bytes into the data."""
     values = "".join(f"\t.long {100 + number}\n" for number in range(66))
     text = assembly(code, kernarg_bytes=8)
-    data = DATA.format(before=before) + values + "\t.data\nvariable:\n\t.long 1\n"
+    data = DATA.format(before=before) + values + "\t.section .tdata\nlocal:\n\t.long 1\n"
     at = text.index("\t.amdgpu_metadata")
     return parse_assembly(text[:at] + data + text[at:], "small.s")["k"]
 
@@ -173,7 +178,7 @@ def test_the_data_are_placed_once_and_cannot_be_stored_to():
     ("symbol", "message"),
     [
         (".Lnothing", "small.s:6: the file defines no symbol '.Lnothing'"),
-        ("variable", "small.s:6: the symbol 'variable' lies in section '.data'"),
+        ("local", "small.s:6: the symbol 'local' is thread-local, which no GPU has"),
     ],
 )
 def test_a_symbol_without_data_is_located(symbol: str, message: str):
@@ -187,3 +192,69 @@ def test_an_address_relative_to_an_unknown_place_is_refused():
     )
     with pytest.raises(LaunchError, match=r"small\.s:7: 's_add_u32 s4.*no s_getpc_b64 stands"):
         launched(parsed(code + COPY), 64)
+
+
+# Variables.
+
+INCREMENT = (
+    NEAR.format(symbol="count", low=4, high=12)
+    + """\
+\ts_load_dword s6, s[4:5], 0x0
+\ts_waitcnt lgkmcnt(0)
+\ts_add_u32 s6, s6, 1
+\tv_mov_b32_e32 v2, s6
+\tv_mov_b32_e32 v1, 0
+\tglobal_store_dword v1, v2, s[4:5]
+\tglobal_store_dword v1, v2, s[2:3]"""
+)
+
+
+@pytest.mark.parametrize(
+    ("definition", "start"),
+    [
+        ("\t.data\n\t.p2align 2\ncount:\n\t.long 41\n\t.size count, 4\n", 41),
+        ("\t.bss\n\t.p2align 2\n\t.zero 8\ncount:\n\t.zero 4\n\t.size count, .-count\n", 0),
+        ('\t.section .data.count,"aw",@progbits\ncount:\n\t.long 6\n', 6),
+        ('\t.section .mine,"aw",@progbits\ncount:\n\t.long 6\n', 6),
+        ("\t.comm count, 4, 4\n", 0),
+        ("\t.lcomm count, 4\n", 0),
+    ],
+)
+def test_a_variable_is_read_and_written(definition: str, start: int):
+    text = assembly(INCREMENT, kernarg_bytes=8)
+    at = text.index("\t.amdgpu_metadata")
+    kernel = parse_assembly(text[:at] + definition + text[at:], "small.s")["k"]
+    memory = GlobalMemory()
+    for number in (1, 2):
+        assert launched(kernel, 1, memory=memory)[0].tolist() == [start + number]
+    place = kernel.data.variables["count"]
+    assert memory.read(memory.place(kernel.data) + place.place, place.size).tolist() == [
+        *(start + 2, 0, 0, 0)
+    ]
+
+
+def test_data_that_need_a_missing_symbol_are_unknown():
+    (unknown,) = read(".byte 1\n.long nowhere").unknown
+    assert (unknown.offset, unknown.width) == (1, 4)
+    assert unknown.reason == "the file defines no symbol 'nowhere' (line 2)"
+
+
+@pytest.mark.parametrize(
+    "directive", [".zero 1 << 40", ".fill 1 << 40, 8, 1", ".skip 1 << 29", ".p2align 60"]
+)
+@pytest.mark.parametrize("section", [".rodata", ".data", ".bss"])
+def test_gigabytes_of_data_are_refused(section: str, directive: str):
+    reader = DataReader()
+    reader.read_line(f"\t{section}", 1)
+    with pytest.raises(DataError):
+        reader.read_line("\t.byte 0", 2)
+        reader.read_line(f"\t{directive}", 3)
+
+
+def test_a_symbol_of_several_values_has_none():
+    """An assembler takes the value that was set last before the place of use."""
+    code = "\t.set bytes, 4\n\ts_mov_b32 s4, bytes\n\t.set bytes, 8\n\ts_mov_b32 s5, bytes"
+    with pytest.raises(AssemblyError, match=r"small\.s:4: the symbol 'bytes' is set to several"):
+        parse_assembly(assembly(code), "small.s")
+    once = parse_assembly(assembly("\t.set bytes, 4\n\ts_mov_b32 s4, bytes+1"))["k"]
+    assert str(once.instructions[0].operands[1].value) == "5"

@@ -89,7 +89,7 @@ def test_what_is_no_directive_among_data_is_refused():
 
 
 def test_a_label_may_be_there_only_once():
-    with pytest.raises(AssemblyError, match=r"^k\.s:4: the label '\.LBB0_1' is there twice"):
+    with pytest.raises(AssemblyError, match=r"^k\.s:3: the label '\.LBB0_1' is there twice"):
         parse_kernel(assembly(".LBB0_1:\n.LBB0_1:\n\ts_nop 0"), "k.s")
 
 
