@@ -209,8 +209,8 @@ def _all_rdna() -> Iterator[Lds]:
     reads = {1: narrow, 2: narrow, 4: timed, 8: timed, 12: published, 16: timed}
     assumed = Evidence("as reads of that width", Status.ASSUMED)
     rdna4 = _rdna_rows(_in_order(8), reads, dict.fromkeys(reads, assumed))
-    yield _rdna("gfx1201", rdna4)
     yield _rdna("gfx1200", _taken_over(rdna4, "gfx1201"))
+    yield _rdna("gfx1201", rdna4)
 
 
 def _gfx1250() -> Lds:

@@ -70,3 +70,9 @@ def arch_named(name: str) -> str:
     else:
         found = _PRODUCTS.get(plain, plain if plain in known_targets() else name)
     return lds_of(found).arch
+
+
+def products_of(arch: str) -> tuple[str, ...]:
+    """Returns the names of products and generations with an architecture; GeForce cards have none
+    of their own."""
+    return tuple(name for name, found in _PRODUCTS.items() if found == arch)

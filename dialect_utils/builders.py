@@ -893,6 +893,36 @@ class Builder:
             operandSegmentSizes=self._segments(1, 0, 0, 0),
         )
 
+    def im2col(
+        self,
+        image: ir.Value,
+        kind: ir.RankedTensorType,
+        *,
+        output_sizes: Sequence[Sequence[int]],
+        kernel_size: Sequence[int],
+        **numbers: Sequence[int],
+    ) -> ir.Value:
+        """Lists the elements of an image in windows; `iree_linalg_ext.im2col` says how.
+
+        Args:
+            kind: the type of the result.
+            numbers: the other lists of the operation, by name.
+        """
+        sizes = [self._numbers(each) for each in output_sizes]
+        none = self._numbers([])
+        absent = [f"static_{of}_pad_{end}" for of in ("input", "output") for end in ("low", "high")]
+        return self._value(
+            "iree_linalg_ext.im2col",
+            [image, self.empty(kind)],
+            kind,
+            static_kernel_size=self._numbers(kernel_size),
+            static_offsets=self._numbers([0] * len(sizes)),
+            static_output_sizes=ir.ArrayAttr.get(sizes, self.context),
+            operandSegmentSizes=self._segments(1, 1, *[0] * 8),
+            **{name: self._numbers(each) for name, each in numbers.items()},
+            **dict.fromkeys(absent, none),
+        )
+
     def attention(
         self,
         attention: ir.Operation,

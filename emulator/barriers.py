@@ -65,7 +65,7 @@ def _expect_workgroup(instruction: Instruction) -> None:
 def _signal(group: WaveGroup) -> None:
     if group.machine.lds.signalled[group.waves].any():
         raise EmulationError("a wave signals a barrier again before it has waited for it")
-    group.machine.lds.signalled[group.waves] = True
+    group.machine.lds.signal(group.waves)
 
 
 def _signal_is_first(group: WaveGroup) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly import Kernel
+from .chips import Chip
 from .conflict_advice import ConflictingIssue
 from .instruction_text import Instruction
 
@@ -113,25 +114,37 @@ def instruction_class(instruction: Instruction) -> str:
     metrics", Instruction mix counters).
 
     rocprof counts matrix instructions as VALU instructions too (ROCm Compute Profiler, "Compute
-    pipeline metrics": its VALU figure is SQ_INSTS_VALU - SQ_INSTS_MFMA).
+    pipeline metrics": its VALU figure is SQ_INSTS_VALU - SQ_INSTS_MFMA). RDNA's `v_wmma_*` are
+    counted as they are; an instruction `v_dual_*`, which is two, counts once.
     """
     name = instruction.mnemonic
     if name.startswith("ds_"):
         return "LDS"
-    if name.startswith(("v_mfma_", "v_smfmac_")):
+    if name.startswith(("v_mfma_", "v_smfmac_", "v_wmma_", "v_swmmac_")):
         return "MFMA"
     if name.startswith("v_"):
         return "VALU"
     if name.startswith(("buffer_", "global_", "flat_", "scratch_")):
         reads = "_load" in name
         return "VMEM_RD" if reads else "VMEM_WR"
-    if name.startswith(("s_load", "s_buffer_load", "s_store", "s_dcache")):
+    if name.startswith(_SCALAR_MEMORY):
         return "SMEM"
     if name.startswith(("s_branch", "s_cbranch")):
         return "BRANCH"
-    if name in ("s_nop", "s_waitcnt", "s_barrier", "s_endpgm", "s_sleep", "s_setprio"):
-        return ""
-    return "SALU"
+    return "" if name in _NO_WORK or name.startswith(_WAITS) else "SALU"
+
+
+_SCALAR_MEMORY = (
+    *("s_load", "s_buffer_load", "s_store", "s_dcache", "s_gl1_inv", "s_prefetch"),
+    "s_buffer_prefetch",
+)
+_WAITS = ("s_waitcnt", "s_wait_", "s_barrier")
+_NO_WORK = frozenset(
+    {
+        *("s_nop", "s_endpgm", "s_sleep", "s_setprio", "s_delay_alu", "s_clause", "s_sendmsg"),
+        "s_set_vgpr_msb",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -174,6 +187,17 @@ RUN_COUNTERS: tuple[RunCounter, ...] = (
 def counter_names() -> list[str]:
     """Returns the names of the counters of a run in the order in which they are shown."""
     return [counter.name for counter in RUN_COUNTERS]
+
+
+_SINCE_RDNA: Mapping[str, str] = {Counted.CONFLICTS: "SQC_LDS_BANK_CONFLICT"}
+
+
+def shown_name(counter: str, chip: Chip) -> str:
+    """Returns what rocprof calls a counter on a chip.
+
+    In records a counter has one name for all chips: gfx9's.
+    """
+    return _SINCE_RDNA.get(counter, counter) if chip.is_rdna else counter
 
 
 def totals(kernel: Kernel, counters: Counters) -> dict[str, int]:

@@ -9,7 +9,7 @@ lane 5 reads lane 4, and lane 16, the first of its row, has no source.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -296,7 +296,112 @@ def _count_bits_below(instruction: Instruction, word: int) -> Step:
     return step
 
 
+def _swap_halves(instruction: Instruction) -> Step:
+    """Returns the step of v_swap_b16: it exchanges two halves of registers, lane by lane."""
+    first, second = (operand.register for operand in instruction.operands)
+    shifts = [16 if register.half == "h" else 0 for register in (first, second)]
+    places = [
+        vector_registers(Operand(replace(register, half="")), 1) for register in (first, second)
+    ]
+
+    def step(group: WaveGroup) -> None:
+        a, b = (group.machine.vector_index(register) for register in places)
+        old = [
+            group.v(index) >> np.uint32(shift) for index, shift in zip((a, b), shifts, strict=True)
+        ]
+        group.set_half(a, old[1], shifts[0])
+        group.set_half(b, old[0], shifts[1])
+
+    return step
+
+
+def _permute_rows(instruction: Instruction, other_row: bool, by_lane: bool) -> Step:
+    """Returns the step of v_permlane16 and v_permlanex16: a lane reads one of a row of 16.
+
+    It is its own row or, with `other_row`, the other one of each two. The 4 bits that name the lane
+    in that row are those of 64 bits in two scalars, of which lane i of a row has bits 4 i to
+    4 i + 3, or are `by_lane` in a vector register. An inactive lane gives 0 with `bound_ctrl`, and
+    leaves the result as it is without, if `fi` does not let it be read; LLVM spells these two flags
+    `op_sel:[fi,bound_ctrl]`.
+    """
+    flags = instruction.integers("op_sel", (0, 0))
+    reads_inactive, bound_zero = bool(flags[0]), bool(flags[1])
+    destination = vector_registers(instruction.operands[0], 1)
+    source = vector_registers(instruction.operands[1], 1)
+    lane = np.arange(instruction.lanes)
+    row = lane // 16 * 16 ^ (16 if other_row else 0)
+    chosen = _named_by_lane if by_lane else _named_by_scalars
+    named = chosen(instruction, lane % 16)
+
+    def step(group: WaveGroup) -> None:
+        lanes = row + named(group)
+        index = group.machine.vector_index(source)
+
+        def moved(words: U32) -> U32:
+            return np.take_along_axis(words, np.broadcast_to(lanes, words.shape), axis=1)
+
+        valid: LaneMask | None = None
+        if group.active is not None and not reads_inactive:
+            every = np.broadcast_to(lanes, (group.count, group.lanes))
+            valid = np.take_along_axis(group.active, every, axis=1)
+
+        def used(group: WaveGroup) -> LaneMask:
+            active = group.active_lanes()
+            return active if valid is None else active & valid
+
+        found = group.v_moved(index, moved, used)
+        target = group.machine.vector_index(destination)
+        if valid is None:
+            group.set_v(target, found)
+        elif bound_zero:
+            group.set_v(target, np.where(valid, found, np.uint32(0)))
+        else:
+            group.set_v(target, found, used(group))
+
+    return step
+
+
+def _named_by_scalars(instruction: Instruction, place: Lanes) -> Callable[[WaveGroup], Lanes]:
+    low, high = (scalar_source(operand, "u32") for operand in instruction.operands[2:4])
+
+    def named(group: WaveGroup) -> Lanes:
+        bits = low(group).astype(np.uint64) | high(group).astype(np.uint64) << np.uint64(32)
+        return (bits[:, None] >> (4 * place).astype(np.uint64) & np.uint64(15)).astype(np.intp)
+
+    return named
+
+
+def _named_by_lane(instruction: Instruction, place: Lanes) -> Callable[[WaveGroup], Lanes]:
+    words = vector_source(instruction.operands[2], "u32")
+    return lambda group: (words(group) & np.uint32(15)).astype(np.intp)
+
+
+def _other_half_of_wave(instruction: Instruction) -> Step:
+    """Returns the step of v_permlane64: lane i reads lane i + 32 of 64, active or not.
+
+    In waves of 32 lanes it does nothing.
+    """
+    destination, source = (vector_registers(operand, 1) for operand in instruction.operands)
+    if instruction.lanes == 32:
+        return lambda group: None
+
+    def step(group: WaveGroup) -> None:
+        index = group.machine.vector_index(source)
+        found = group.v_moved(
+            index, lambda words: np.roll(words, 32, axis=1), lambda each: each.active_lanes()
+        )
+        group.set_v(group.machine.vector_index(destination), found)
+
+    return step
+
+
 _INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = {
+    "v_swap_b16": _swap_halves,
+    "v_permlane16_b32": partial(_permute_rows, other_row=False, by_lane=False),
+    "v_permlanex16_b32": partial(_permute_rows, other_row=True, by_lane=False),
+    "v_permlane16_var_b32": partial(_permute_rows, other_row=False, by_lane=True),
+    "v_permlanex16_var_b32": partial(_permute_rows, other_row=True, by_lane=True),
+    "v_permlane64_b32": _other_half_of_wave,
     "v_readfirstlane_b32": _read_first_lane,
     "v_readlane_b32": _read_lane,
     "v_writelane_b32": _write_lane,

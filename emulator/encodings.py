@@ -7,6 +7,8 @@ a byte or word of it, DPP another lane. None of this depends on what the instruc
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .cross_lane import dpp_lanes, uses_dpp
@@ -45,9 +47,10 @@ def encoded_source(
         return _dpp_source(instruction, operand, kind, flush)
     high = instruction.integers("op_sel", ())
     if number < len(high) and high[number]:
-        if bits_of(kind) != 16 or not isinstance(operand.value, Register):
+        register = operand.value
+        if bits_of(kind) != 16 or not isinstance(register, Register) or register.half:
             raise UnknownInstructionError(instruction, f"op_sel on a {kind} operand")
-        words = register_bits(operand.value, 32)
+        words = register_bits(register, 32)
         return typed(lambda g: (words(g) >> np.uint32(16)).astype(np.uint16), operand, kind, flush)
     return vector_source(operand, kind, flush)
 
@@ -63,12 +66,17 @@ def encoded_sources(instruction: Instruction, kind: str, first: int, stop: int) 
 def _dpp_source(instruction: Instruction, operand: Operand, kind: str, flush: bool) -> Source:
     if bits_of(kind) == 64:
         raise UnknownInstructionError(instruction, "no model of DPP on 64-bit operands")
-    register = vector_registers(operand, 1)
+    half = operand.register.half
+    if half and bits_of(kind) != 16:
+        raise AssemblyError(f"{operand.register} where a whole register is expected")
+    register = vector_registers(Operand(replace(operand.register, half="")), 1)
     lanes = dpp_lanes(instruction)
 
     def bits(group: WaveGroup) -> Array:
         index = group.machine.vector_index(register)
         moved = group.v_moved(index, lambda words: lanes.read(group, words), lanes.reads)
+        if half == "h":
+            moved = moved >> np.uint32(16)
         return moved.astype(np.uint16) if bits_of(kind) == 16 else moved
 
     return typed(bits, operand, kind, flush)
@@ -121,14 +129,31 @@ def encoded_destination(
     if instruction.mnemonic.endswith("_sdwa") and "dst_sel" in instruction.modifiers:
         shift, width = _selected(instruction.word("dst_sel"), "destination selection")
         return _part_destination(operand, form, shift, width, instruction.word("dst_unused"))
+    shift = _half_of_result(instruction, kind, sources, keeps_high)
+    if shift is not None:
+        operand = Operand(replace(operand.register, half=""))
     if uses_dpp(instruction):
-        return _dpp_destination(instruction, operand, form)
-    high = instruction.integers("op_sel", ())
-    if len(high) > sources and high[sources]:
-        return _part_destination(operand, form, 16, 16, "UNUSED_PRESERVE")
-    if keeps_high and bits_of(kind) == 16:
-        return _part_destination(operand, form, 0, 16, "UNUSED_PRESERVE")
+        return _dpp_destination(instruction, operand, form, shift)
+    if shift is not None:
+        return half_destination(operand, form, shift)
     return vector_destination(operand, form)
+
+
+def _half_of_result(
+    instruction: Instruction, kind: str, sources: int, keeps_high: bool
+) -> int | None:
+    """Returns the first bit of the half of a register that a result goes to; None if it takes all.
+
+    Since RDNA every 16-bit result leaves the other half as it is (LLVM,
+    `GCNSubtarget::zeroesHigh16BitsOfDest`).
+    """
+    high = instruction.integers("op_sel", ())
+    half = instruction.operands[0].register.half
+    if (len(high) > sources and high[sources]) or half == "h":
+        return 16
+    if half or ((keeps_high or instruction.chip.is_rdna) and bits_of(kind) == 16):
+        return 0
+    return None
 
 
 def result_form(instruction: Instruction, kind: str) -> ResultForm:
@@ -141,7 +166,9 @@ def result_form(instruction: Instruction, kind: str) -> ResultForm:
     return ResultForm(kind, clamp, -1 if divisor == 2 else omod)
 
 
-def _dpp_destination(instruction: Instruction, operand: Operand, form: ResultForm) -> Destination:
+def _dpp_destination(
+    instruction: Instruction, operand: Operand, form: ResultForm, shift: int | None
+) -> Destination:
     register = vector_registers(operand, 1)
     lanes = dpp_lanes(instruction)
     if bits_of(form.kind) == 64:
@@ -149,7 +176,24 @@ def _dpp_destination(instruction: Instruction, operand: Operand, form: ResultFor
 
     def write(group: WaveGroup, values: Array) -> None:
         (bits,) = form.words(group, values)
-        group.set_v(group.machine.vector_index(register), bits, lanes.writes(group))
+        index = group.machine.vector_index(register)
+        if shift is None:
+            group.set_v(index, bits, lanes.writes(group))
+        else:
+            group.set_half(index, bits, shift, lanes.writes(group))
+
+    return write
+
+
+def half_destination(operand: Operand, form: ResultForm, shift: int) -> Destination:
+    """Writes a result of 16 bits to the half of a register that begins with bit `shift`."""
+    register = vector_registers(operand, 1)
+    if bits_of(form.kind) != 16:
+        raise AssemblyError(f"half of {register} cannot take a {form.kind} result")
+
+    def write(group: WaveGroup, values: Array) -> None:
+        (bits,) = form.words(group, values)
+        group.set_half(group.machine.vector_index(register), bits, shift)
 
     return write
 

@@ -25,6 +25,7 @@ from . import (
     barriers,
     calls,
     cross_lane,
+    dual_issue,
     flat_memory,
     float8,
     indexed_registers,
@@ -34,6 +35,7 @@ from . import (
     mode_instructions,
     packed_math,
     scalar_alu,
+    scalar_floats,
     scaled_conversions,
     vector_alu,
 )
@@ -69,6 +71,7 @@ from .wave_state import Machine, WaveGroup
 _FAMILIES = (
     barriers,
     scalar_alu,
+    scalar_floats,
     mode_instructions,
     vector_alu,
     packed_math,
@@ -87,10 +90,17 @@ _WITHOUT_EFFECT: Mapping[str, int | None] = {
     **dict.fromkeys(("s_nop", "s_sethalt"), 0xFFFF),
     "s_setprio": 3,
     "s_sleep": 0x7F,
+    **dict.fromkeys(("s_clause", "s_set_inst_prefetch_distance"), 0xFFFF),
     **dict.fromkeys(("s_icache_inv", "s_dcache_inv", "s_dcache_wb", "s_endpgm")),
     **dict.fromkeys(("buffer_inv", "buffer_wbl2")),
 }
 """For each such instruction the largest number that its operand may be; None if it has none."""
+
+HINTS = frozenset({"s_delay_alu", "s_wait_alu", "s_waitcnt_depctr"})
+"""What the hardware is told of dependencies between instructions that it finds late or not at all.
+
+LLVM puts them there; an emulator that executes in order has none to wait for.
+"""
 
 Waves = npt.NDArray[np.intp]
 
@@ -289,9 +299,12 @@ def _is_access(instruction: Instruction) -> bool:
     return name.startswith(_MEMORY_PREFIXES) and name not in lds_instructions.EXCHANGE_MNEMONICS
 
 
-def _build(context: BuildContext, instruction: Instruction) -> Step:
-    if missing := lacks(instruction.chip, instruction.spelled):
+def _build(context: BuildContext, instruction: Instruction, part: bool = False) -> Step:
+    if not part and (missing := lacks(instruction.chip, instruction.spelled)):
         raise UnknownInstructionError(instruction, missing)
+    if instruction.mnemonic in HINTS:
+        tuple(instruction.operands)
+        return lambda group: None
     if instruction.mnemonic in _CONDITIONS:
         return lambda group: None
     if instruction.mnemonic in JUMPS:
@@ -301,6 +314,9 @@ def _build(context: BuildContext, instruction: Instruction) -> Step:
     if is_wait(instruction):
         waited_for(instruction)
         return lambda group: None
+    if instruction.mnemonic == "s_sendmsg":
+        _check_message(instruction)
+        return lambda group: None
     if instruction.mnemonic == "s_trap":
         immediate(instruction, 0xFF)
         return _trap
@@ -309,9 +325,18 @@ def _build(context: BuildContext, instruction: Instruction) -> Step:
         if step is not None:
             return step
     step = indexed_registers.build(instruction, partial(_build, context))
+    step = step or dual_issue.build(instruction, partial(_build, context, part=True))
     if step is None:
         raise UnknownInstructionError(instruction)
     return step
+
+
+def _check_message(instruction: Instruction) -> None:
+    """Refuses messages but the one that a wave will use no vector register any more."""
+    (operand,) = instruction.operands
+    text = str(operand.value)
+    if not instruction.chip.is_rdna or text not in ("sendmsg(MSG_DEALLOC_VGPRS)", "3"):
+        raise UnknownInstructionError(instruction, f"the emulator has no model of '{text}'")
 
 
 def _without_effect(instruction: Instruction) -> Step:

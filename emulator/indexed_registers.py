@@ -215,6 +215,30 @@ def _move_relative(instruction: Instruction, build: Builder) -> Step:
     return _by_number(instruction, 0xFFFFFFFF, moved, build)
 
 
+def _move_vectors(instruction: Instruction, build: Builder) -> Step:
+    """Returns the step of v_movrels_b32 and its kind, moves of vector registers that M0 shifts.
+
+    `s` shifts the source, `d` the destination, and `sd` both by the same number. `sd_2` shifts the
+    source by M0[9:0], and the destination by M0[25:16].
+    """
+    name = base_name(instruction.mnemonic)
+    separate = "_2_" in name
+    shifted = ("d" in name[8:10], "s" in name[8:10])
+    plain = replace(instruction, mnemonic="v_mov_b32_e32")
+    build(plain)
+
+    def moved(number: int) -> Instruction:
+        by = (number >> 16 & 0x3FF, number & 0x3FF) if separate else (number, number)
+        operands = (
+            _shifted(operand, offset) if flag else operand
+            for operand, flag, offset in zip(plain.operands, shifted, by, strict=True)
+        )
+        return replace(plain, operands=tuple(operands))
+
+    return _by_number(instruction, 0x03FF03FF if separate else 0xFFFFFFFF, moved, build)
+
+
+_VECTOR_MOVES = frozenset(f"v_movrel{way}_b32" for way in ("s", "d", "sd", "sd_2"))
 _INSTRUCTIONS: Mapping[str, Callable[[Instruction, Builder], Step]] = {
     _ON: _turn_on,
     _OFF: lambda instruction, build: lambda group: None,
@@ -231,4 +255,6 @@ def build(instruction: Instruction, build_plain: Builder) -> Step | None:
         build_plain: makes the step of an instruction whose registers are those that its text names.
     """
     make = _INSTRUCTIONS.get(instruction.mnemonic)
+    if base_name(instruction.mnemonic) in _VECTOR_MOVES:
+        make = _move_vectors
     return make(instruction, build_plain) if make else None

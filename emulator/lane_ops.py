@@ -45,7 +45,7 @@ class LaneOp:
     keeps_high: bool = False
 
 
-def _ops(
+def rows(
     kind: str, count: int, functions: Mapping[str, Function], **more: bool
 ) -> dict[str, LaneOp]:
     """Returns rows of instructions `v_<name>` whose sources and result have one type."""
@@ -105,7 +105,7 @@ def _quieted(a: Array) -> Array:
     return (bits_view(a) | _quiet_bit(a)).view(a.dtype)
 
 
-def _extreme(a: Array, b: Array, ieee: bool, larger: bool) -> Array:
+def extreme(a: Array, b: Array, ieee: bool, larger: bool) -> Array:
     """Returns the larger or smaller: a NaN loses against a number, and +0 is larger than -0.
 
     In IEEE mode a signaling NaN wins, and becomes quiet.
@@ -132,11 +132,11 @@ def _extreme(a: Array, b: Array, ieee: bool, larger: bool) -> Array:
 
 
 def _max(a: Array, b: Array, ieee: bool) -> Array:
-    return _extreme(a, b, ieee, larger=True)
+    return extreme(a, b, ieee, larger=True)
 
 
 def _min(a: Array, b: Array, ieee: bool) -> Array:
-    return _extreme(a, b, ieee, larger=False)
+    return extreme(a, b, ieee, larger=False)
 
 
 def _max3(a: Array, b: Array, c: Array, ieee: bool) -> Array:
@@ -157,11 +157,13 @@ def _med3(a: Array, b: Array, c: Array, ieee: bool) -> Array:
 
 
 def extreme_or_nan(larger: bool) -> Function:
-    """Returns `maximum` or `minimum` of three, as in IEEE 754-2019: a NaN wins."""
+    """Returns `maximum` or `minimum` of some, as in IEEE 754-2019: a NaN wins."""
 
-    def compute(a: Array, b: Array, c: Array) -> Array:
-        result = _extreme(_extreme(a, b, False, larger), c, False, larger)
-        for source in (c, b, a):
+    def compute(*sources: Array) -> Array:
+        result = sources[0]
+        for source in sources[1:]:
+            result = extreme(result, source, False, larger)
+        for source in reversed(sources):
             result = np.where(np.isnan(source), _quieted(source), result)
         return result
 
@@ -245,7 +247,8 @@ def _div_fixup(quotient: Array, denominator: Array, numerator: Array) -> Array:
     return np.where(np.isnan(magnitude), magnitude, np.where(negative, -magnitude, magnitude))
 
 
-def _pack_halves(a: Array, b: Array) -> Array:
+def pack_halves(a: Array, b: Array) -> Array:
+    """Returns words of two results of 16 bits, the first in the low half."""
     return a.view(np.uint16).astype(np.uint32) | b.view(np.uint16).astype(np.uint32) << np.uint32(
         16
     )
@@ -282,17 +285,17 @@ def _float_ops(kind: str) -> dict[str, LaneOp]:
     exponent = "i16" if kind == "f16" else "i32"
     unary = {"exp", "log", "sin", "cos"} if kind == "f64" else set()
     new = kind == "f16"
-    ops = _ops(kind, 1, {f"{n}_{kind}": f for n, f in _F_UNARY.items() if n not in unary})
-    ops |= _ops(kind, 2, {f"max_{kind}": _max, f"min_{kind}": _min}, ieee=True)
-    ops |= _ops(kind, 3, {f"fma_{kind}": floats.fma}, keeps_high=new)
-    ops |= _ops(kind, 3, {f"div_fixup_{kind}": _div_fixup}, keeps_high=new)
+    ops = rows(kind, 1, {f"{n}_{kind}": f for n, f in _F_UNARY.items() if n not in unary})
+    ops |= rows(kind, 2, {f"max_{kind}": _max, f"min_{kind}": _min}, ieee=True)
+    ops |= rows(kind, 3, {f"fma_{kind}": floats.fma}, keeps_high=new)
+    ops |= rows(kind, 3, {f"div_fixup_{kind}": _div_fixup}, keeps_high=new)
     ops[f"v_ldexp_{kind}"] = LaneOp(kind, (kind, exponent), _ldexp)
     ops[f"v_frexp_exp_{exponent}_{kind}"] = LaneOp(exponent, (kind,), _frexp_exponent)
     if kind == "f64":
-        return ops | _ops(kind, 2, {f"{n}_{kind}": _F_BINARY[n] for n in ("add", "mul")})
+        return ops | rows(kind, 2, {f"{n}_{kind}": _F_BINARY[n] for n in ("add", "mul")})
     three = {f"max3_{kind}": _max3, f"min3_{kind}": _min3, f"med3_{kind}": _med3}
-    ops |= _ops(kind, 2, {f"{name}_{kind}": f for name, f in _F_BINARY.items()})
-    return ops | _ops(kind, 3, three, ieee=True, keeps_high=new)
+    ops |= rows(kind, 2, {f"{name}_{kind}": f for name, f in _F_BINARY.items()})
+    return ops | rows(kind, 3, three, ieee=True, keeps_high=new)
 
 
 # Integers.
@@ -307,7 +310,7 @@ def _integer_ops(kind: str) -> dict[str, LaneOp]:
             np.minimum(a, b), np.minimum(np.maximum(a, b), c)
         ),
     }
-    return _ops(kind, 2, two) | _ops(kind, 3, three, keeps_high=kind.endswith("16"))
+    return rows(kind, 2, two) | rows(kind, 3, three, keeps_high=kind.endswith("16"))
 
 
 def _reversed_shift(function: Function, width: int) -> Function:
@@ -499,7 +502,8 @@ def _plain(kind: str) -> Function:
     return lambda a: a.astype(DTYPES[kind])
 
 
-def _saturated(kind: str) -> Function:
+def saturated(kind: str) -> Function:
+    """Returns the conversion of a float to an integer type, toward zero."""
     dtype: Any = DTYPES[kind]
     return lambda a: floats.to_integer(a, dtype)
 
@@ -508,9 +512,9 @@ def _byte(index: int) -> Function:
     return lambda a: (a >> np.uint32(8 * index) & np.uint32(0xFF)).astype(np.float32)
 
 
-def _paired(function: Function) -> Function:
+def paired(function: Function) -> Function:
     """Returns a function that makes two conversions to 16 bits, the first in the low half."""
-    return lambda a, b: _pack_halves(function(a), function(b))
+    return lambda a, b: pack_halves(function(a), function(b))
 
 
 def _clip_to(kind: str) -> Function:
@@ -596,12 +600,12 @@ _ROWS: dict[str, LaneOp] = {
         "u16", ("i32", "i32", "u32"), _saturating_bytes(0, 255), keeps_high=True
     ),
     # Sums and products.
-    **_ops("u32", 2, {"add_u32": np.add, "sub_u32": np.subtract}, saturates=True),
-    **_ops("u32", 2, {"subrev_u32": lambda a, b: b - a}, saturates=True),
-    **_ops("i32", 2, {"add_i32": np.add, "sub_i32": np.subtract}, saturates=True),
-    **_ops("u16", 2, {"add_u16": np.add, "sub_u16": np.subtract}, saturates=True),
-    **_ops("u16", 2, {"subrev_u16": lambda a, b: b - a}, saturates=True),
-    **_ops("i16", 2, {"add_i16": np.add, "sub_i16": np.subtract}, saturates=True, keeps_high=True),
+    **rows("u32", 2, {"add_u32": np.add, "sub_u32": np.subtract}, saturates=True),
+    **rows("u32", 2, {"subrev_u32": lambda a, b: b - a}, saturates=True),
+    **rows("i32", 2, {"add_i32": np.add, "sub_i32": np.subtract}, saturates=True),
+    **rows("u16", 2, {"add_u16": np.add, "sub_u16": np.subtract}, saturates=True),
+    **rows("u16", 2, {"subrev_u16": lambda a, b: b - a}, saturates=True),
+    **rows("i16", 2, {"add_i16": np.add, "sub_i16": np.subtract}, saturates=True, keeps_high=True),
     "v_mul_lo_u16": LaneOp("u16", ("u16",) * 2, np.multiply, saturates=True),
     "v_mad_u16": LaneOp(
         "u16", ("u16",) * 3, lambda a, b, c: a * b + c, saturates=True, keeps_high=True
@@ -672,26 +676,26 @@ _ROWS: dict[str, LaneOp] = {
     **_convert("f64", "i32", _plain("f64")),
     **_convert("f16", "u16", lambda a: floats.round_to_f16(a.astype(np.float32))),
     **_convert("f16", "i16", lambda a: floats.round_to_f16(a.astype(np.float32))),
-    **_convert("u32", "f32", _saturated("u32")),
-    **_convert("i32", "f32", _saturated("i32")),
-    **_convert("u32", "f64", _saturated("u32")),
-    **_convert("i32", "f64", _saturated("i32")),
-    **_convert("u16", "f16", _saturated("u16")),
-    **_convert("i16", "f16", _saturated("i16")),
-    "v_cvt_flr_i32_f32": LaneOp("i32", ("f32",), lambda a: _saturated("i32")(np.floor(a))),
+    **_convert("u32", "f32", saturated("u32")),
+    **_convert("i32", "f32", saturated("i32")),
+    **_convert("u32", "f64", saturated("u32")),
+    **_convert("i32", "f64", saturated("i32")),
+    **_convert("u16", "f16", saturated("u16")),
+    **_convert("i16", "f16", saturated("i16")),
+    "v_cvt_flr_i32_f32": LaneOp("i32", ("f32",), lambda a: saturated("i32")(np.floor(a))),
     "v_cvt_rpi_i32_f32": LaneOp(
-        "i32", ("f32",), lambda a: _saturated("i32")(np.floor(a + np.float32(0.5)))
+        "i32", ("f32",), lambda a: saturated("i32")(np.floor(a + np.float32(0.5)))
     ),
     "v_cvt_off_f32_i4": LaneOp("f32", ("u32",), _off_i4),
     **{f"v_cvt_f32_ubyte{i}": LaneOp("f32", ("u32",), _byte(i)) for i in range(4)},
     "v_cvt_f32_bf16": LaneOp("f32", ("b16",), floats.widen_bf16),
-    "v_cvt_pkrtz_f16_f32": LaneOp("b32", ("f32", "f32"), _paired(floats.round_to_zero_f16)),
-    "v_cvt_pk_f16_f32": LaneOp("b32", ("f32", "f32"), _paired(floats.round_to_f16)),
-    "v_cvt_pk_bf16_f32": LaneOp("b32", ("f32", "f32"), _paired(floats.round_to_bf16)),
-    "v_cvt_pk_u16_u32": LaneOp("b32", ("u32", "u32"), _paired(_clip_to("u16"))),
-    "v_cvt_pk_i16_i32": LaneOp("b32", ("i32", "i32"), _paired(_clip_to("i16"))),
+    "v_cvt_pkrtz_f16_f32": LaneOp("b32", ("f32", "f32"), paired(floats.round_to_zero_f16)),
+    "v_cvt_pk_f16_f32": LaneOp("b32", ("f32", "f32"), paired(floats.round_to_f16)),
+    "v_cvt_pk_bf16_f32": LaneOp("b32", ("f32", "f32"), paired(floats.round_to_bf16)),
+    "v_cvt_pk_u16_u32": LaneOp("b32", ("u32", "u32"), paired(_clip_to("u16"))),
+    "v_cvt_pk_i16_i32": LaneOp("b32", ("i32", "i32"), paired(_clip_to("i16"))),
     "v_sat_pk_u8_i16": LaneOp("u16", ("u32",), _sat_pk_u8_i16),
-    "v_pack_b32_f16": LaneOp("b32", ("f16", "f16"), _pack_halves),
+    "v_pack_b32_f16": LaneOp("b32", ("f16", "f16"), pack_halves),
 }
 
 LANE_OPS: Mapping[str, LaneOp] = _ROWS

@@ -132,6 +132,7 @@ class LdsState:
         # Instructions that accessed the LDS between the signal and the wait of the last barrier.
         self._between: frozenset[int] = frozenset()
         self.signalled = np.zeros(workgroups * waves_per_workgroup, bool)
+        self._any_signalled = False
         self.wait_text = "s_waitcnt lgkmcnt(0)"
         self._harmless: set[frozenset[tuple[int, int, _Kind]]] = set()
         self.direct_loads: DirectLoads | None = None
@@ -399,6 +400,11 @@ class LdsState:
 
     # -- races -----------------------------------------------------------------------------------
 
+    def signal(self, waves: WaveIds) -> None:
+        """Notes that waves have signalled a barrier for which they will wait later."""
+        self.signalled[waves] = True
+        self._any_signalled = True
+
     def pass_barrier(
         self, complete: npt.NDArray[np.bool_], unfinished: frozenset[int] = frozenset()
     ) -> None:
@@ -422,6 +428,7 @@ class LdsState:
             access.instruction for (*_, kind), access in self._noted.items() if kind & _Kind.OPEN
         )
         self.signalled[np.repeat(complete, self.waves_per_workgroup)] = False
+        self._any_signalled = bool(self.signalled.any())
         self._generation += 1
         self._since[complete] = self._generation
         if complete.all():
@@ -453,7 +460,7 @@ class LdsState:
             self._harmless.add(together)
 
     def _note(self, access: IssuedAccess, kind: _Kind) -> None:
-        if self.signalled[access.waves].any():
+        if self._any_signalled and self.signalled[access.waves].any():
             kind |= _Kind.OPEN
         self._noted[access.serial, self._generation, kind] = access
 

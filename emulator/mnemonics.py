@@ -7,7 +7,9 @@ under the oldest one if CDNA lacks it. LLVM's assembler is the source of all nam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 
 from .chips import Chip, Isa
 
@@ -44,6 +46,11 @@ _SINCE_RDNA3: Mapping[str, str] = {
     "v_cvt_nearest_i32_f32": "v_cvt_rpi_i32_f32",
     "v_cvt_pk_rtz_f16_f32": "v_cvt_pkrtz_f16_f32",
     "v_mul_dx9_zero_f32": "v_mul_legacy_f32",
+    **{
+        f"v_{form}_t_{kind}": f"v_{form}_tru_{kind}"
+        for form in ("cmp", "cmpx")
+        for kind in ("f16", "f32", "f64")
+    },
     "v_dot2acc_f32_f16": "v_dot2c_f32_f16",
     "v_dot2acc_f32_bf16": "v_dot2c_f32_bf16",
     **{f"s_{op}_not1_b{bits}": f"s_{op}n2_b{bits}" for op in ("and", "or") for bits in (32, 64)},
@@ -74,28 +81,23 @@ _SINCE_RDNA4: Mapping[str, str] = {
         for kind in ("f16", "f32", "f64")
         if kind != "f64" or op in ("min", "max")
     },
+    **{f"s_{op}_num_{kind}": f"s_{op}_{kind}" for op in ("min", "max") for kind in ("f16", "f32")},
+    "v_mad_co_u64_u32": "v_mad_u64_u32",
+    "v_mad_co_i64_i32": "v_mad_i64_i32",
     **{f"v_pk_{op}_num_f16": f"v_pk_{op}_f16" for op in ("min", "max")},
 }
 
 
-def _names(chip: Chip) -> dict[str, str]:
+@cache
+def arithmetic_names(chip: Chip) -> Mapping[str, str]:
+    """Returns the names without encodings that a chip has for arithmetic that others name
+    otherwise, with the shared ones."""
     names: dict[str, str] = {}
     if chip.is_rdna:
         names |= _SINCE_RDNA3
     if chip.isa >= Isa.RDNA4:
         names |= _SINCE_RDNA4
     return names
-
-
-_NAMES: dict[Chip, dict[str, str]] = {}
-
-
-def arithmetic_names(chip: Chip) -> Mapping[str, str]:
-    """Returns the names without encodings that a chip has for arithmetic that others name
-    otherwise, with the shared ones."""
-    if chip not in _NAMES:
-        _NAMES[chip] = _names(chip)
-    return _NAMES[chip]
 
 
 def shared_name(chip: Chip, mnemonic: str) -> str:
@@ -110,15 +112,69 @@ def shared_name(chip: Chip, mnemonic: str) -> str:
     return mnemonic if shared is None else shared + mnemonic[len(base) :]
 
 
-_SINCE_CDNA4 = frozenset(
-    {
-        *("v_bitop3_b16", "v_bitop3_b32", "v_permlane16_swap_b32", "v_permlane32_swap_b32"),
-        *("v_ashr_pk_i8_i32", "v_ashr_pk_u8_i32", "v_prng_b32", "buffer_atomic_pk_add_bf16"),
-        *("v_cvt_f32_bf16", "v_cvt_pk_bf16_f32", "v_cvt_pk_f16_f32"),
-        *("v_dot2_f32_bf16", "v_dot2c_f32_bf16"),
-        *("v_maximum3_f32", "v_minimum3_f32", "v_pk_maximum3_f16", "v_pk_minimum3_f16"),
-    }
+_CDNA = (Isa.CDNA3, Isa.CDNA4)
+_RDNA3 = (Isa.RDNA3, Isa.RDNA3_5)
+_RDNA4 = (Isa.RDNA4, Isa.GFX1250)
+_LACKED: tuple[tuple[tuple[Isa, ...], str], ...] = (
+    (
+        (*_CDNA, Isa.RDNA3),
+        r"s_(add|sub|mul|min|max|fmac|ceil|floor|trunc|rndne)_f(16|32)|s_cmp_\w+_f(16|32)"
+        r"|s_cvt_\w+|s_fma[am]k_f32",
+    ),
+    (
+        _CDNA,
+        r"s_\w+_(saveexec|wrexec)_b32|s_pack_hl_b32_b16|v_(and|or|xor|not|mov|swap|cndmask)_b16"
+        r"|v_cube\w+|v_cvt_(i32_i16|u32_u16)|v_cvt_pk_(norm_)?[iu]16_f(16|32)|v_fma_dx9_zero_f32"
+        r"|v_fma_mix\w+|v_fma(ak|mk|c)_f16|v_(maxmin|minmax)_\w+|v_mullit_f32|v_xor3_b32"
+        r"|v_permlanex?16_b32|v_permlane64_b32|v_movrel\w+|s_(denorm|round)_mode|s_delay_alu"
+        r"|s_clause|s_waitcnt_depctr|s_set_inst_prefetch_distance|v_dot2_f16_f16|v_dot2_bf16_bf16"
+        r"|v_dot[48]_i32_iu\d|v_pk_fmac_f16|v_wmma_\w+|v_swmmac_\w+|v_dual_\w+",
+    ),
+    (
+        (*_CDNA, *_RDNA3),
+        r"s_(add|sub)_nc_u64|s_mul_u64|s_(minimum|maximum)_f(16|32)|v_(minimum|maximum)_\w+"
+        r"|v_(minimum|maximum)3_f16|v_maximumminimum_\w+|v_minimummaximum_\w+|v_s_\w+"
+        r"|v_permlanex?16_var_b32|v_pk_(minimum|maximum)_f16|v_dot4_f32_\w+|v_cvt_sr_[fb]\w8_f32"
+        r"|s_wait_alu",
+    ),
+    (
+        (Isa.CDNA3, *_RDNA3),
+        r"v_(minimum|maximum)3_f32",
+    ),
+    (_RDNA3, r"v_cvt_(pk_)?f32_[fb]\w8|v_cvt_pk_[fb]\w8_f32"),
+    (
+        _RDNA4,
+        r"s_cmpk_\w+|v_cmpx?_(f|t|tru)_\w+|v_dot2(c|acc)_f32_f16|s_barrier"
+        r"|s_set_inst_prefetch_distance",
+    ),
+    ((*_CDNA, *_RDNA4), r"v_fmac_dx9_zero_f32"),
+    (
+        (*_RDNA3, *_RDNA4),
+        r"s_ff0_i32_b(32|64)|v_accvgpr_\w+|v_(add|sub)_[iu]16|v_subrev_u16"
+        r"|v_(addc|subb|subbrev)_co_u32|v_cmpx?_[ft]_[iu]16|v_dot2_(i32_i16|u32_u16)"
+        r"|v_dot2acc_f32_bf16|v_dot2c_i32_i16|v_dot[48]c_\w+|v_mad_legacy_[iu]16|v_pk_mov_b32"
+        r"|v_s?mfmac?_\w+|s_dcache_wb|s_set_gpr_idx_\w+",
+    ),
+    (
+        (Isa.CDNA3, *_RDNA3, Isa.RDNA4),
+        r"v_ashr_pk_[iu]8_i32|v_bitop3_b(16|32)|v_cvt_f32_bf16|v_cvt_pk_b?f16_f32"
+        r"|v_permlane16_swap_b32|v_pk_(minimum|maximum)3_f16|v_prng_b32|buffer_atomic_pk_add_bf16",
+    ),
+    ((*_RDNA3, Isa.RDNA4), r"v_fmac_f64|v_lshl_add_u64|v_mov_b64|v_pk_(add|mul|fma)_f32"),
+    ((Isa.CDNA3, *_RDNA3, *_RDNA4), r"v_dot2c_f32_bf16|v_permlane32_swap_b32"),
+    ((Isa.CDNA3, Isa.GFX1250), r"v_dot2_f32_bf16"),
+    ((Isa.GFX1250,), r"v_dot2_f32_f16"),
 )
+"""Instructions that the emulator knows and some instruction sets lack, as LLVM assembles them.
+
+The expressions are of names that LLVM does not take there. It takes old names for new ones where
+nothing else has that name: `s_andn2_b32` on RDNA.
+"""
+
+
+@cache
+def _lacked(isa: Isa) -> re.Pattern[str]:
+    return re.compile("|".join(names for isas, names in _LACKED if isa in isas))
 
 
 def lacks(chip: Chip, spelled: str) -> str:
@@ -128,11 +184,16 @@ def lacks(chip: Chip, spelled: str) -> str:
     these are executed.
     """
     base = base_name(spelled)
-    if chip.is_rdna:
-        new = {old: name for name, old in arithmetic_names(chip).items()}.get(base)
-        if new is not None:
-            return f"{chip.name} has no '{spelled}'; there it is '{new}'"
+    names = arithmetic_names(chip)
+    others = (each for other in (_SINCE_RDNA3, _SINCE_RDNA4) for each in other)
+    foreign = base not in names and base in others
+    if not foreign and not _lacked(chip.isa).fullmatch(base):
         return ""
-    if chip.isa is Isa.CDNA3 and base in _SINCE_CDNA4:
-        return f"{chip.name} has no '{spelled}'"
-    return ""
+    shared = base
+    for other in (_SINCE_RDNA4, _SINCE_RDNA3):
+        shared = other.get(shared, shared) if foreign else shared
+    here = {old: new for new, old in names.items()}.get(shared, shared)
+    hint = (
+        f"; there it is '{here}'" if here != base and not _lacked(chip.isa).fullmatch(here) else ""
+    )
+    return f"{chip.name} has no '{spelled}'{hint}"

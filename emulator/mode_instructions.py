@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
 from .emulation_errors import UnknownInstructionError
-from .instruction_text import Instruction, Name, Operand
+from .instruction_text import AssemblyError, Instruction, Literal, Name, Operand
 from .mode_register import FloatMode
 from .step import BuildContext, Step
 from .wave_state import WaveGroup
 
-MODE_CHANGES = frozenset({"s_setreg_b32", "s_setreg_imm32_b32"})
+MODE_CHANGES = frozenset({"s_setreg_b32", "s_setreg_imm32_b32", "s_denorm_mode", "s_round_mode"})
 """Instructions after which the waves of a group may have other modes than before."""
 
 
@@ -51,6 +52,17 @@ def _set_constant(instruction: Instruction) -> Step:
     )
 
 
+def _set_bits(instruction: Instruction, first: int) -> Step:
+    """Returns the step of s_round_mode and s_denorm_mode, which set 4 bits of MODE."""
+    (operand,) = instruction.operands
+    value = operand.value.value if isinstance(operand.value, Literal) else -1
+    if value not in range(16):
+        raise AssemblyError(f"'{instruction.spelled}' takes one number from 0 to 15")
+    return lambda group: group.set_modes(
+        [_changed(instruction, group.mode, first, 0xF, int(value))], np.zeros(group.count, np.intp)
+    )
+
+
 def _set_from_register(instruction: Instruction) -> Step:
     """Returns the step of s_setreg_b32, which sets some bits of each wave's MODE."""
     first, mask = _field(instruction, instruction.operands[0])
@@ -77,6 +89,8 @@ _INSTRUCTIONS: Mapping[str, Callable[[Instruction], Step]] = {
     "s_setreg_imm32_b32": _set_constant,
     "s_setreg_b32": _set_from_register,
     "s_getreg_b32": _get,
+    "s_round_mode": partial(_set_bits, first=0),
+    "s_denorm_mode": partial(_set_bits, first=4),
 }
 
 

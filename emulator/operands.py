@@ -12,7 +12,7 @@ Types are named as AMD's ISA names them: `u32`, `i32`, `f32`, `b32` (bits, as u3
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,11 +79,17 @@ def register_bits(register: Register, width: int) -> Source:
     They are [n, lanes] of a vector register, and [n, 1] of a scalar one.
     """
     count = -(-width // 32)
+    if is_null(register):
+        register = replace(register, count=count)
     if register.count != count:
         raise AssemblyError(f"{register} where {_count(count)} expected")
+    if register.half and width != 16:
+        raise AssemblyError(f"{register} where a whole register is expected")
     words = [register_word(register, offset) for offset in range(count)]
     if width == 64:
         return lambda group: join_words(words[0](group), words[1](group))
+    if register.half == "h":
+        return lambda group: (words[0](group) >> np.uint32(16)).astype(np.uint16)
     if width == 16:
         return lambda group: words[0](group).astype(np.uint16)
     return words[0]
@@ -238,7 +244,7 @@ def vector_destination(operand: Operand, form: ResultForm) -> Destination:
     count = -(-bits_of(form.kind) // 32)
     if register.file == "s":
         raise AssemblyError(f"{register} cannot take a vector result")
-    if register.count != count:
+    if register.count != count or register.half:
         raise AssemblyError(f"{register} where {_count(count)} expected")
 
     def write(group: WaveGroup, values: Array) -> None:
@@ -259,7 +265,7 @@ def vector_registers(operand: Operand, count: int) -> Register:
         AssemblyError: it is something else, or not so many registers.
     """
     register = operand.register
-    if register.file == "s" or register.count != count:
+    if register.file == "s" or register.count != count or register.half:
         raise AssemblyError(f"{register} where {_count(count, 'vector ')} expected")
     return register
 

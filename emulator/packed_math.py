@@ -17,7 +17,7 @@ import numpy as np
 
 from . import floats
 from .emulation_errors import UnknownInstructionError
-from .encodings import encoded_destination, encoded_sources, result_form
+from .encodings import encoded_destination, encoded_sources, half_destination, result_form
 from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
 from .lane_ops import LANE_OPS, LaneOp, extreme_or_nan
 from .mnemonics import base_name
@@ -33,10 +33,8 @@ from .operands import (
     register_word,
     typed,
     vector_destination,
-    vector_registers,
     vector_source,
 )
-from .select_bits import merge_half
 from .step import BuildContext, Step
 from .vector_alu import saturating, sources_of
 from .wave_state import WaveGroup
@@ -301,14 +299,7 @@ def _mixed(instruction: Instruction, result: str, high: bool) -> Step:
 def _mixed_destination(operand: Operand, form: ResultForm, high: bool) -> Destination:
     if form.kind == "f32":
         return vector_destination(operand, form)
-    register = vector_registers(operand, 1)
-
-    def write(group: WaveGroup, values: Array) -> None:
-        (bits,) = form.words(group, values)
-        index = group.machine.vector_index(register)
-        group.set_v(index, merge_half(group.v(index), bits, int(high)))
-
-    return write
+    return half_destination(operand, form, 16 * int(high))
 
 
 _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = {

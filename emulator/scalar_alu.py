@@ -7,7 +7,7 @@ The semantics are those of "AMD Instinct MI300 CDNA3 Instruction Set Architectur
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from .lane_ops import (
     sum_and_carry,
     trailing_zeros,
 )
-from .operands import DTYPES, Array, Source, scalar_destination, scalar_source
+from .operands import DTYPES, Array, Source, bits_of, scalar_destination, scalar_source
 from .step import BuildContext, Step
 from .wave_state import WaveGroup
 
@@ -151,6 +151,27 @@ def _replicate_bits(a: Array) -> Array:
     return result | result << np.uint64(1)
 
 
+def _some_of_four(a: Array) -> Array:
+    """Returns words in which the lowest of each four bits says whether one of them is set."""
+    pairs = a | a >> a.dtype.type(1)
+    mask = a.dtype.type(0x1111111111111111 & (1 << 8 * a.itemsize) - 1)
+    return (pairs | pairs >> a.dtype.type(2)) & mask
+
+
+def _quads(a: Array) -> Array:
+    """Computes s_quadmask: bit i of the result says whether one of bits 4 i to 4 i + 3 is set."""
+    some = _some_of_four(a)
+    result = np.zeros_like(a)
+    for quad in range(2 * a.itemsize):
+        result |= (some >> a.dtype.type(4 * quad) & a.dtype.type(1)) << a.dtype.type(quad)
+    return result
+
+
+def _whole_quads(a: Array) -> Array:
+    """Computes s_wqm: all four bits of a quad are set where one is."""
+    return _some_of_four(a) * a.dtype.type(15)
+
+
 def _bitwise(width: int) -> dict[str, ScalarOp]:
     kind = f"b{width}"
     two: dict[str, Callable[..., Any]] = {
@@ -185,6 +206,8 @@ def _bitwise(width: int) -> dict[str, ScalarOp]:
     for value in (0, 1):
         ops[f"s_bitset{value}_{kind}"] = ScalarOp(kind, (DESTINATION, "u32"), _set_bit(value))
         ops[f"s_bitcmp{value}_{kind}"] = ScalarOp("", (kind, "u32"), _bit_is(value), "nonzero")
+    ops[f"s_quadmask_{kind}"] = ScalarOp(kind, (kind,), _quads, "nonzero")
+    ops[f"s_wqm_{kind}"] = ScalarOp(kind, (kind,), _whole_quads, "nonzero")
     for field in (unsigned, signed):
         ops[f"s_bfe_{field}"] = ScalarOp(field, (field, "u32"), _bit_field, "nonzero")
     return ops
@@ -250,27 +273,39 @@ SCALAR_OPS: Mapping[str, ScalarOp] = {
         "s_pack_lh_b32_b16": ScalarOp(
             "u32", ("u32", "u32"), lambda a, b: a & np.uint32(0xFFFF) | b & np.uint32(0xFFFF0000)
         ),
+        "s_pack_hl_b32_b16": ScalarOp(
+            "u32", ("u32", "u32"), lambda a, b: a >> np.uint32(16) | b << np.uint32(16)
+        ),
+        "s_add_nc_u64": ScalarOp("u64", ("u64", "u64"), np.add),
+        "s_sub_nc_u64": ScalarOp("u64", ("u64", "u64"), np.subtract),
+        "s_mul_u64": ScalarOp("u64", ("u64", "u64"), np.multiply),
         "s_pack_hh_b32_b16": ScalarOp(
             "u32", ("u32", "u32"), lambda a, b: a >> np.uint32(16) | b & np.uint32(0xFFFF0000)
         ),
     }  # fmt: skip
 """Operations whose sources and results are scalar registers, by mnemonic."""
 
-EXEC_OPS: Mapping[str, Callable[[Array, Array], Array]] = {
-    "s_and_saveexec_b64": lambda source, old: source & old,
-    "s_or_saveexec_b64": lambda source, old: source | old,
-    "s_xor_saveexec_b64": lambda source, old: source ^ old,
-    "s_andn2_saveexec_b64": lambda source, old: source & ~old,
-    "s_orn2_saveexec_b64": lambda source, old: source | ~old,
-    "s_andn1_saveexec_b64": lambda source, old: ~source & old,
-    "s_orn1_saveexec_b64": lambda source, old: ~source | old,
-    "s_nand_saveexec_b64": lambda source, old: ~(source & old),
-    "s_nor_saveexec_b64": lambda source, old: ~(source | old),
-    "s_xnor_saveexec_b64": lambda source, old: ~(source ^ old),
-    "s_andn1_wrexec_b64": lambda source, old: ~source & old,
-    "s_andn2_wrexec_b64": lambda source, old: source & ~old,
+_EXEC_FUNCTIONS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "s_and_saveexec": lambda source, old: source & old,
+    "s_or_saveexec": lambda source, old: source | old,
+    "s_xor_saveexec": lambda source, old: source ^ old,
+    "s_andn2_saveexec": lambda source, old: source & ~old,
+    "s_orn2_saveexec": lambda source, old: source | ~old,
+    "s_andn1_saveexec": lambda source, old: ~source & old,
+    "s_orn1_saveexec": lambda source, old: ~source | old,
+    "s_nand_saveexec": lambda source, old: ~(source & old),
+    "s_nor_saveexec": lambda source, old: ~(source | old),
+    "s_xnor_saveexec": lambda source, old: ~(source ^ old),
+    "s_andn1_wrexec": lambda source, old: ~source & old,
+    "s_andn2_wrexec": lambda source, old: source & ~old,
 }
-"""What EXEC becomes. A scalar pair gets the old EXEC, or with `wrexec` the new one."""
+EXEC_OPS: Mapping[str, Callable[[Array, Array], Array]] = {
+    f"{name}_b{bits}": function for name, function in _EXEC_FUNCTIONS.items() for bits in (32, 64)
+}
+"""What EXEC becomes, or its low half by those of 32 bits.
+
+Scalar registers get the old EXEC, or with `wrexec` the new one.
+"""
 
 CONDITIONAL_MOVES = frozenset({"s_cmov_b32", "s_cmov_b64", "s_cmovk_i32"})
 
@@ -332,15 +367,19 @@ def _source(operand: Operand, kind: str) -> Source:
 
 
 def _change_exec(instruction: Instruction, function: Callable[[Array, Array], Array]) -> Step:
-    destination = scalar_destination(instruction.operands[0], "b64")
-    source = scalar_source(instruction.operands[1], "b64")
+    kind = instruction.mnemonic[-3:]
+    exec_ = Operand(replace(EXEC, count=bits_of(kind) // 32))
+    destination = scalar_destination(instruction.operands[0], kind)
+    source = scalar_source(instruction.operands[1], kind)
+    read, write = scalar_source(exec_, kind), scalar_destination(exec_, kind)
     gives_new = "wrexec" in instruction.mnemonic
 
     def step(group: WaveGroup) -> None:
-        old = group.s64(EXEC.index)
+        # The old EXEC may be a view of the registers.
+        old = read(group).copy()
         new = function(source(group), old)
         destination(group, new if gives_new else old)
-        group.set_s64(EXEC.index, new)
+        write(group, new)
         group.set_scc(new != 0)
 
     return step

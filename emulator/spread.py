@@ -192,6 +192,11 @@ class _Trial(WaveGroup):
     def set_v(self, index: int, value: U32, lanes: LaneMask | None = None) -> None:
         self._change(("v", index), value, self.active if lanes is None else lanes)
 
+    def set_half(self, index: int, value: U32, shift: int, lanes: LaneMask | None = None) -> None:
+        half = np.uint32(0xFFFF << shift)
+        words = self._read(("v", index)) & ~half | value << np.uint32(shift) & half
+        self.set_v(index, words, lanes)
+
     def v_f32(self, index: int) -> npt.NDArray[np.float32]:
         values = self.v(index).view(np.float32)
         return flush_denormals(values) if self.mode.flush_f32 else values

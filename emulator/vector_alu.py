@@ -9,6 +9,7 @@ compares, selects, carries and divisions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -28,18 +29,22 @@ from .operands import (
     vector_destination,
     vector_source,
 )
+from .rdna_lane_ops import RDNA_LANE_OPS, legacy_fma
 from .select_bits import bits_view, select
 from .step import BuildContext, Step
 from .wave_state import LaneMask, WaveGroup
 
 T = TypeVar("T")
 
+ALL_LANE_OPS: Mapping[str, LaneOp] = {**LANE_OPS, **RDNA_LANE_OPS}
+"""What instructions compute of which each lane is on its own, by the names that all chips share."""
+
 
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
     """Returns the step of an instruction whose lanes compute for themselves; None for others."""
     name = base_name(instruction.mnemonic)
-    if name in LANE_OPS:
-        return _lane_op(instruction, LANE_OPS[name])
+    if name in ALL_LANE_OPS:
+        return _lane_op(instruction, ALL_LANE_OPS[name])
     if name in COMPARE_MNEMONICS:
         return _compare(instruction, name)
     special = _SPECIAL.get(name)
@@ -99,14 +104,22 @@ def saturating(op: LaneOp) -> Callable[..., Array]:
     return compute
 
 
-def _accumulate(instruction: Instruction, kind: str) -> Step:
+def _accumulate(
+    instruction: Instruction, kind: str, function: Callable[..., Array] = floats.fma
+) -> Step:
     """Returns the step of v_fmac, whose destination is the addend of its multiply-add too."""
     left, right = encoded_sources(instruction, kind, 1, 3)
-    addend = vector_source(instruction.operands[0], kind)
+    # Bit 2 of op_sel, which is that of the destination, names the half of the addend too.
+    high = instruction.integers("op_sel", (0, 0, 0))[2:3]
+    if high and high[0] and bits_of(kind) == 16:
+        whole = instruction.operands[0].register
+        addend = vector_source(Operand(replace(whole, half="h")), kind)
+    else:
+        addend = vector_source(instruction.operands[0], kind)
     destination = encoded_destination(instruction, kind, 2)
 
     def step(group: WaveGroup) -> None:
-        destination(group, floats.fma(left(group), right(group), addend(group)))
+        destination(group, function(left(group), right(group), addend(group)))
 
     return step
 
@@ -135,7 +148,7 @@ _INTEGER_RELATIONS: Mapping[str, Callable[..., Any]] = {
     "ne": np.not_equal,
     "t": _always,
 }
-_FLOAT_RELATIONS: Mapping[str, Callable[..., Any]] = {
+FLOAT_RELATIONS: Mapping[str, Callable[..., Any]] = {
     **_RELATIONS,
     "lg": lambda a, b: (a < b) | (a > b),
     "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
@@ -148,6 +161,7 @@ _FLOAT_RELATIONS: Mapping[str, Callable[..., Any]] = {
     "nlt": lambda a, b: ~(a < b),
     "tru": _always,
 }
+"""What compares of floats ask, by their names."""
 _FLOATS = ("f16", "f32", "f64")
 _INTEGERS = ("i16", "u16", "i32", "u32", "i64", "u64")
 
@@ -155,7 +169,7 @@ COMPARE_MNEMONICS = frozenset(
     f"v_{form}_{relation}_{kind}"
     for form in ("cmp", "cmpx")
     for relations, kinds in (
-        ((*_FLOAT_RELATIONS, "class"), _FLOATS),
+        ((*FLOAT_RELATIONS, "class"), _FLOATS),
         (_INTEGER_RELATIONS, _INTEGERS),
     )
     for relation in relations
@@ -167,13 +181,16 @@ COMPARE_MNEMONICS = frozenset(
 def _compare(instruction: Instruction, name: str) -> Step:
     """Returns the step of v_cmp_<relation>_<type>, which writes a lane mask to a scalar pair.
 
-    v_cmpx writes the mask to EXEC as well.
+    v_cmpx writes the mask to EXEC as well, and since RDNA to nothing else.
     """
     _, form, relation, kind = name.split("_")
     writes_exec = form == "cmpx"
+    if writes_exec and instruction.chip.is_rdna:
+        exec_ = Operand(replace(EXEC, count=instruction.mask_words))
+        instruction = replace(instruction, operands=(exec_, *instruction.operands))
     if relation == "class":
         return _compare_class(instruction, kind, writes_exec)
-    function = (_FLOAT_RELATIONS if kind in _FLOATS else _INTEGER_RELATIONS)[relation]
+    function = (FLOAT_RELATIONS if kind in _FLOATS else _INTEGER_RELATIONS)[relation]
     target = instruction.operands[0].scalars(instruction.mask_words)
     left, right = encoded_sources(instruction, kind, 1, 3)
 
@@ -191,7 +208,7 @@ def _write_mask(group: WaveGroup, target: Register, mask: LaneMask, writes_exec:
     """Writes a mask, which broadcasts to [n, 64], to a scalar pair and perhaps to EXEC."""
     lanes = np.broadcast_to(mask, (group.count, group.lanes))
     group.set_lane_mask(target.index, lanes)
-    if writes_exec and target != EXEC:
+    if writes_exec and target.index != EXEC.index:
         group.set_lane_mask(EXEC.index, lanes)
 
 
@@ -204,11 +221,14 @@ def _compare_class(instruction: Instruction, kind: str, writes_exec: bool) -> St
     target = instruction.operands[0].scalars(instruction.mask_words)
     # The class is that of the number itself, whatever the mode says about denormals.
     value = encoded_source(instruction, instruction.operands[1], 0, kind, flush=False)
-    wanted = encoded_source(instruction, instruction.operands[2], 1, "u32")
+    # Since RDNA the classes that are asked for in f16 are 16 bits, which may be half a register.
+    width = "u16" if kind == "f16" and instruction.chip.is_rdna else "u32"
+    wanted = encoded_source(instruction, instruction.operands[2], 1, width)
 
     def step(group: WaveGroup) -> None:
         number = _class_number(value(group))
-        _write_mask(group, target, wanted(group) >> number & np.uint32(1) != 0, writes_exec)
+        bits = wanted(group).astype(np.uint32, copy=False)
+        _write_mask(group, target, bits >> number & np.uint32(1) != 0, writes_exec)
 
     return step
 
@@ -233,10 +253,10 @@ def _class_number(a: Array) -> Array:
 # Selects and carries.
 
 
-def _select(instruction: Instruction) -> Step:
+def _select(instruction: Instruction, kind: str) -> Step:
     """Returns the step of v_cndmask_b32, which takes the second source where the mask is set."""
-    destination = encoded_destination(instruction, "b32", 2)
-    no, yes = encoded_sources(instruction, "b32", 1, 3)
+    destination = encoded_destination(instruction, kind, 3)
+    no, yes = encoded_sources(instruction, kind, 1, 3)
     mask = lane_mask_source(instruction.operands[3], instruction.lanes)
 
     def step(group: WaveGroup) -> None:
@@ -429,7 +449,10 @@ def _bitop3(instruction: Instruction, kind: str) -> Step:
 _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = {
     "v_fmac_f32": partial(_accumulate, kind="f32"),
     "v_fmac_f64": partial(_accumulate, kind="f64"),
-    "v_cndmask_b32": _select,
+    "v_fmac_f16": partial(_accumulate, kind="f16"),
+    "v_fmac_dx9_zero_f32": partial(_accumulate, kind="f32", function=legacy_fma),
+    "v_cndmask_b32": partial(_select, kind="b32"),
+    "v_cndmask_b16": partial(_select, kind="b16"),
     "v_add_co_u32": partial(_carrying, first=sum_and_carry),
     "v_sub_co_u32": partial(_carrying, first=difference_and_borrow),
     "v_subrev_co_u32": partial(_carrying, first=_subtract_reversed),

@@ -467,6 +467,29 @@ class WaveGroup:
             else:
                 machine.v_defined.bits[index][self.rows] |= np.where(mask, ALL_BITS, np.uint32(0))
 
+    def set_half(
+        self,
+        index: int,
+        value: npt.NDArray[np.uint32],
+        shift: int,
+        lanes: LaneMask | None = None,
+    ) -> None:
+        """Writes 16 bits of vector register `index`, from bit `shift` on, where `set_v` would.
+
+        The other half stays as it is, defined or not.
+        """
+        machine, half = self.machine, np.uint32(0xFFFF << shift)
+        old = machine.vgpr[index][self.rows]
+        words = old & ~half | value << np.uint32(shift) & half
+        if machine._v_complete[index]:
+            self.set_v(index, words, lanes)
+            return
+        mask = self.active if lanes is None else lanes
+        machine._v_normal[index] = False
+        machine.vgpr[index][self.rows] = words if mask is None else np.where(mask, words, old)
+        known = half if mask is None else np.where(mask, half, np.uint32(0))
+        machine.v_defined.bits[index][self.rows] |= known
+
     def v_f32(self, index: int) -> npt.NDArray[np.float32]:
         """Returns what `v` returns, as f32.
 

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..bank_model.families import NVIDIA, family_of
+from ..bank_model.families import AMD, NVIDIA, family_of
 from ..bank_model.features import features_of
 from ..bank_model.lds_rules import Lds
 from ..bank_model.lds_tables import UnknownTargetError, known_targets, lds_of
@@ -36,6 +36,8 @@ _DESCRIBED = (90,)
 """The compute capabilities that are described here."""
 _UNKNOWN = (*_DESCRIBED, 100, 103)
 """Those that IREE 3.13 does not know."""
+_REFUSED = (f"{AMD.prefix}1102",)
+"""What it says of these: "Unknown ROCM target"."""
 _FLAG = re.compile(rf"(--?iree-{NVIDIA.backend}-target)(?:=(.*))?")
 _FEATURES_FLAG = re.compile(rf"--?iree-{NVIDIA.backend}-target-features=(.*)")
 _BARE = '#hal.executable.target<"cuda", "cuda-nvptx-fb"'
@@ -103,9 +105,11 @@ class DescribedTarget(NamedTuple):
 
 
 def compiles_for(arch: str) -> bool:
-    """Returns whether IREE 3.13 compiles for an NVIDIA GPU, if it is told what that is."""
+    """Returns whether IREE 3.13 compiles for a known GPU, if it is told what that is."""
     capability = _capability(arch)
-    return capability is not None and (capability in _DESCRIBED or capability not in _UNKNOWN)
+    if capability is None:
+        return arch not in _REFUSED
+    return capability in _DESCRIBED or capability not in _UNKNOWN
 
 
 def named_cuda_target(flags: Sequence[str]) -> str:
@@ -177,7 +181,7 @@ def unknown_cuda_target(flags: Sequence[str]) -> str:
 
 def _compiled() -> list[str]:
     """Returns the NVIDIA GPUs that code can be compiled for, but for names of products."""
-    return [each for each in known_targets() if compiles_for(each)]
+    return [each for each in known_targets() if family_of(each) is NVIDIA and compiles_for(each)]
 
 
 def missing_target(arch: str, diagnostics: str, version: str) -> str:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,13 +59,14 @@ def print_comparison(
         table.add_column(title, justify="right")
     before, after = _by_kernel(others), _by_kernel(ours)
     kernels = list(dict.fromkeys([*after, *before]))
+    called = _names((*others, *ours))
     if len(kernels) > 1:
         for kernel in kernels:
             table.add_row(shown_text(kernel))
-            _add_rows(table, before.get(kernel), after.get(kernel), _most_important())
+            _add_rows(table, before.get(kernel), after.get(kernel), _most_important(), called)
             table.add_section()
         table.add_row("total")
-    _add_rows(table, _sum(before.values()), _sum(after.values()), ())
+    _add_rows(table, _sum(before.values()), _sum(after.values()), (), called)
     Console(soft_wrap=True, highlight=False).print(table)
 
 
@@ -108,8 +109,19 @@ def _sum(counts: Iterable[Counts]) -> Counts:
     return result
 
 
+def _names(records: Sequence[DispatchRecord]) -> Callable[[str], str]:
+    """Returns what the chip of a run calls a counter."""
+    from ..emulator.counters import shown_name
+
+    return lambda counter: shown_name(counter, records[0].kernel.chip) if records else counter
+
+
 def _add_rows(
-    table: Any, before: Counts | None, after: Counts | None, names: Sequence[str]
+    table: Any,
+    before: Counts | None,
+    after: Counts | None,
+    names: Sequence[str],
+    called: Callable[[str], str],
 ) -> None:
     """Adds the rows of some counters, or of all; a kernel that one compile does not have is `-`."""
     known: list[str] = list(dict.fromkeys([*(after or ()), *(before or ())]))
@@ -120,7 +132,8 @@ def _add_rows(
         second = None if after is None else after.get(counter)
         ratio = f"{second / first:.3f}x" if first and second is not None else ""
         shown = (_shown(counter, each) for each in (first, second))
-        table.add_row(f"  {counter}" if names else counter, *shown, ratio)
+        name = called(counter)
+        table.add_row(f"  {name}" if names else name, *shown, ratio)
 
 
 def _shown(counter: str, value: float | None) -> str:

@@ -88,7 +88,7 @@ def _print_counters(records: Sequence[DispatchRecord]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ..emulator.counters import totals
+    from ..emulator.counters import shown_name, totals
 
     console = Console(soft_wrap=True, highlight=False)
     for record in records:
@@ -104,7 +104,7 @@ def _print_counters(records: Sequence[DispatchRecord]) -> None:
         table.add_column("counter")
         table.add_column("value", justify="right")
         for name, value in totals(record.kernel, record.counters).items():
-            table.add_row(name, f"{value:,}")
+            table.add_row(shown_name(name, record.kernel.chip), f"{value:,}")
         table.add_row("LDS bytes", f"{record.lds_bytes:,}")
         console.print(table)
 

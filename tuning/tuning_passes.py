@@ -58,6 +58,7 @@ from .wgmma.form_wgmma import FormWgmma
 from .workarounds.carry_integers import CarryIntegers
 from .workarounds.check_products import CheckProducts
 from .workarounds.fold_transposes import FoldTransposes
+from .workarounds.gather_windows import GatherWindows
 from .workarounds.index_unit_loops import IndexUnitLoops
 from .workarounds.keep_mask_bounds import KeepMaskBounds
 from .workarounds.merge_blocked_sizes import MergeBlockedSizes
@@ -99,6 +100,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ExcludeAbsentKeys,
     StageOperands,
     FoldTransposes,
+    GatherWindows,
     ShareCopies,
     RestoreShapes,
     KeepMaskBounds,

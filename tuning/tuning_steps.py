@@ -88,6 +88,7 @@ from .wgmma.form_wgmma import FormWgmma
 from .workarounds.carry_integers import CarryIntegers
 from .workarounds.check_products import CheckProducts
 from .workarounds.fold_transposes import FoldTransposes
+from .workarounds.gather_windows import GatherWindows
 from .workarounds.index_unit_loops import IndexUnitLoops
 from .workarounds.keep_mask_bounds import KeepMaskBounds
 from .workarounds.merge_blocked_sizes import MergeBlockedSizes
@@ -115,6 +116,7 @@ _DISTRIBUTED_START = Place(_BEFORE, TILING, VECTOR_DISTRIBUTE)
 _FUSED_START = Place(_BEFORE, TILING, TILE_AND_FUSE)
 _ELEMENTS = Place(_BEFORE, TILING, TILE_AND_FUSE | frozenset({COPYING}))
 _CONVOLUTIONS = Place(_BEFORE, _PAD_CONVOLUTIONS, TILE_AND_FUSE)
+_AS_IMAGES = Place(_BEFORE, CONVOLUTION_TO_IGEMM, TILE_AND_FUSE)
 _AS_MATRICES = Place(_AFTER, CONVOLUTION_TO_IGEMM, TILE_AND_FUSE)
 _DECOMPOSED = Place(_AFTER, _DECOMPOSE, VECTOR_DISTRIBUTE)
 _TILED_TO_INSTRUCTIONS = Place(_AFTER, _PACK)
@@ -196,6 +198,7 @@ def _joining(setting: Setting) -> dict[str, Any]:
 STEPS: tuple[Step, ...] = (
     Step(_CONVOLUTIONS, CheckProducts, mitigations=ALL, corrects=True),
     Step(_DISTRIBUTED_START, CheckProducts, mitigations=ALL, corrects=True),
+    Step(_AS_IMAGES, GatherWindows, mitigations=ALL, corrects=True),
     Step(_AS_MATRICES, CheckProducts, mitigations=ALL, corrects=True),
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
@@ -229,8 +232,14 @@ STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, UseLargerInstructions, _where_retiling, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
     Step(_DECOMPOSED, ScaleDifferences, since="fast"),
-    Step(_TILED_TO_INSTRUCTIONS, OrderFragments, since="exact", by_mma_sync=True),
-    Step(_LANE_TILES, IndexUnitLoops, since="exact", optional=True),
+    Step(
+        _TILED_TO_INSTRUCTIONS,
+        OrderFragments,
+        mitigations=ALL,
+        only=_has_mma_sync,
+        corrects=True,
+    ),
+    Step(_LANE_TILES, IndexUnitLoops, mitigations=ALL, corrects=True),
     Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, since="fast"),
     Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),
     Step(_UNHINTED, RenameRegisters, _renaming, since="exact", by_mma_sync=False),

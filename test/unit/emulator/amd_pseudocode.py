@@ -92,6 +92,10 @@ class Value:
         """Returns a bit."""
         return Value(self.bits >> number.integer & 1, 1)
 
+    def part(self, low: Value, count: Value) -> Value:
+        """Returns some bits from the one numbered `low` on."""
+        return Value(self.bits >> low.integer & (1 << count.integer) - 1, count.integer)
+
     def slice(self, first: Value, last: Value) -> Value:
         """Returns some bits, in reversed order if the first one is the lower one."""
         high, low = first.integer, last.integer
@@ -174,7 +178,7 @@ _TOKEN = re.compile(
     | (?P<sized>\d+'-?(?:0x[0-9a-f]+|\d+\.\d+|\d+)U?)
     | (?P<number>0x[0-9a-fA-F]+(?:U?LL|U)? | \d+\.\d+F? | \d+(?:U?LL|U|F)?)
     | (?P<name>[A-Za-z_]\w*)
-    | (?P<op>\*\*|<<|>>|<>|<=|>=|==|!=|&&|\|\||\+=|-=|[-+*/%&|^~!<>=?:;,.(){}\[\]])
+    | (?P<op>\*\*|<<|>>|<>|<=|>=|==|!=|&&|\|\||\+:|\+=|-=|[-+*/%&|^~!<>=?:;,.(){}\[\]])
     """,
     re.VERBOSE,
 )
@@ -366,7 +370,9 @@ class _Translator:
                 text += f".view({found[1]!r}, {found[2]})"
             elif self.take("["):
                 first = self.expression()
-                if self.take(":"):
+                if self.take("+:"):
+                    text += f".part({first}, {self.expression()})"
+                elif self.take(":"):
                     text += f".slice({first}, {self.expression()})"
                 else:
                     text += f".index({first})"
@@ -460,6 +466,10 @@ class _Place:
     def view(self, kind: str, width: int) -> _Place:
         width = self.width if self.step == "part" else width
         return replace(self, width=width, kind=kind, step="view")
+
+    def part(self, low: Value, count: Value) -> Value:
+        """Returns some bits from the one numbered `low` on."""
+        return Value(self.bits >> low.integer & (1 << count.integer) - 1, count.integer)
 
     def slice(self, first: Value, last: Value) -> _Place:
         high, bottom = first.integer, last.integer

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from bankwise.emulator.chips import CHIPS
 from bankwise.emulator.instruction_text import EXEC
 from bankwise.emulator.wave_state import Machine, WaveGroup
 
@@ -24,13 +25,19 @@ def run_lanes(
     arch: str = "gfx942",
     directives: str = "",
     active: int = 2**64 - 1,
+    count: int = 64,
 ) -> Machine:
-    """Runs the lines of `code`, without branches; registers hold u32 words or 32-bit floats."""
+    """Runs the lines of `code`, without branches; registers hold u32 words or 32-bit floats.
+
+    The wave has `count` lanes.
+    """
+    if CHIPS[arch].is_rdna:
+        directives += f"\n\t\t.amdhsa_wavefront_size32 {int(count == 32)}"
     lines = "\n".join(f"\t{line.strip()}" for line in code.strip().splitlines())
     parsed = kernel(lines, arch=arch, directives=directives)
     machine = machine_of(parsed, started=False)
     for index, values in (vectors or {}).items():
-        machine.define_vector(index, np.broadcast_to(words_of(values), (1, 64)).copy())
+        machine.define_vector(index, np.broadcast_to(words_of(values), (1, count)).copy())
     pairs = {EXEC.index: active & 0xFFFFFFFF, EXEC.index + 1: active >> 32}
     for index, value in {**(scalars or {}), **pairs}.items():
         machine.define_scalar(index, np.full(1, value & 0xFFFFFFFF, np.uint32))

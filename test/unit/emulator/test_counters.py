@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from bankwise.emulator.annotate import annotate
-from bankwise.emulator.counters import Counters, totals
+from bankwise.emulator.chips import CHIPS
+from bankwise.emulator.counters import Counted, Counters, shown_name, totals
 from bankwise.emulator.global_memory import GlobalMemory
 
 from .small_kernels import LANES, assembly, descriptor, run
@@ -190,3 +191,34 @@ def test_annotation_sums_conflicts_up_by_source_line():
     ]
     (help_,) = rows[last + 1 :]
     assert help_.startswith("  ds_write_b32 of line kernel.hip:7, kernel.hip:9, 12: 2 conflict")
+
+
+@pytest.mark.parametrize(
+    ("arch", "name"),
+    [("gfx950", "SQ_LDS_BANK_CONFLICT"), ("gfx1100", "SQC_LDS_BANK_CONFLICT")],
+)
+def test_a_counter_is_called_as_on_the_chip(arch: str, name: str) -> None:
+    assert shown_name(Counted.CONFLICTS, CHIPS[arch]) == name
+    assert shown_name(Counted.LDS, CHIPS[arch]) == "SQ_INSTS_LDS"
+
+
+def test_what_rdna_executes_is_counted() -> None:
+    code = """\tds_store_b32 v1, v2
+\ts_wait_dscnt 0x0
+\ts_barrier_signal -1
+\ts_barrier_wait -1
+\tds_load_2addr_stride64_b32 v[4:5], v1 offset1:1
+\ts_prefetch_data s[2:3], 0x0, s4, 0
+\ts_mov_b32 s5, 0
+\tv_mov_b32_e32 v3, v2"""
+    vectors = {1: np.arange(0, 256, 4).reshape(2, 32), 2: 0}
+    machine = run(code, arch="gfx1201", threads=64, lds_bytes=1024, vectors=vectors)
+    counted = totals(machine.kernel, machine.counters)
+    assert {name: count for name, count in counted.items() if count} == {
+        "SQ_INSTS_VALU": 2,
+        "SQ_INSTS_SALU": 2,
+        "SQ_INSTS_SMEM": 2,
+        "SQ_INSTS_LDS": 4,
+        "LDS_CYCLES": 6,
+        "LDS_FLOOR_CYCLES": 6,
+    }

@@ -10,6 +10,8 @@ from bankwise.emulator.emulation_errors import EmulationError
 
 from .lane_programs import FLUSH_F32, floats, lanes, run_lanes
 
+RDNA = "gfx1100"
+
 
 def f16_pair(low: float, high: float) -> int:
     """Returns a register with two f16."""
@@ -109,17 +111,17 @@ def test_where_the_addend_joins_a_float_dot_product(name: str, one: int, expecte
 def test_mixed_sums_take_f32_or_either_f16_half() -> None:
     vectors = {0: [1.5], 1: f16_pair(2, 3), 2: [100.0], 3: 0xAAAABBBB}
     code = "v_fma_mix_f32 v4, v0, v1, v2 op_sel:[0,{},0] op_sel_hi:[0,1,0]"
-    assert floats(run_lanes(code.format(0), vectors), 4)[0] == 103.0
-    assert floats(run_lanes(code.format(1), vectors), 4)[0] == 104.5
+    assert floats(run_lanes(code.format(0), vectors, arch=RDNA), 4)[0] == 103.0
+    assert floats(run_lanes(code.format(1), vectors, arch=RDNA), 4)[0] == 104.5
     negated = "v_fma_mix_f32 v4, -v0, |v1|, v2 op_sel_hi:[0,1,0]"
-    assert floats(run_lanes(negated, vectors | {1: f16_pair(-2, 0)}), 4)[0] == 97.0
+    assert floats(run_lanes(negated, vectors | {1: f16_pair(-2, 0)}, arch=RDNA), 4)[0] == 97.0
 
 
 def test_mixed_sums_write_one_half() -> None:
     vectors = {0: [1.5], 1: f16_pair(2, 3), 2: [100.0], 3: 0xAAAABBBB}
-    low = run_lanes("v_fma_mixlo_f16 v3, v0, v1, v2 op_sel_hi:[0,1,0]", vectors)
+    low = run_lanes("v_fma_mixlo_f16 v3, v0, v1, v2 op_sel_hi:[0,1,0]", vectors, arch=RDNA)
     assert lanes(low, 3)[0] == 0xAAAA0000 | int(np.float16(103).view(np.uint16))
-    high = run_lanes("v_fma_mixhi_f16 v3, v0, v1, v2 op_sel_hi:[0,1,0]", vectors)
+    high = run_lanes("v_fma_mixhi_f16 v3, v0, v1, v2 op_sel_hi:[0,1,0]", vectors, arch=RDNA)
     assert lanes(high, 3)[0] == 0x0000BBBB | int(np.float16(103).view(np.uint16)) << 16
 
 

@@ -170,3 +170,4 @@ def test_iree_is_told_of_hopper_alone_and_nothing_compiles_for_data_center_black
         arch for arch in known_targets() if compiles_for(arch)
     }
     assert unknown == {"sm_100", "sm_103"}
+    assert {arch for arch in known_targets() if not compiles_for(arch)} == unknown | {"gfx1102"}

@@ -138,6 +138,13 @@ def multiplies_unsigned_bytes_as_signed(tmp_path: Path) -> bool:
     return emulated("unsigned_bytes.mlir", "gfx942", [ones, ones])[0, 0] != 32 * 255 * 255
 
 
+def reads_images_in_another_order(tmp_path: Path) -> bool:
+    """Channels are taken for rows where those of a filter come behind its outputs, on gfx942."""
+    image = np.arange(18, dtype=np.float16).reshape(3, 3, 2) % 5
+    window = np.arange(16, dtype=np.float16).reshape(2, 2, 2, 2) % 7
+    return emulated("filter_order.mlir", "gfx942", [image, window])[0, 0, 0] != 68
+
+
 def drops_functions_of_factors(tmp_path: Path) -> bool:
     """A factor's exponential is not computed on gfx942."""
     zeros, ones = np.zeros((16, 32), np.float16), np.ones((16, 32), np.float16)
@@ -352,6 +359,7 @@ CHECKS: dict[str, Callable[[Path], bool]] = {
     f"{FOLDER}/carry_integers.py": multiplies_bytes_one_by_one,
     f"{FOLDER}/check_products.py": drops_functions_of_factors,
     f"{FOLDER}/fold_transposes.py": gathers_residuals,
+    f"{FOLDER}/gather_windows.py": reads_images_in_another_order,
     f"{FOLDER}/index_unit_loops.py": leaves_unit_loops_scalar,
     f"{FOLDER}/keep_mask_bounds.py": forgets_bounds_of_masks,
     f"{FOLDER}/merge_blocked_sizes.py": parts_sizes,
