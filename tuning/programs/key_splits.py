@@ -10,7 +10,7 @@ number of parts that divides the keys, each with its best tile.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -119,12 +119,32 @@ def split_microseconds(
     counts: Sequence[int],
     listed: tuple[str, ...],
     circumstances: Circumstances,
-) -> list[float]:
+) -> Sequence[float]:
     """Returns the predicted times of numbers of parts, merges included; 1 splits nothing.
 
     Raises:
         Refusal: there is no matrix instruction, or no tile fits the LDS.
     """
+    asked = (attention.likeness, tuple(counts), listed, circumstances)
+    if asked not in _predicted:
+        if len(_predicted) >= _MOST_PREDICTED:
+            _predicted.clear()
+        _predicted[asked] = tuple(_predict(attention, counts, listed, circumstances))
+    return _predicted[asked]
+
+
+_MOST_PREDICTED = 256
+_predicted: dict[Hashable, tuple[float, ...]] = {}
+"""What was predicted. The layers of a model ask the same again and again."""
+
+
+def _predict(
+    attention: ProgramAttention,
+    counts: Sequence[int],
+    listed: tuple[str, ...],
+    circumstances: Circumstances,
+) -> list[float]:
+    """Returns what `split_microseconds` does."""
     planned = planned_attentions(attention, listed, circumstances)
     element_bytes, processor = planned[0].element_bytes, circumstances.processor
     rows = prod(attention.sizes(attention.row_dims))

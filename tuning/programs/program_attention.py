@@ -14,7 +14,8 @@ which K and V have the first one only. The rows of the attention then are those 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ ATTENTION = "iree_linalg_ext.attention"
 _INDEX = "iree_linalg_ext.index"
 _EQUAL_ROWS = 2
 _COLLAPSE = "tensor.collapse_shape"
+_VALUE = re.compile(r"%[\w#]+")
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,15 @@ class ProgramAttention(NamedTuple):
         return ProgramAttention(
             operation, tuple(loops), dict(enumerate(extents)), tuple(inputs), output[0]
         )
+
+    @property
+    def likeness(self) -> Hashable:
+        """Returns what two attentions have in common that are computed alike from other values."""
+        text = self.operation.get_asm(use_local_scope=True)
+        names: dict[str, str] = {}
+        numbered = _VALUE.sub(lambda found: names.setdefault(found[0], f"%{len(names)}"), text)
+        operands = tuple(each.loops for each in (*self.inputs, self.output))
+        return numbered, self.order, tuple(self.extents.items()), operands, self.doubled
 
     @property
     def maps(self) -> Maps:

@@ -8,6 +8,7 @@ import pytest
 from bankwise.bench.gpu.timed_sets import model_attention
 from bankwise.passes.base import PassOptionError
 from bankwise.passes.decisions import Action
+from bankwise.tuning.programs import key_splits
 from bankwise.tuning.programs.program_attention import ATTENTION, ProgramAttention
 from bankwise.tuning.programs.split_keys import SplitKeys
 
@@ -197,3 +198,17 @@ def test_heads_that_are_repeated_have_the_rows_of_what_they_are_made_from() -> N
     (attention,) = parsed.operations("iree_linalg_ext.online_attention")
     assert "ins(%" in str(attention)
     assert "tensor<8x32x128x128xf16>" in str(attention)
+
+
+def test_layers_that_are_alike_are_predicted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(key_splits, "_predicted", {})
+    predict = key_splits._predict
+    monkeypatch.setattr(
+        key_splits, "_predict", lambda *args: asked.append(len(args[1])) or predict(*args)
+    )
+    for keys in (8192, 8192, 4096, 8192):
+        split(program("sm_80", 8, 128, 128, keys=keys))
+    split(program("sm_80", 8, 128, 128, keys=8192, mask="f16"))
+    split(program("sm_89", 8, 128, 128, keys=8192))
+    assert len(asked) == 4
