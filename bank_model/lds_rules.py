@@ -82,6 +82,8 @@ class LdsInstruction(NamedTuple):
     merging: Evidence | None = None
     sharing: Sharing = Sharing.WORD
     other: LdsInstruction | None = None
+    alias: str = ""
+    """What an access asks for by name where LLVM has another name for it on this chip."""
 
     @property
     def merged_phases(self) -> tuple[tuple[int, ...], ...]:
@@ -212,7 +214,8 @@ class Lds(NamedTuple):
         require_power_of_two("alignment_bytes", alignment_bytes)
         for special in self.special_instructions if name else ():
             width = special.width_bytes
-            if special.name == name and width == width_bytes <= alignment_bytes:
+            named = name in (special.name, special.alias)
+            if named and width == width_bytes <= alignment_bytes:
                 return ((special, 0),)
         widths = sorted(self.widths(kind), reverse=True)
         anywhere = self.unaligned and alignment_bytes < self.bank_width_bytes

@@ -134,10 +134,18 @@ def _gfx950_instructions() -> tuple[LdsInstruction, ...]:
     )
 
 
+def transposing_read(moved_bits: int, element_bits: int) -> str:
+    """Returns the name of a read that transposes elements among lanes, as LLVM has it for gfx950.
+
+    The rows of other chips have it as an alias.
+    """
+    return f"ds_read_b{moved_bits}_tr_b{element_bits}"
+
+
 def _gfx950_special_instructions() -> tuple[LdsInstruction, ...]:
     return tuple(
         LdsInstruction(
-            f"ds_read_b64_tr_b{bits}",
+            transposing_read(64, bits),
             AccessKind.READ,
             8,
             64,
@@ -240,9 +248,12 @@ def _gfx1250() -> Lds:
             rows.append(row)
     transposing = tuple(
         LdsInstruction(
-            name, AccessKind.READ, width, 64, coset_phases(32, _in_order(lanes)), *scripts
+            *(f"ds_load_tr{bits}_b{8 * width}", AccessKind.READ, width, 64),
+            coset_phases(32, _in_order(lanes)),
+            *scripts,
+            alias=transposing_read(8 * width, bits),
         )
-        for name, width, lanes in (("ds_load_tr16_b128", 16, 16), ("ds_load_tr8_b64", 8, 32))
+        for bits, width, lanes in ((16, 16, 16), (8, 8, 32))
     )
     return _amd_lds("gfx1250", 32, 320, tuple(rows), transposing)
 

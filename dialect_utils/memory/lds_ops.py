@@ -26,7 +26,7 @@ from typing import NamedTuple
 from iree.compiler import ir
 
 from ...bank_model.lds_rules import AccessKind
-from ...bank_model.lds_tables import copy_instruction
+from ...bank_model.lds_tables import copy_instruction, transposing_read
 from ..diagnostics import Refusal
 from ..element_types import element_bits
 from ..handed_attributes import DESCRIBED
@@ -360,7 +360,7 @@ def _transpose_load(operation: ir.Operation) -> Footprint:
         raise Refusal(f"{operation.name} of {moved} from {memory.type}")
     count = prod(moved.shape)
     extents = (*[1] * (len(indices) - 1), count)
-    name = f"ds_read_b{bits * count}_tr_b{bits}"
+    name = transposing_read(bits * count, bits)
     return Footprint(tuple(indices), extents, moved, instruction=name)
 
 

@@ -143,6 +143,12 @@ def test_an_access_that_asks_for_an_instruction_gets_it_where_it_fits():
         return [i.name for i, _ in lds_of(arch).legalize(READ, width, alignment, name)]
 
     assert names("gfx950", 8, 8) == [name]
+    # What a chip has another name for is asked for alike.
+    newer = lds_of("gfx1250")
+    wide = [each.name for each, _ in newer.legalize(READ, 16, 16, "ds_read_b128_tr_b16")]
+    narrow = [each.name for each, _ in newer.legalize(READ, 8, 8, "ds_read_b64_tr_b8")]
+    assert (wide, narrow) == (["ds_load_tr16_b128"], ["ds_load_tr8_b64"])
+    assert not newer.has("ds_read_b64_tr_b8")
     assert names("gfx950", 8, 4) == ["ds_read_b32"] * 2
     assert names("gfx950", 16, 16) == ["ds_read_b128"]
     assert names("gfx942", 8, 8) == ["ds_read_b64"]

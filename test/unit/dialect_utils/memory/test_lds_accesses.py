@@ -514,6 +514,13 @@ def test_transposing_load_reads_a_vector_at_each_lane() -> None:
     assert access.instruction == "ds_read_b64_tr_b16"
 
 
+def test_a_transposing_load_of_gfx1250_has_its_row() -> None:
+    found = trace(f"%v = amdgpu.transpose_load %m[%x, %c8] : {TILE} -> vector<8xf16>")
+    (access,) = found.accesses
+    ((instruction, _),) = lds_of("gfx1250").legalize(access.kind, 16, 16, access.instruction)
+    assert instruction.name == "ds_load_tr16_b128"
+
+
 WAVE_ROW = """
   %wave = gpu.subgroup_id : index
   amdgpu.gather_to_lds %from[%x], {buffer}[%wave, %c8] : vector<2xf16>, memref<64xf16>, {tile}
