@@ -7,8 +7,10 @@ The emulator puts them there at once and marks them until the wait comes. Until 
 touch them, the wave itself included. From the wait on they are a store of that wave like any other,
 which waves without a barrier between race with.
 
-A wave numbers the instructions that vmcnt counts. They finish in the order of issue: after a wait
-for n, all are done but the last n. Worked example:
+gfx1250's `global_load_async_to_lds_b128` has a counter of its own, asynccnt.
+
+A wave numbers the instructions that the counter counts. They finish in the order of issue: after a
+wait for n, all are done but the last n. Worked example:
 
     buffer_load_dword v0, s[4:7], 0 offen lds       number 1, marks its words
     buffer_load_dword v1, v0, s[4:7], 0 offen       number 2
@@ -25,6 +27,7 @@ import numpy.typing as npt
 from .assembly import Kernel
 from .emulation_errors import MissingWaitError
 from .issued_access import WORD, Indices, IssuedAccess, WaveIds
+from .waits import queue_of_direct_loads, wait_text
 
 
 @dataclass(eq=False)
@@ -118,9 +121,10 @@ class DirectLoads:
         number = int(load.numbers[access.waves == wave][0])
         younger = int(self._issued[wave]) - number
         instruction = self._kernel.instructions[access.instruction]
+        chip = self._kernel.chip
+        wait = wait_text(chip, (queue_of_direct_loads(chip),), younger)
         return (
             f"LDS byte {byte} {what} before the load of line {instruction.line} "
             f"('{' '.join(instruction.text.split())}') has written it for certain: wave {wave}, "
-            f"which loads it, needs 's_waitcnt vmcnt({younger})' before, and any other wave a "
-            "barrier behind that wait"
+            f"which loads it, needs '{wait}' before, and any other wave a barrier behind that wait"
         )

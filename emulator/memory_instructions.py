@@ -9,6 +9,7 @@ return.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -95,7 +96,12 @@ def _vector_memory(
         if name not in _LOADS or _LOADS[name].width % 4:
             raise UnknownInstructionError(instruction, f"no model of {name} to the LDS")
         place = where(instruction, instruction.operands)
-        return _load_to_lds(instruction, context, _LOADS[name].width, place, traffic)
+        width = _LOADS[name].width
+        if width > 4 and context.arch != CDNA4:
+            raise UnknownInstructionError(instruction, f"{context.arch} moves 4 bytes to the LDS")
+        return _load_to_lds(instruction, width, _from_m0(instruction, width), place, traffic)
+    if "_async_" in name and traffic is not None:
+        return _async_copy(instruction, name, where, traffic)
     if name.startswith("load_tr") and traffic is not None:
         place = where(instruction, instruction.operands[1:])
         return _transposed_load(instruction, place, traffic)
@@ -281,12 +287,13 @@ def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
         if scalar.file != "s" or scalar.count != 2:
             raise AssemblyError(f"{scalar} where a scalar pair is expected")
         lanes = _vector_register(vaddr, 1)
+        scale = _offset_scale(instruction)
 
         def with_base(group: WaveGroup) -> _LaneAccess:
             base = group.s64(scalar.index).astype(np.int64)[:, None] + constant
             addresses = np.broadcast_to(base, (group.count, group.lanes))
             if lanes is not None:
-                addresses = base + group.v(group.machine.vector_index(lanes))
+                addresses = base + scale * group.v(group.machine.vector_index(lanes))
             return _LaneAccess(addresses, group.active)
 
         return with_base
@@ -300,6 +307,22 @@ def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
         return _LaneAccess((low | high << 32) + constant, group.active)
 
     return place
+
+
+_BYTES = re.compile(r"_(?:b|u|i|f)(8|16|32|64|96|128)$")
+
+
+def _offset_scale(instruction: Instruction) -> np.int64:
+    """Returns what a lane's offset to a scalar base counts: bytes, or what the access moves.
+
+    gfx1250's `scale_offset` asks for the latter.
+    """
+    if not instruction.modifiers.get("scale_offset"):
+        return np.int64(1)
+    found = _BYTES.search(instruction.spelled)
+    if instruction.chip.isa is not Isa.GFX1250 or found is None:
+        raise UnknownInstructionError(instruction, "no model of 'scale_offset' here")
+    return np.int64(int(found[1]) // 8)
 
 
 def _private_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
@@ -489,38 +512,79 @@ def _store(data: Operand, width: int, shift: int, place: _Place, traffic: _Traff
 
 def _load_to_lds(
     instruction: Instruction,
-    context: BuildContext,
     width: int,
+    starts: Callable[[WaveGroup], Words],
     place: _Place,
     traffic: _Traffic,
 ) -> Step:
-    """Returns the step of a load to the LDS: lane i's data goes to byte M0 + offset + i * width.
+    """Returns the step of a load to the LDS.
 
-    The offset is added to the address in memory too. No conflicts are counted, because this is no
-    LDS instruction and its lanes store to consecutive words. M0 and the offset count dwords: their
-    two low bits must be 0 (CDNA3 ISA, "Memory Buffer Load to LDS").
+    The offset is added to the addresses in memory and to those in the LDS. No conflicts are
+    counted, because this is no LDS instruction.
+
+    Args:
+        starts: returns the bytes of the LDS, without the offset, to which lanes load, [n, lanes].
     """
-    if width > 4 and context.arch != CDNA4:
-        raise UnknownInstructionError(instruction, f"{context.arch} moves 4 bytes to the LDS")
-    lane = np.arange(instruction.lanes, dtype=np.uint32) * np.uint32(width)
     offsets = (instruction.integer("offset") & 0xFFFFFFFF,)
 
     def step(group: WaveGroup) -> None:
         target = place(group)
         found = _fetch(group, target, width, to_lds=True)
         traffic.count(group, target, width)
-        start = group.s(M0.index)
-        if ((start + np.uint32(offsets[0])) & 3).any():
-            raise EmulationError("a load to the LDS does not start at a multiple of 4 bytes")
-        base = start[:, None] + lane
         lds = group.machine.lds
-        access = lds.access(group.pc, group.waves, base, offsets, width, group.active)
+        access = lds.access(group.pc, group.waves, starts(group), offsets, width, group.active)
         words, undefined = taking_part(*found, access.active)
         # One part, as the access has.
         undefined = None if undefined is None else undefined.at((slice(None), None))
         lds.store_directly(access, words[:, None], undefined)
 
     return step
+
+
+def _from_m0(instruction: Instruction, width: int) -> Callable[[WaveGroup], Words]:
+    """Returns where lanes load to: lane i's data goes to byte M0 + offset + i * width.
+
+    M0 and the offset count dwords: their two low bits must be 0 (CDNA3 ISA, "Memory Buffer Load to
+    LDS").
+    """
+    lane = np.arange(instruction.lanes, dtype=np.uint32) * np.uint32(width)
+    offset = np.uint32(instruction.integer("offset") & 0xFFFFFFFF)
+
+    def starts(group: WaveGroup) -> Words:
+        start = group.s(M0.index)
+        if ((start + offset) & 3).any():
+            raise EmulationError("a load to the LDS does not start at a multiple of 4 bytes")
+        return start[:, None] + lane
+
+    return starts
+
+
+_ASYNC_LOAD = re.compile(r"load_async_to_lds_b(32|64|128)")
+
+
+def _async_copy(
+    instruction: Instruction,
+    name: str,
+    where: Callable[[Instruction, tuple[Operand, ...]], _Place],
+    traffic: _Traffic,
+) -> Step:
+    """Returns the step of a load of gfx1250 to the bytes of the LDS that lanes name in a register.
+
+    LLVM's `llvm.amdgcn.global.load.async.to.lds.*` says so, and that the offset counts in both.
+    """
+    if instruction.chip.isa is not Isa.GFX1250:
+        message = f"{instruction.chip.name} has no '{instruction.spelled}'"
+        raise UnknownInstructionError(instruction, message)
+    found = _ASYNC_LOAD.fullmatch(name)
+    if found is None:
+        raise UnknownInstructionError(instruction, "no model of this copy")
+    register = vector_registers(instruction.operands[0], 1)
+    place = where(instruction, instruction.operands[1:])
+
+    def starts(group: WaveGroup) -> Words:
+        return group.v(group.machine.vector_index(register))
+
+    return _load_to_lds(instruction, int(found[1]) // 8, starts, place, traffic)
 
 
 def _atomic(

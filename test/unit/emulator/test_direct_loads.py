@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankwise.emulator.emulation_errors import LdsRaceError, MissingWaitError
+from bankwise.emulator.emulation_errors import EmulationError, LdsRaceError, MissingWaitError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.wave_state import Machine
 
@@ -138,3 +138,60 @@ def test_lds_accesses_that_go_on_behind_a_barrier(first: str, second: str) -> No
 
 def test_accesses_to_other_bytes_may_go_on_behind_a_barrier() -> None:
     run_waves(f"\tds_write_b32 v1, v3\n{BARRIER}\tds_read_b32 v4, v1")
+
+
+ASYNC = "\tglobal_load_async_to_lds_b32 v1, v0, s[10:11]\n"
+
+
+def run_on_gfx1250(code: str) -> Machine:
+    """Runs a wave of 32 lanes that have a word in memory at v0, and one in the LDS at v1."""
+    memory = GlobalMemory()
+    address = memory.allocate(WORDS)
+    vectors = {
+        0: 4 * np.arange(32),
+        1: 4 * np.arange(32)[::-1],
+        2: 2 * np.arange(32),
+        5: 8 * np.arange(32),
+    }
+    scalars = {10: address & 0xFFFFFFFF, 11: address >> 32}
+    options = {"threads": 32, "lds_bytes": 1024, "memory": memory}
+    return run(code, arch="gfx1250", vectors=vectors, scalars=scalars, **options)  # type: ignore[arg-type]
+
+
+def test_gfx1250_loads_to_bytes_that_lanes_name() -> None:
+    """The offset counts in memory and in the LDS."""
+    load = ASYNC.replace("[10:11]", "[10:11] offset:16")
+    code = f"{load}\ts_wait_asynccnt 0x0\n\tds_load_b32 v4, v1 offset:16\n"
+    assert (run_on_gfx1250(code).vgpr[4, 0] == WORDS[4:36]).all()
+
+
+def test_gfx1250_scales_offsets_by_what_an_access_moves() -> None:
+    code = """\tglobal_load_async_to_lds_b64 v5, v2, s[10:11] scale_offset
+\ts_wait_asynccnt 0x0
+\tds_load_b64 v[6:7], v5"""
+    machine = run_on_gfx1250(code)
+    assert (machine.vgpr[6:8, 0] == np.stack([WORDS[:128:4], WORDS[1:128:4]])).all()
+
+
+@pytest.mark.parametrize(
+    ("wait", "needed"),
+    [("", "0x0"), ("s_wait_loadcnt 0x0", "0x0"), ("s_wait_asynccnt 0x1", "0x0")],
+)
+def test_gfx1250_waits_for_its_own_counter(wait: str, needed: str) -> None:
+    code = f"{ASYNC}\t{wait}\n\tds_load_b32 v4, v1" if wait else f"{ASYNC}\tds_load_b32 v4, v1"
+    with pytest.raises(MissingWaitError, match=f"needs 's_wait_asynccnt {needed}' before"):
+        run_on_gfx1250(code)
+
+
+@pytest.mark.parametrize(
+    ("arch", "code", "message"),
+    [
+        ("gfx1250", "global_load_async_to_lds_b8 v1, v0, s[10:11]", "no model of this copy"),
+        ("gfx1250", "global_store_async_from_lds_b32 v0, v1, s[10:11]", "no model of this copy"),
+        ("gfx1201", "global_load_async_to_lds_b32 v1, v0, s[10:11]", "gfx1201 has no 'global_load"),
+        ("gfx1201", "global_load_b32 v1, v0, s[10:11] scale_offset", "no model of 'scale_offset'"),
+    ],
+)
+def test_copies_without_a_model(arch: str, code: str, message: str) -> None:
+    with pytest.raises(EmulationError, match=message):
+        run(f"\t{code}", arch=arch, threads=32, lds_bytes=64)
