@@ -38,6 +38,7 @@ from . import (
     scalar_floats,
     scaled_conversions,
     vector_alu,
+    wmma,
 )
 from .call_graph import JUMPS
 from .direct_loads import DirectLoads
@@ -79,6 +80,7 @@ _FAMILIES = (
     scaled_conversions,
     cross_lane,
     matrix,
+    wmma,
     lds_instructions,
     flat_memory,
     memory_instructions,

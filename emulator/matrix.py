@@ -102,9 +102,9 @@ def _formats(
                 instruction, f"no model of {modifier} on this instruction"
             )
     if "8_" in shape.source:
-        a, b = (_small_format(small[name]) for name in shape.source.split("_"))
+        a, b = (small_format(small[name]) for name in shape.source.split("_"))
         return a, b
-    plain = _PLAIN[shape.source]
+    plain = PLAIN_FORMATS[shape.source]
     return plain, plain
 
 
@@ -117,7 +117,7 @@ def _narrow_format(
     """
     code = instruction.integer(modifier)
     if code in (0, 1):
-        return replace(_small_format(small[("fp8", "bf8")[code]]), run=16)
+        return replace(small_format(small[("fp8", "bf8")[code]]), run=16)
     if code in (2, 3):
         return _sixes_format((FP6, BF6)[code - 2])
     if code == 4:
@@ -125,7 +125,8 @@ def _narrow_format(
     raise AssemblyError(f"{modifier}:{code} names no format of f8f6f4")
 
 
-def _small_format(form: SmallFloat) -> Format:
+def small_format(form: SmallFloat) -> Format:
+    """Returns the format of floats of 8 bits."""
     return Format(8, np.uint8, form.values().take)
 
 
@@ -164,7 +165,7 @@ def _bf16_to_f64(bits: Array) -> F64:
     return words.view(np.float32).astype(np.float64)
 
 
-_PLAIN = {
+PLAIN_FORMATS = {
     "f32": Format(32, np.float32, _to_f64),
     "f16": Format(16, np.float16, _to_f64),
     "bf16": Format(16, np.uint16, _bf16_to_f64),

@@ -467,10 +467,6 @@ class _Place:
         width = self.width if self.step == "part" else width
         return replace(self, width=width, kind=kind, step="view")
 
-    def part(self, low: Value, count: Value) -> Value:
-        """Returns some bits from the one numbered `low` on."""
-        return Value(self.bits >> low.integer & (1 << count.integer) - 1, count.integer)
-
     def slice(self, first: Value, last: Value) -> _Place:
         high, bottom = first.integer, last.integer
         return _Place(

@@ -97,7 +97,7 @@ SKIPPED: Mapping[str, str] = {
     "v_fmac_dx9_zero_f32": "the text gives a third source, which the instruction does not have",
 }
 _ALIAS = "LLVM takes the name for that of another instruction, which is compared"
-_RDNA = dict.fromkeys(("v_dot4_i32_i8", "v_dot8_i32_i4"), _ALIAS)
+_RDNA: Mapping[str, str] = dict.fromkeys(("v_dot4_i32_i8", "v_dot8_i32_i4"), _ALIAS)
 SKIPPED_OF: Mapping[str, Mapping[str, str]] = {
     "gfx950": {},
     "gfx1151": {**_RDNA, "v_sat_pk_u8_i16": "the text does not say that its numbers have signs"},
