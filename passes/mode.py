@@ -26,8 +26,9 @@ does what the ones before it do."""
 
 RETILE = {
     "auto": (
-        "for sm_80, sm_90 and sm_90a, and for gfx942 and gfx950 where they save 10 % or more, "
-        "or 6.5 % of a matmul on 2-byte elements (default)"
+        "on GPUs whose predictions were compared with measured times, and on those where they "
+        "were with a more exact model if they save 10 % or more, or 6.5 % of a matmul on 2-byte "
+        "elements (default); docs/chips.md says which these are"
     ),
     "on": "on all GPUs that there is a prediction for",
     "off": "nowhere",

@@ -106,3 +106,8 @@ def test_decisions_say_what_verification_sees(seeded: int) -> None:
     assert tally.agreed >= tally.kernels * 4 // 5
     assert tally.recounted >= tally.agreed // 2
     assert tally.swizzled >= tally.kernels // 4
+
+
+def test_a_few_decisions_say_what_verification_sees() -> None:
+    tally = check_many(2, seeded=100)
+    assert tally.agreed == tally.recounted == tally.kernels
