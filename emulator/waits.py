@@ -14,7 +14,7 @@ but the youngest two have finished:
 * LDS: `ds_*`, also those that only exchange lanes, counted by lgkmcnt;
 * SCALAR: `s_load_*` and its kind, counted by lgkmcnt. They finish in any order: only 0 helps;
 * FLAT_VECTOR and FLAT_LDS: `flat_*` is counted by both, since an address may turn out to be either.
-  Only 0 helps, of both counters;
+  Only 0 helps, of both counters. From RDNA on they keep their order, in VECTOR and in LDS;
 * ASYNC: copies between memory and the LDS on gfx1250, which have a counter of their own.
 
 If LDS and SCALAR are both under way, lgkmcnt(3) still says that at most 3 of LDS are. From RDNA4 on
@@ -274,6 +274,10 @@ def queues_of(instruction: Instruction) -> tuple[Queue, ...]:
     if name.startswith("flat_"):
         if not _MEMORY_ACCESS.search(name):
             return ()
+        if instruction.chip.is_rdna:
+            # There both counters count down in the order of issue (LLVM, GCNSubtarget,
+            # hasFlatLgkmVMemCountInOrder).
+            return Queue.STORES if stores else Queue.VECTOR, Queue.LDS
         return Queue.STORES if stores else Queue.FLAT_VECTOR, Queue.FLAT_LDS
     if name.startswith("ds_"):
         return (Queue.LDS,) if name != "ds_nop" else ()
@@ -609,9 +613,11 @@ class _Search:
 
     def needed(self, pending: _Pending) -> str:
         """Returns the wait after which a load is done, as the chip's assembly has it."""
-        flat = pending.queue in (Queue.FLAT_VECTOR, Queue.FLAT_LDS)
-        queues = (Queue.FLAT_VECTOR, Queue.FLAT_LDS) if flat else (pending.queue,)
-        return wait_text(self.kernel.chip, queues, pending.age)
+        queues = queues_of(self.kernel.instructions[pending.load])
+        flat = len(queues) > 1
+        return wait_text(
+            self.kernel.chip, queues if flat else (pending.queue,), 0 if flat else pending.age
+        )
 
 
 def wait_text(chip: Chip, queues: Sequence[Queue], count: int) -> str:

@@ -441,3 +441,10 @@ def test_a_kernel_without_its_wait_does_not_run() -> None:
         "certain: 's_waitcnt lgkmcnt(0)' is needed between them",
         "  in kernel 'k': v_mov_b32_e32 v2, v1",
     ]
+
+
+def test_flat_accesses_keep_their_order_from_rdna_on() -> None:
+    code = "scratch_load_{0} v1, off, off\nflat_load_{0} v2, v[4:5]\n"
+    code += "s_waitcnt vmcnt(1)\nv_mov_b32_e32 v3, v1"
+    assert missing(code.format("b32"), "gfx1100") == []
+    assert missing(code.format("dword"), "gfx942") == [(4, "v1", 1, "vmcnt(0)")]
