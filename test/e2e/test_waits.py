@@ -14,7 +14,7 @@ from bankwise.bench.emulated_runs import MarkingDevice
 from bankwise.emulator.assembly import Kernel
 from bankwise.emulator.emulation_errors import LdsRaceError, MissingWaitError
 from bankwise.emulator.instruction_text import Instruction, parse_instruction
-from bankwise.emulator.waits import check_waits, is_direct_load
+from bankwise.emulator.waits import check_waits, is_direct_load, is_wait
 from bankwise.runtime.emulated_module import EmulatedModule, compile_for_emulation
 from bankwise.runtime.host_program import HostProgram
 from bankwise.sweep.cases import target_flags
@@ -24,10 +24,19 @@ from bankwise.sweep.swept_kernels import Attention, Matmul, random_operands
 def without_each_wait(kernel: Kernel) -> Iterator[tuple[Instruction, Kernel]]:
     """Yields the kernel without one of its waits, for each that waits for something."""
     for index, instruction in enumerate(kernel.instructions):
-        if instruction.mnemonic == "s_waitcnt" and "vmcnt(63)" not in instruction.text:
+        if is_wait(instruction) and "vmcnt(63)" not in instruction.text:
             rest = list(kernel.instructions)
-            rest[index] = parse_instruction("s_nop 0", instruction.line)
+            rest[index] = parse_instruction("s_nop 0", instruction.line, kernel.chip, kernel.lanes)
             yield instruction, replace(kernel, instructions=tuple(rest))
+
+
+def before_a_high_half(kernel: Kernel, wait: Instruction) -> bool:
+    """Returns whether a wait is there for a load to the high half of a register.
+
+    LLVM lets it wait for the load to the low half, although loads of the LDS finish in order.
+    """
+    behind = next(each for each in kernel.instructions if each.line > wait.line)
+    return behind.spelled.endswith("_d16_hi")
 
 
 @pytest.mark.parametrize(
@@ -35,6 +44,10 @@ def without_each_wait(kernel: Kernel) -> Iterator[tuple[Instruction, Kernel]]:
     [
         (Attention(2, 512, 64, "f16"), "gfx942", 20),
         (Matmul(256, 256, 256, "f16"), "gfx942", 20),
+        pytest.param(Matmul(64, 64, 64, "f16"), "gfx1100", 12, marks=pytest.mark.nightly),
+        pytest.param(Matmul(64, 64, 64, "f16"), "gfx1201", 12, marks=pytest.mark.nightly),
+        pytest.param(Attention(1, 256, 128, "f16"), "gfx1100", 80, marks=pytest.mark.nightly),
+        pytest.param(Attention(1, 256, 128, "f16"), "gfx1201", 50, marks=pytest.mark.nightly),
     ],
     ids=lambda x: getattr(x, "name", str(x)),
 )
@@ -44,7 +57,11 @@ def test_every_wait_is_needed(source: Attention | Matmul, chip: str, waits: int)
     report = check_waits(kernel)
     assert not report.missing
     assert not report.unfinished
-    mutants = [check_waits(mutant) for _, mutant in without_each_wait(kernel)]
+    mutants = [
+        check_waits(mutant)
+        for wait, mutant in without_each_wait(kernel)
+        if not before_a_high_half(kernel, wait)
+    ]
     assert len(mutants) >= waits
     # Without the wait, a register is used too early, or an access to the LDS outlives a barrier.
     assert all(mutant.missing or mutant.unfinished for mutant in mutants)
