@@ -4,7 +4,9 @@
 All waves start as one group. A branch on which they disagree parts the group; groups that come to
 the same instruction again are joined, if they have the same float mode. Among several groups the
 one that is furthest behind in the text goes first, so that the two arms of a condition join right
-after it.
+after it. A group that goes round a loop in which it polls what another wave will store
+(`polling.py`), or goes round any loop for very long, rests until all others have had their turn
+(`turns.py`).
 
 An instruction that reads undefined bits is run on trial (`spread.py`), except where the bits
 matter: in a branch, or in the address of an access.
@@ -14,6 +16,7 @@ A wave that comes to a barrier waits until all waves of its workgroup that have 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import partial
@@ -52,9 +55,11 @@ from .emulation_errors import (
 )
 from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Literal, Name
 from .mnemonics import lacks
+from .polling import Poll, polling_loops
 from .spread import condition, spread
 from .step import BuildContext, Step
 from .supervision import MAX_STEPS
+from .turns import take_turns, waves_text
 from .undefined import UndefinedBits
 from .waits import (
     Queue,
@@ -156,6 +161,10 @@ class Program:
                 self.flow[index] = flow
                 self.next_flow += [index] * (index + 1 - len(self.next_flow))
         self.jumps = calls.Jumps(self.kernel)
+        self.polling_loops = polling_loops(self.kernel)
+        polls = frozenset(i for loop in self.polling_loops.values() for i in loop.polls)
+        names = {i: self.kernel.instructions[i].mnemonic for i in polls}
+        self.polled_lds = frozenset(i for i in polls if names[i].startswith(("ds_", "flat_")))
         waits = check_waits(self.kernel)
         count = len(self.steps)
         self.next_flow += [count] * (count - len(self.next_flow))
@@ -286,7 +295,10 @@ class Program:
             EmulationError: something undefined happened; the message holds the instruction.
             StepLimitError: the run took more steps, or can have no end.
         """
-        _Run(self, machine, max_steps, watch).run()
+        portions = iter([Portion(self, machine, max_steps, watch)])
+        resident = len(machine.workgroups)
+        for _ in take_turns(lambda _: next(portions, None), resident, machine.memory):
+            pass
 
 
 def _undefined_read(group: WaveGroup, found: UndefinedBits, what: str) -> UndefinedReadError:
@@ -403,14 +415,33 @@ def _settling(instruction: Instruction, step: Step) -> Step:
 _STEPS_BETWEEN_LOOKS = 1000
 
 
-class _Run:
+# A group that goes round loops for so many rounds lets others take their turns: in the first case
+# those of its portion, in the second those of other portions too.
+_ROUNDS_OF_A_TURN = 1 << 12
+_ROUNDS_OF_A_PORTION = 1 << 16
+
+
+class Portion:
+    """A portion of a launch: some workgroups that run together as one machine.
+
+    Args:
+        max_steps: the most steps (`supervision.py`).
+        watch: is told now and then the steps so far, and the last instruction.
+        first: the place of the first workgroup among those of the launch.
+
+    Attributes:
+        machine: the state of the waves.
+    """
+
     def __init__(
         self,
         program: Program,
         machine: Machine,
         max_steps: int,
-        watch: Callable[[int, Instruction], None] | None,
+        watch: Callable[[int, Instruction], None] | None = None,
+        first: int = 0,
     ) -> None:
+        self.first = first
         self.program = program
         self.machine = machine
         self.max_steps = max_steps
@@ -421,22 +452,74 @@ class _Run:
         # Groups by program counter and number of their mode; their waves are ascending.
         self.ready: dict[tuple[int, int], Waves] = {}
         self.waiting: dict[int, list[Waves]] = {}
+        # Groups that have had their turn, as `ready` has them; and where they rest, by wave.
+        self.resting: dict[tuple[int, int], Waves] = {}
+        self.rests_at = np.zeros(machine.waves, np.intp)
+        self.polls = {pc: Poll(loop) for pc, loop in program.polling_loops.items()}
+        # The rounds of loops since waves have last rested, waited at a barrier, or ended.
+        self.rounds = 0
         self.ended = np.zeros(machine.waves, bool)
         lds = machine.lds
         lds.wait_text = wait_text(program.kernel.chip, (Queue.LDS,), 0)
+        lds.poll_by(program.polled_lds)
         if program.loads_directly:
             lds.direct_loads = DirectLoads(program.kernel, machine.waves, len(lds.bytes))
         self.enqueue(program.kernel.entry, np.arange(machine.waves))
 
-    def run(self) -> None:
+    def advance(self) -> bool:
+        """Runs until all waves have ended, and returns True, or until all wait for others.
+
+        Waves that can go on have all done so then.
+        """
         # What the hardware does without an exception, it does silently.
         with np.errstate(all="ignore"):
-            while self.ready or self.waiting:
+            while self.ready or self.waiting or self.resting:
                 if not self.ready:
                     self.release_barrier()
+                if not self.ready:
+                    self.ready, self.resting = self.resting, {}
+                    return False
                 first = min(self.ready)
                 self.run_group(first[0], self.ready.pop(first))
         self.check_races(self.machine.lds.check_races)
+        return True
+
+    def live_workgroups(self) -> int:
+        """Returns how many workgroups have waves that have not ended."""
+        return int((~self.ended.reshape(-1, self.machine.waves_per_workgroup).all(axis=1)).sum())
+
+    def digest(self) -> bytes:
+        """Returns what is equal where neither registers nor LDS nor the waves' places differ."""
+        machine = self.machine
+        state = hashlib.blake2b()
+        for values in (machine.sgpr, machine.scc, machine.vgpr, machine.lds.bytes, self.ended):
+            state.update(np.ascontiguousarray(values).tobytes())
+        for place, waves in sorted(self.ready.items()):
+            state.update(f"{place} {waves.tolist()}".encode())
+        arrived = sorted((pc, [w.tolist() for w in waves]) for pc, waves in self.waiting.items())
+        state.update(str(arrived).encode())
+        return state.digest()
+
+    def stuck(self, detail: str) -> StepLimitError:
+        """Returns the error that names where the waves are, all of which wait for others."""
+        self.check_races(self.machine.lds.check_races)
+        instructions = self.program.kernel.instructions
+        places: dict[int, list[int]] = {}
+        for waves in self.ready.values():
+            for wave in waves.tolist():
+                places.setdefault(int(self.rests_at[wave]), []).append(wave)
+        for pc, groups in self.waiting.items():
+            places.setdefault(pc - 1, []).extend(wave for each in groups for wave in each.tolist())
+        error = StepLimitError(
+            "the waves wait for each other without end: each has had its turn, and no register, "
+            f"LDS or memory has changed{detail}"
+        )
+        lines = [
+            f"{waves_text(waves)} at line {instructions[pc].line}: {instructions[pc].text}"
+            for pc, waves in sorted(places.items())
+        ]
+        self.program.locate(error, instructions[min(places)], *lines)
+        return error
 
     def check_races(self, check: Callable[[], None]) -> None:
         """Runs a check for races, and adds the text of both instructions to its error."""
@@ -450,17 +533,23 @@ class _Run:
             program.locate(error, instructions[error.instruction], before)
             raise
 
-    def enqueue(self, pc: int, waves: Waves) -> None:
-        """Lets `waves` go on at `pc`, together with those of the same mode that wait there."""
+    def enqueue(self, pc: int, waves: Waves, rest: bool = False) -> None:
+        """Lets `waves` go on at `pc`, together with those of the same mode that wait there.
+
+        With `rest` they do so after all others have had their turn.
+        """
+        groups = self.resting if rest else self.ready
         modes = self.machine.mode_of[waves]
         for mode in np.unique(modes).tolist():
             alike = waves[modes == mode]
-            if (pc, mode) in self.ready:
-                alike = np.sort(np.concatenate([self.ready[pc, mode], alike]))
-            self.ready[pc, mode] = alike
+            if (pc, mode) in groups:
+                alike = np.sort(np.concatenate([groups[pc, mode], alike]))
+            groups[pc, mode] = alike
 
     def release_barrier(self) -> None:
         """Lets workgroups go on whose live waves all wait."""
+        if not self.waiting:
+            return
         per = self.machine.waves_per_workgroup
         arrived = np.zeros(self.machine.waves, bool)
         for groups in self.waiting.values():
@@ -479,12 +568,13 @@ class _Run:
                 held = waves[~released[waves]]
                 if len(held):
                     self.waiting.setdefault(pc, []).append(held)
-        if not self.ready:
+        if not complete.any() and not self.resting:
             raise EmulationError(
                 f"kernel '{self.program.kernel.name}': waves wait at a barrier that the others of "
                 "their workgroup never reach"
             )
-        self.check_races(lambda: self.machine.lds.pass_barrier(complete, unfinished))
+        if self.ready:
+            self.check_races(lambda: self.machine.lds.pass_barrier(complete, unfinished))
 
     def run_group(self, pc: int, waves: Waves) -> None:
         """Runs a group until a branch parts it, or until it comes to a barrier, a new mode, its end
@@ -536,8 +626,10 @@ class _Run:
         kind, _, target = self.program.flow[pc]
         if kind is _Flow.END:
             self.ended[waves] = True
+            self.rounds = 0
             return None
         if kind is _Flow.BARRIER:
+            self.rounds = 0
             group.pc = pc
             self.program.steps[pc](group)
             self.waiting.setdefault(pc + 1, []).append(waves)
@@ -554,6 +646,12 @@ class _Run:
             # A branch changes nothing that it depends on.
             group.pc = pc
             raise StepLimitError("this branch to itself has no end")
+        if target <= pc and taken.any() and self.has_had_its_turn(group, pc):
+            self.rests_at[waves[taken]] = pc
+            self.enqueue(target, waves[taken], rest=True)
+            if not taken.all():
+                self.enqueue(pc + 1, waves[~taken])
+            return None
         if taken.any() and not taken.all():
             self.enqueue(target, waves[taken])
             self.enqueue(pc + 1, waves[~taken])
@@ -570,9 +668,24 @@ class _Run:
         group.pc = pc
         targets = self.program.jumps.targets(group, pc)
         self.program.steps[pc](group)
+        rest = bool((targets <= pc).any()) and self.has_had_its_turn(group, pc)
+        self.rests_at[group.waves] = pc
         for target in np.unique(targets).tolist():
-            self.enqueue(target, group.waves[targets == target])
+            self.enqueue(target, group.waves[targets == target], rest)
         return None
+
+    def has_had_its_turn(self, group: WaveGroup, pc: int) -> bool:
+        """Returns whether a group that branches back at `pc` lets others go on first."""
+        self.rounds += 1
+        others = self.ready or self.waiting
+        if self.rounds >= (_ROUNDS_OF_A_TURN if others else _ROUNDS_OF_A_PORTION):
+            self.rounds = 0
+            return True
+        poll = self.polls.get(pc)
+        if poll is None or not poll.repeats(group):
+            return False
+        self.rounds = 0
+        return True
 
     def look(self, pc: int) -> None:
         """Ends a run that takes too many steps, and says how far it is."""

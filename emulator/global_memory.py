@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +56,8 @@ class GlobalMemory:
             buffer gives, where loads give zeros and stores do nothing. Loads to the LDS that lie
             wholly behind the end are not among them: lanes bring zeros by them.
         nulls: the pointers that kernels were given as null, for the message about an access.
+        watched: whether somebody asks for `changes`.
+        changes: how many accesses have changed a byte while the memory was watched.
     """
 
     def __init__(self) -> None:
@@ -64,6 +68,8 @@ class GlobalMemory:
         self._images: dict[DataImage, int] = {}
         self.out_of_range = 0
         self.nulls: list[str] = []
+        self.watched = False
+        self.changes = 0
 
     def place(self, image: DataImage) -> int:
         """Returns the address of a file's data.
@@ -290,7 +296,9 @@ class GlobalMemory:
         for buffer, chosen in self._by_buffer(flat, width, waves, rows, lanes):
             _begin_store(buffer)
             offsets = flat[chosen] - buffer.start
-            ByteAccess(offsets, width).scatter(buffer.data, values[:, chosen])
+            place = ByteAccess(offsets, width)
+            with self._watching(place, buffer):
+                place.scatter(buffer.data, values[:, chosen])
             if missing is not None:
                 part = missing.at((slice(None), chosen))
                 self._shadow(buffer).store(offsets, width, part)
@@ -330,23 +338,30 @@ class GlobalMemory:
         for buffer, chosen in self._by_buffer(flat, op.width, waves, rows, lanes):
             _begin_store(buffer)
             offsets = flat[chosen] - buffer.start
-            if ByteAccess(offsets, op.width).alignment % op.width:
+            touched = ByteAccess(offsets, op.width)
+            if touched.alignment % op.width:
                 raise GlobalAccessError(f"an atomic on {op.width} bytes not aligned to them")
             place = (slice(None), rows[chosen], lanes[chosen])
             operands = [words[:, chosen] for words in values]
-            if undefined is None and buffer.shadow is None:
-                result[place] = update(op, buffer.data, offsets, operands)
-                continue
-            missing = [
-                None if undefined is None else undefined.at((number, *place))
-                for number in range(len(data))
-            ]
-            shadow = self._shadow(buffer)
-            before = update_undefined(op, buffer.data, shadow, offsets, operands, missing)
+            with self._watching(touched, buffer):
+                if undefined is None and buffer.shadow is None:
+                    result[place] = update(op, buffer.data, offsets, operands)
+                    continue
+                missing = [undefined and undefined.at((k, *place)) for k in range(len(data))]
+                shadow = self._shadow(buffer)
+                before = update_undefined(op, buffer.data, shadow, offsets, operands, missing)
             result[place], found = before
             if found is not None:
                 bits[place], origins[place] = found.bits, found.origins
         return result, Undefined(bits, origins) if bits.any() else None
+
+    @contextmanager
+    def _watching(self, place: ByteAccess, buffer: _Buffer) -> Iterator[None]:
+        """Counts what is done inside if it changes one of the bytes, and the memory is watched."""
+        before = place.gather(buffer.data) if self.watched else None
+        yield
+        if before is not None and not np.array_equal(before, place.gather(buffer.data)):
+            self.changes += 1
 
     def _only_buffer(self, addresses: Offsets, width: int) -> _Buffer | None:
         """Returns the buffer that holds all accesses, if one does."""

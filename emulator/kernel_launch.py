@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Launches a kernel: workgroups in bounded portions, one after the other."""
+"""Launches a kernel: workgroups in bounded portions, which run one after the other if they can."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +15,17 @@ from .assembly import Kernel
 from .counters import Counters
 from .dispatch import Dispatch
 from .emulation_errors import LaunchError
-from .executor import Program
+from .executor import Portion, Program
 from .global_memory import GlobalMemory
-from .initial_state import prepare, set_initial_state
+from .initial_state import LaunchState, prepare, set_initial_state
 from .instruction_text import AssemblyError, Instruction
 from .kernel_metadata import Size
 from .linking import link
+from .residency import resident_workgroups
 from .step import BuildContext
 from .supervision import RunState, Supervision
 from .trace import TraceRecorder
+from .turns import take_turns
 from .wave_state import Machine
 
 _LDS_BYTES_AT_ONCE = 1 << 24
@@ -59,7 +62,7 @@ def launch(
     chosen = None if workgroups is None else _chosen_workgroups(dispatch.grid, workgroups)
     place = (dispatch, lds_model, arguments, memory)
     runs = _runs(*place, chosen, max_waves, supervision, recorder)
-    return Counters.sum([machine.counters for machine in runs])
+    return Counters.sum([portion.machine.counters for portion in runs])
 
 
 def launch_each(
@@ -75,11 +78,12 @@ def launch_each(
     """Runs some workgroups of a kernel, as `launch` does, and returns what each of them counted."""
     chosen = _chosen_workgroups(dispatch.grid, workgroups)
     place = (dispatch, lds_model, arguments, memory)
-    return [
-        machine.workgroup_counters.of(index)
-        for machine in _runs(*place, chosen, max_waves, supervision, recorder)
-        for index in range(len(machine.workgroups))
-    ]
+    found = {
+        portion.first + index: portion.machine.workgroup_counters.of(index)
+        for portion in _runs(*place, chosen, max_waves, supervision, recorder)
+        for index in range(len(portion.machine.workgroups))
+    }
+    return [counters for _, counters in sorted(found.items())]
 
 
 def _runs(
@@ -91,8 +95,8 @@ def _runs(
     max_waves: int,
     supervision: Supervision,
     recorder: TraceRecorder | None,
-) -> Iterator[Machine]:
-    """Runs all portions of workgroups, and yields the machine of each at its end."""
+) -> Iterator[Portion]:
+    """Runs all portions of workgroups, and yields each at its end."""
     kernel = dispatch.kernel
     dispatch.check(lds_model)
     if len(arguments) != kernel.kernarg_bytes:
@@ -101,29 +105,81 @@ def _runs(
             f"not {len(arguments)}"
         )
     program = Program(BuildContext(_link(kernel, memory), lds_model))
-    state = prepare(dispatch, arguments, memory)
     total = math.prod(dispatch.grid) if workgroups is None else len(workgroups)
-    size = max(1, min(total, _workgroups_at_once(dispatch, max_waves)))
-    lanes = size * dispatch.waves_per_workgroup * kernel.lanes
     if recorder is not None:
         recorder.begin_launch(total)
-    # The portions run one after the other, in the same private memory.
-    private = memory.allocate(lanes * kernel.private_bytes) if kernel.private_bytes else 0
-    for start in range(0, total, size):
-        numbers = np.arange(start, min(start + size, total))
-        portion = _ids(dispatch.grid, numbers) if workgroups is None else workgroups[numbers]
-        machine = Machine(dispatch, portion, memory)
-        machine.private_segment = private
-        set_initial_state(machine, state)
-        watch = _watch(supervision, kernel, start, total)
-        if recorder is None:
-            program.run(machine, supervision.max_steps, watch)
-        else:
-            machine.recorder = recorder
-            with recorder.portion(start, len(portion), machine.waves_per_workgroup):
-                program.run(machine, supervision.max_steps, watch)
-            recorder.work += machine.workgroup_counters.executions.sum(axis=0).tolist()
-        yield machine
+    state = prepare(dispatch, arguments, memory)
+    resident = resident_workgroups(dispatch)
+    size = max(1, min(total, _workgroups_at_once(dispatch, max_waves), resident))
+    starts = _Starts(program, dispatch, memory, state, workgroups, total, supervision, recorder)
+    waiting = f", while the chip runs {resident} workgroups at once, and others have not started"
+    for portion in take_turns(lambda room: starts.next(min(size, room)), resident, memory, waiting):
+        starts.end(portion)
+        yield portion
+
+
+@dataclass
+class _Starts:
+    """Starts the portions of a launch, one after the other.
+
+    Attributes:
+        workgroups: [n, 3], the ids of the workgroups that run; None for the whole grid.
+        total: how many workgroups run.
+    """
+
+    program: Program
+    dispatch: Dispatch
+    memory: GlobalMemory
+    state: LaunchState
+    workgroups: npt.NDArray[np.int64] | None
+    total: int
+    supervision: Supervision
+    recorder: TraceRecorder | None
+
+    def __post_init__(self) -> None:
+        """Has started nothing."""
+        self._started = 0
+        # The private memory of portions that have ended, by the workgroups that it is for.
+        self._private: list[tuple[int, int]] = []
+
+    def next(self, most: int) -> Portion | None:
+        """Starts up to `most` workgroups; returns None if none is left."""
+        first = self._started
+        numbers = np.arange(first, min(first + most, self.total))
+        if not len(numbers):
+            return None
+        self._started += len(numbers)
+        chosen, dispatch = self.workgroups, self.dispatch
+        ids = _ids(dispatch.grid, numbers) if chosen is None else chosen[numbers]
+        machine = Machine(dispatch, ids, self.memory)
+        machine.private_segment = self._private_memory(len(numbers))
+        set_initial_state(machine, self.state)
+        if self.recorder is not None:
+            per = machine.waves_per_workgroup
+            machine.recorder = self.recorder.portion(first, len(numbers), per)
+        watch = _watch(self.supervision, dispatch.kernel, first, self.total)
+        return Portion(self.program, machine, self.supervision.max_steps, watch, first)
+
+    def _private_memory(self, workgroups: int) -> int:
+        """Returns the address of private memory that no running portion has; 0 if none is used."""
+        kernel = self.dispatch.kernel
+        if not kernel.private_bytes:
+            return 0
+        for place, (count, address) in enumerate(self._private):
+            if count >= workgroups:
+                del self._private[place]
+                return address
+        lanes = workgroups * self.dispatch.waves_per_workgroup * kernel.lanes
+        return self.memory.allocate(lanes * kernel.private_bytes)
+
+    def end(self, portion: Portion) -> None:
+        """Takes back what a portion that has ended had."""
+        machine = portion.machine
+        if machine.private_segment:
+            self._private.append((len(machine.workgroups), machine.private_segment))
+        if self.recorder is not None and machine.recorder is not None:
+            work = machine.workgroup_counters.executions.sum(axis=0).tolist()
+            self.recorder.end_portion(machine.recorder, work)
 
 
 def _watch(

@@ -26,6 +26,9 @@ and behind it.
 Loops touch the same bytes again and again. The `IssuedAccess` of an instruction is therefore made
 once for equal addresses, and a set of accesses between two barriers that had no race is not checked
 again.
+
+A kernel whose waves wait for each other by words of the LDS needs another check, which knows what
+happened before what (`lds_order.py`).
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ from .byte_access import PADDING, ByteAccess, Offsets, Words
 from .direct_loads import DirectLoads
 from .emulation_errors import LdsAddressError, LdsRaceError
 from .issued_access import WORD, Indices, IssuedAccess, LaneMask, Touched, WaveIds
+from .lds_order import LdsOrder
 from .undefined import NEVER_WRITTEN, Origins, Undefined, UndefinedBytes
 
 _REMEMBERED_PATTERNS = 16
@@ -102,6 +106,7 @@ class LdsState:
             loads.
         signalled: [waves], the waves that have signalled a barrier and not passed it yet.
         wait_text: the instruction that waits for all accesses to the LDS, for messages.
+        order: what happened before what, if the kernel polls words of the LDS; see `lds_order.py`.
     """
 
     def __init__(
@@ -136,6 +141,7 @@ class LdsState:
         self.wait_text = "s_waitcnt lgkmcnt(0)"
         self._harmless: set[frozenset[tuple[int, int, _Kind]]] = set()
         self.direct_loads: DirectLoads | None = None
+        self.order: LdsOrder | None = None
 
     # -- addresses -------------------------------------------------------------------------------
 
@@ -429,6 +435,8 @@ class LdsState:
         )
         self.signalled[np.repeat(complete, self.waves_per_workgroup)] = False
         self._any_signalled = bool(self.signalled.any())
+        if self.order is not None:
+            self.order.pass_barrier(complete)
         self._generation += 1
         self._since[complete] = self._generation
         if complete.all():
@@ -436,8 +444,12 @@ class LdsState:
             self._generation = 0
             self._since[:] = 0
         self._unfinished = unfinished
+        if self.order is not None:
+            self.order.checks = False
         for access, kind in carried:
             self._note(access, kind)
+        if self.order is not None:
+            self.order.checks = True
 
     def check_races(self) -> None:
         """Checks all accesses since the last barrier of each workgroup.
@@ -445,6 +457,9 @@ class LdsState:
         Raises:
             LdsRaceError: two waves raced.
         """
+        if self.order is not None:
+            self._check_order(self.order)
+            return
         together = frozenset(self._noted)
         simple = not self._since.any()
         if self.waves_per_workgroup == 1 or (simple and together in self._harmless):
@@ -463,6 +478,25 @@ class LdsState:
         if self._any_signalled and self.signalled[access.waves].any():
             kind |= _Kind.OPEN
         self._noted[access.serial, self._generation, kind] = access
+        if self.order is None:
+            return
+        if kind & _Kind.WRITES:
+            self.order.store(access, bool(kind & _Kind.ALIKE))
+        elif kind & _Kind.UPDATES:
+            self.order.update(access)
+        else:
+            self.order.load(access)
+
+    def poll_by(self, instructions: frozenset[int]) -> None:
+        """Looks for races by what happened before what, as some instructions poll."""
+        waves = len(self._since) * self.waves_per_workgroup
+        if instructions and self.waves_per_workgroup > 1:
+            self.order = LdsOrder(len(self.bytes), waves, self.waves_per_workgroup, instructions)
+
+    def _check_order(self, order: LdsOrder) -> None:
+        found = order.found
+        if found is not None:
+            raise self._race_error(*found)
 
     def _raced(self, granule: int) -> Indices:
         """Returns the granules of `granule` bytes on which two waves raced, in ascending order."""
@@ -563,15 +597,32 @@ class LdsState:
         for kind, wave, instruction in self._touches(byte):
             for other_kind, other_wave, other_instruction in before:
                 if wave != other_wave and _RACING[kind | other_kind]:
-                    return LdsRaceError(
-                        f"race on LDS byte {byte % self.stride} of workgroup "
-                        f"{byte // self.stride}: wave {wave} {_verb(kind)} it",
-                        instruction,
-                        f"wave {other_wave} {_verb(other_kind)} it{self._why(other_instruction)}",
-                        other_instruction,
+                    verbs = _verb(kind), _verb(other_kind)
+                    return self._race_error(
+                        *(byte, wave, verbs[0], instruction),
+                        *(other_wave, verbs[1], other_instruction),
                     )
             before.append((kind, wave, instruction))
         raise AssertionError("a race without two accesses")
+
+    def _race_error(
+        self,
+        byte: int,
+        wave: int,
+        verb: str,
+        instruction: int,
+        other: int,
+        other_verb: str,
+        other_instruction: int,
+    ) -> LdsRaceError:
+        """Returns the error of two accesses to a byte, each with its wave, verb and instruction."""
+        return LdsRaceError(
+            f"race on LDS byte {byte % self.stride} of workgroup "
+            f"{byte // self.stride}: wave {wave} {verb} it",
+            instruction,
+            f"wave {other} {other_verb} it{self._why(other_instruction)}",
+            other_instruction,
+        )
 
     def _why(self, instruction: int) -> str:
         """Says why an access is still under way behind a barrier; empty if it is not."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from .assembly import Kernel
 from .instruction_text import Instruction
 
-MAX_STEPS = 100_000_000
+MAX_STEPS = 2_000_000
 """The most steps of a portion of workgroups, where nobody says another number.
 
-At the speed of this emulator they take from half an hour to some hours.
+A small kernel takes less than a minute for them.
 """
 
 

@@ -13,8 +13,7 @@ belongs to the k-th time that the wave executes it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -100,7 +99,7 @@ class TraceRecorder:
     """Records up to `most` workgroups of one launch, spread from the first to the last.
 
     Attributes:
-        finished: the recorded workgroups.
+        finished: the recorded workgroups, in order.
         work: the instructions that the waves of each workgroup executed, recorded or not, in order.
     """
 
@@ -109,34 +108,57 @@ class TraceRecorder:
         self.finished: list[WorkgroupTrace] = []
         self.work: list[int] = []
         self._chosen: list[int] = []
-        self._logs: dict[int, _WaveLog] = {}
-        self._recorded: LaneMask = np.zeros(0, bool)
 
     def begin_launch(self, total: int) -> None:
         """Chooses the workgroups to record among `total` that run."""
         count = min(self.most, total)
         last = max(count - 1, 1)
         self._chosen = sorted({round(i * (total - 1) / last) for i in range(count)})
+        self.work = [0] * total
 
-    @contextmanager
-    def portion(self, first: int, workgroups: int, waves_per_workgroup: int) -> Iterator[None]:
-        """Records a portion of the workgroups, which run together as one machine.
+    def portion(self, first: int, workgroups: int, waves_per_workgroup: int) -> PortionRecorder:
+        """Returns the recorder of a portion of the workgroups, which run together as one machine.
 
         Args:
             first: the place of the portion's first workgroup among those that run.
             workgroups: how many workgroups the portion has.
         """
-        chosen = [number for number in self._chosen if first <= number < first + workgroups]
-        self._recorded = np.zeros(workgroups * waves_per_workgroup, bool)
-        for number in chosen:
-            start = (number - first) * waves_per_workgroup
-            self._recorded[start : start + waves_per_workgroup] = True
+        chosen = [number - first for number in self._chosen]
+        inside = [number for number in chosen if 0 <= number < workgroups]
+        return PortionRecorder(first, workgroups, inside, waves_per_workgroup)
+
+    def end_portion(self, portion: PortionRecorder, work: Sequence[int]) -> None:
+        """Keeps what a portion has recorded, and the instructions that its workgroups executed."""
+        self.work[portion.first : portion.first + len(work)] = work
+        self.finished = sorted([*self.finished, *portion.traces()], key=lambda trace: trace.number)
+
+
+class PortionRecorder:
+    """Records some workgroups of one portion of a launch.
+
+    Args:
+        first: the place of the portion's first workgroup among those that run.
+        workgroups: how many workgroups the portion has.
+        chosen: the places of those to record in the portion.
+    """
+
+    def __init__(
+        self, first: int, workgroups: int, chosen: Sequence[int], waves_per_workgroup: int
+    ) -> None:
+        self.first = first
+        self._chosen = chosen
+        self._per = waves_per_workgroup
+        recorded = np.isin(np.arange(workgroups), np.array(chosen, np.int64))
+        self._recorded = np.repeat(recorded, waves_per_workgroup)
         self._logs = {wave: _WaveLog() for wave in np.flatnonzero(self._recorded).tolist()}
-        yield
-        for number in chosen:
-            start = (number - first) * waves_per_workgroup
-            waves = [self._logs[start + wave] for wave in range(waves_per_workgroup)]
-            self.finished.append(WorkgroupTrace(number, tuple(_wave_trace(log) for log in waves)))
+
+    def traces(self) -> list[WorkgroupTrace]:
+        """Returns what was recorded, after the portion has ended."""
+        found: list[WorkgroupTrace] = []
+        for number in self._chosen:
+            logs = [self._logs[number * self._per + wave] for wave in range(self._per)]
+            found.append(WorkgroupTrace(self.first + number, tuple(map(_wave_trace, logs))))
+        return found
 
     # -- what happens ----------------------------------------------------------------------------
 

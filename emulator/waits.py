@@ -241,6 +241,16 @@ RegisterKey = tuple[str, int]
 """The file and the number of one 32-bit register."""
 
 
+def registers_of(register: Register) -> tuple[RegisterKey, ...]:
+    """Returns the 32-bit registers that a register of the text has."""
+    return tuple((register.file, register.index + k) for k in range(register.count))
+
+
+def will_load(instruction: Instruction) -> tuple[RegisterKey, ...]:
+    """Returns the registers that a load or an atomic brings something into; none for any other."""
+    return _effect(instruction).loaded
+
+
 @dataclass(frozen=True)
 class _Effect:
     """What an instruction means for the waits.
@@ -318,9 +328,7 @@ def _effect(instruction: Instruction) -> _Effect:
     if is_wait(instruction):
         return _Effect(wait=waited_for(instruction))
     keys = [
-        tuple((value.file, value.index + k) for k in range(value.count))
-        if isinstance(value := operand.value, Register)
-        else ()
+        registers_of(value) if isinstance(value := operand.value, Register) else ()
         for operand in instruction.operands
     ]
     implicit = _implicit(instruction)
@@ -346,12 +354,12 @@ def _implicit(instruction: Instruction) -> tuple[RegisterKey, ...]:
     """Returns the registers that an instruction reads although its text does not name them."""
     name = instruction.mnemonic
     if name.startswith(("s_cbranch_vcc", "v_div_fmas")):
-        return tuple(("s", VCC.index + k) for k in range(VCC.count))
+        return registers_of(VCC)
     if name.startswith(_READ_SCC):
         return (_SCC,)
     direct = is_direct_load(instruction) and "_async_" not in name
     if name.startswith(("s_movrel", "s_set_gpr_idx", "s_sendmsg")) or direct:
-        return (("s", M0.index),)
+        return registers_of(M0)
     return ()
 
 

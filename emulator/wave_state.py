@@ -28,7 +28,7 @@ from .global_memory import GlobalMemory
 from .instruction_text import EXEC, NULL, SCALAR_REGISTERS, Register, scalar_name
 from .lds import LdsState
 from .mode_register import FloatMode
-from .trace import TraceRecorder
+from .trace import PortionRecorder
 from .undefined import ALL_BITS, NEVER_WRITTEN, DefinedBits, Undefined, UndefinedBits, never_written
 
 SCC = SCALAR_REGISTERS
@@ -74,7 +74,7 @@ class Machine:
     s_defined: DefinedBits = field(init=False)
     v_defined: DefinedBits = field(init=False)
     private_segment: int = 0
-    recorder: TraceRecorder | None = None
+    recorder: PortionRecorder | None = None
     modes: list[FloatMode] = field(init=False)
     mode_of: npt.NDArray[np.intp] = field(init=False)
     workgroup_counters: Counters = field(init=False)

@@ -6,14 +6,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...bank_model.lds_tables import lds_of
-from ..chips import CDNA3, CDNA4
 from ..dispatch import Dispatch
+from ..residency import COMPUTE_UNITS, residency
 from .constants import Chip
-
-_SIMDS, _SIMD_WAVES = 4, 8
-_LANE_REGISTERS, _REGISTER_GRANULE = 512, 8
-_LDS_GRANULE = {CDNA3: 512, CDNA4: 1280}
 
 
 @dataclass(frozen=True)
@@ -42,20 +37,13 @@ def occupancy(dispatch: Dispatch, chip: Chip) -> Occupancy:
     LDS in blocks of 512 bytes (gfx950: 1280), and a SIMD has at most 8 waves (LLVM, AMDGPU target).
     Workgroups go to the dies in turn, and on a die to its units in turn.
     """
-    kernel, waves = dispatch.kernel, dispatch.waves_per_workgroup
-    blocks = -(-max(kernel.directives.get("next_free_vgpr", 1), 1) // _REGISTER_GRANULE)
-    by_registers = _LANE_REGISTERS // (blocks * _REGISTER_GRANULE)
-    granule = _LDS_GRANULE[kernel.arch]
-    lds = -(-max(dispatch.lds_bytes, 1) // granule) * granule
-    limits = {
-        "LDS": lds_of(kernel.arch).workgroup_bytes // lds,
-        "registers": _SIMDS * by_registers // waves,
-        "wave slots": _SIMDS * _SIMD_WAVES // waves,
-    }
+    waves, simds = dispatch.waves_per_workgroup, COMPUTE_UNITS[dispatch.kernel.arch].simds
+    unit = residency(dispatch)
+    limits = {"LDS": unit.lds, "registers": unit.registers, "wave slots": unit.wave_slots}
     units, dies = int(chip.units.value), int(chip.dies.value)
     grid = math.prod(dispatch.grid)
     share = math.ceil(math.ceil(grid / dies) / (units // dies))
     limits["grid"] = share
     limit = min(limits, key=lambda name: (limits[name], name != "grid"))
     resident = max(1, limits[limit])
-    return Occupancy(resident, limit, resident * waves / _SIMDS, share, min(grid, units))
+    return Occupancy(resident, limit, resident * waves / simds, share, min(grid, units))

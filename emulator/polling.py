@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops in which a wave waits for what another wave will store.
+
+Such a loop *polls*: it loads from one place again and again, and what it loads decides whether the
+loop goes on. The text tells which loops can poll: a loaded value reaches the condition of a branch
+that can leave the loop. A loop over the elements of a tile does that too where its data end it, so
+a wave is only seen to poll while it runs: it comes to the end of such a loop twice with the same
+addresses in the registers that the loop's loads take them from.
+
+A wave that polls lets the others take their turns (`turns.py`). And the words that it polls are no
+race, because they are there to tell it something (`lds_order.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .assembly import Kernel
+from .instruction_text import EXEC, VCC, Instruction, Name, Register
+from .waits import RegisterKey, queues_of, registers_of, will_load
+from .wave_state import SCC, WaveGroup
+
+
+@dataclass(frozen=True)
+class PollingLoop:
+    """A loop that can poll.
+
+    Attributes:
+        first: the index of its first instruction.
+        last: the index of the branch back to there.
+        polls: the indices of the loads and atomics that alone decide whether it goes on, with
+            what does not change from round to round. A load of the number of rounds is none.
+        addresses: the registers from which its loads and atomics take addresses and data.
+    """
+
+    first: int
+    last: int
+    polls: frozenset[int]
+    addresses: tuple[Register, ...]
+
+
+def polling_loops(kernel: Kernel) -> Mapping[int, PollingLoop]:
+    """Returns the loops of a kernel that can poll, by the indices of their branches back."""
+    found: dict[int, PollingLoop] = {}
+    flows: dict[int, _Flow] = {}
+    for last, instruction in enumerate(kernel.instructions):
+        first = _target(kernel, instruction)
+        if first is None or first > last:
+            continue
+        for index in range(first, last + 1):
+            flows.setdefault(index, _flow(kernel, index))
+        body = {index: flows[index] for index in range(first, last + 1)}
+        loads = {index: flow.loaded for index, flow in body.items() if flow.loaded}
+        if not _decided_by(body, loads):
+            continue
+        ends = {index: _decided_by(body, {index: loaded}) for index, loaded in loads.items()}
+        counted = _decided_by(body, {i: flow.writes for i, flow in body.items() if flow.counts})
+        registers = {r: None for i in ends if ends[i] for r in _addresses(kernel.instructions[i])}
+        polls = frozenset(index for index, found in ends.items() if found - counted)
+        found[last] = PollingLoop(first, last, polls, tuple(registers))
+    return found
+
+
+class _Flow(NamedTuple):
+    """What an instruction does to registers.
+
+    Attributes:
+        loaded: what a load or an atomic brings something into.
+        reads: what it reads. That the active lanes decide what it writes is left out.
+        writes: what it writes.
+        counts: whether it computes a register anew from what it was, as counters and addresses are.
+        condition: what decides whether a branch is taken.
+        target: where a branch goes to, if that is known.
+    """
+
+    loaded: frozenset[RegisterKey]
+    reads: frozenset[RegisterKey]
+    writes: frozenset[RegisterKey]
+    counts: bool
+    condition: frozenset[RegisterKey]
+    target: int | None
+
+
+def _decided_by(
+    body: Mapping[int, _Flow], sources: Mapping[int, frozenset[RegisterKey]]
+) -> frozenset[int]:
+    """Returns the branches of a loop that decide whether it goes on, and depend on some values.
+
+    The values are followed from register to register, until no further register depends on them.
+    SCC and VCC are computed anew all the time, and depend on what was written to them last.
+
+    Args:
+        sources: the registers that hold the values behind some instructions.
+    """
+    depending: set[RegisterKey] = set()
+    before = -1
+    ends: set[int] = set()
+    while before != len(depending):
+        before = len(depending)
+        now = set(depending)
+        for index, flow in body.items():
+            if not now.isdisjoint(flow.condition):
+                ends.add(index)
+            if not now.isdisjoint(flow.reads):
+                now |= flow.writes
+            else:
+                now -= flow.writes & _COMPUTED_ANEW
+            now |= sources.get(index, frozenset())
+        depending |= now
+    last = max(body)
+    return frozenset(index for index in ends if index == last or body[index].target not in body)
+
+
+_SCC_KEY: RegisterKey = ("s", SCC)
+_EXEC_KEYS = frozenset(registers_of(EXEC))
+_COMPUTED_ANEW = frozenset({_SCC_KEY, *registers_of(VCC)})
+
+
+def _target(kernel: Kernel, instruction: Instruction) -> int | None:
+    """Returns where a branch goes to; None if the instruction is no branch to a label."""
+    if not instruction.mnemonic.startswith(("s_branch", "s_cbranch")) or not instruction.operands:
+        return None
+    value = instruction.operands[0].value
+    return kernel.labels.get(value.text) if isinstance(value, Name) else None
+
+
+def _flow(kernel: Kernel, index: int) -> _Flow:
+    instruction = kernel.instructions[index]
+    name = instruction.mnemonic
+    loaded = frozenset(will_load(instruction))
+    reads: set[RegisterKey] = set()
+    writes: set[RegisterKey] = set()
+    for part in instruction.parts or (instruction,):
+        operands = [
+            registers_of(value) if isinstance(value := operand.value, Register) else ()
+            for operand in part.operands
+        ]
+        results = _results(part)
+        first = 0 if _ACCUMULATES.search(part.mnemonic) else results
+        reads.update(key for keys in operands[first:] for key in keys)
+        writes.update(key for keys in operands[:results] for key in keys)
+    if name.startswith("s_") and not _KEEPS_SCC.match(name):
+        writes.add(_SCC_KEY)
+    if _READS_SCC.match(name):
+        reads.add(_SCC_KEY)
+    if "saveexec" in name or name.startswith("v_cmpx"):
+        writes |= _EXEC_KEYS
+    if "saveexec" in name:
+        reads |= _EXEC_KEYS
+    counts = not loaded and not _MASKS.match(name) and not (reads & writes) <= _COMPUTED_ANEW
+    target = _target(kernel, instruction)
+    return _Flow(loaded, frozenset(reads), frozenset(writes), counts, _condition(name), target)
+
+
+def _results(instruction: Instruction) -> int:
+    """Returns how many of an instruction's first operands it writes."""
+    if _COMPARES.match(instruction.mnemonic):
+        return 0
+    if queues_of(instruction) and not will_load(instruction):
+        return 0
+    return 2 if "_co_" in instruction.mnemonic else 1
+
+
+_ACCUMULATES = re.compile(r"_(addk|mulk|add_co_k|fmac|mac|pk_fmac|dot\w*c|mfmac|smfmac)_")
+# Loops whose lanes leave one by one keep a mask of those that have left.
+_MASKS = re.compile(r"s_(and|or|xor|andn2|orn2|and_not1|or_not1)_.*b(32|64)$")
+_COMPARES = re.compile("s_cmp|s_bitcmp")
+_KEEPS_SCC = re.compile(
+    "s_(load|buffer|mov|cmov|cselect|getreg|setreg|mul|sext|brev|bitset|pack|ff|flbit|c[lt]z|"
+    "waitcnt|wait_|nop|sleep|branch|cbranch|barrier|getpc|setpc|swappc|memtime|memrealtime)"
+)
+_READS_SCC = re.compile("s_(cselect|cmov|addc|subb|add_co_ci|sub_co_ci)")
+
+
+def _condition(mnemonic: str) -> frozenset[RegisterKey]:
+    """Returns what a conditional branch depends on; nothing for any other instruction."""
+    if not mnemonic.startswith("s_cbranch"):
+        return frozenset()
+    if "scc" in mnemonic:
+        return frozenset({_SCC_KEY})
+    return frozenset(registers_of(VCC)) if "vcc" in mnemonic else _EXEC_KEYS
+
+
+def _addresses(instruction: Instruction) -> list[Register]:
+    """Returns the registers from which a load or an atomic takes addresses and data."""
+    operands = (operand.value for operand in instruction.operands[1:])
+    return [value for value in operands if isinstance(value, Register)]
+
+
+_PERIOD = 16
+
+
+@dataclass
+class Poll:
+    """What is known of the waves that go round one loop.
+
+    It looks at two of 16 rounds, so that a loop that does not poll costs little more.
+    """
+
+    loop: PollingLoop
+    rounds: int = 0
+    waves: npt.NDArray[np.intp] | None = None
+    words: list[npt.NDArray[np.uint32]] = field(default_factory=list)
+
+    def repeats(self, group: WaveGroup) -> bool:
+        """Returns whether a group is seen to go round with the same addresses as before."""
+        self.rounds += 1
+        if self.waves is None and self.rounds % _PERIOD != 1:
+            return False
+        words, before = self._words(group), self.waves
+        if before is None or not np.array_equal(before, group.waves):
+            self.waves, self.words = group.waves, words
+            return False
+        if all(map(np.array_equal, words, self.words)):
+            return True
+        self.waves = None
+        return False
+
+    def _words(self, group: WaveGroup) -> list[npt.NDArray[np.uint32]]:
+        machine = group.machine
+        found: list[npt.NDArray[np.uint32]] = []
+        for register in self.loop.addresses:
+            scalar = register.file == "s"
+            first = register.index if scalar else machine.vector_index(register)
+            file = machine.sgpr if scalar else machine.vgpr
+            found.append(file[first : first + register.count][:, group.rows].copy())
+        return found
