@@ -255,11 +255,31 @@ def test_a_loop_that_changes_something_ends_at_the_limit():
         result("\ts_mov_b32 s9, 0\n" + code, 128, supervision=Supervision(max_steps=1000))
 
 
-def test_more_workgroups_than_run_at_once_wait_for_ever(monkeypatch: pytest.MonkeyPatch):
+def test_a_loop_that_changes_memory_alone_ends_at_the_limit():
+    """Somebody might wait for the number that it counts up to."""
+    code = look_back(1).replace(
+        "\ts_waitcnt vmcnt(0)",
+        "\tglobal_atomic_add v1, v2, s[4:5] offset:164\n\ts_waitcnt vmcnt(0)",
+    )
+    code = code.replace("\tv_add_u32_e32 v2", "\ts_endpgm\n\tv_add_u32_e32 v2")
+    code = code.replace("v1, v2, s[4:5]", "v1, v7, s[4:5]")
+    with pytest.raises(StepLimitError, match=r"has not ended after 1,000 steps"):
+        result(
+            f"\tv_mov_b32_e32 v7, 1\n{code}",
+            grid=40,
+            words=42,
+            supervision=Supervision(max_steps=1000),
+        )
+
+
+@pytest.mark.parametrize("max_waves", [5, 256])
+def test_more_workgroups_than_run_at_once_wait_for_ever(
+    max_waves: int, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(kernel_launch, "resident_workgroups", lambda dispatch: 8)
-    assert (result(grid_barrier(8), grid=8, words=9) == 8).all()
+    assert (result(grid_barrier(8), grid=8, words=9, max_waves=max_waves) == 8).all()
     with pytest.raises(StepLimitError, match="the chip runs 8 workgroups at once, and others have"):
-        result(grid_barrier(9), grid=9, words=10)
+        result(grid_barrier(9), grid=9, words=10, max_waves=max_waves)
 
 
 @pytest.mark.parametrize("max_waves", [1, 256])
