@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from ..bank_model.families import AMD
 from ..bank_model.json_text import read_json
 from ..bank_model.lds_tables import known_targets
-from ..emulator.chips import EMULATED_CHIPS
+from ..emulator.timing.constants import TIMED_CHIPS
 from ..iree_plugin.compiled_accesses import widths_of
 from ..passes.mode import Mode
 from ..sweep.swept_kernels import swept_attentions
@@ -225,7 +225,7 @@ def sources() -> list[Source]:
     programs = [
         Source(
             *(each.name, each.source, each.flags),
-            () if set(each.targets) == set(EMULATED_CHIPS) else each.targets,
+            () if set(each.targets) >= set(TIMED_CHIPS) else each.targets,
         )
         for each in all_programs()
         if not each.race

@@ -35,7 +35,7 @@ def made(records: Records) -> Iterator[tuple[Path, str]]:
     """
     yield ladder.PICTURE, ladder.svg(records.times)
     yield README, with_regions(README.read_text(), readme.sections(records))
-    yield CHIPS_PAGE, with_regions(CHIPS_PAGE.read_text(), chips.sections())
+    yield CHIPS_PAGE, with_regions(CHIPS_PAGE.read_text(), chips.sections(records))
     tables = {**overview.sections(records), **results.sections(records)}
     yield RESULTS_PAGE, with_regions(RESULTS_PAGE.read_text(), tables)
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The page that says what each tool knows of each GPU, made from the rows of the code."""
+"""The page that says what each tool knows of each GPU, made from the rows of the code.
+
+What levels do where no times are predicted is made from a record.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from ...bank_model.families import AMD, family_of
@@ -19,13 +22,38 @@ from ...iree_plugin.described_target import compiles_for
 from ...sweep.tables import markdown_lines
 from ...tuning.costs.processors import processor_of
 from ...tuning.tiles.tiled_operation import needed_gain
+from ..compiled_counts import CompiledRow
+from ..gpu.modes import STOCK
+from .records import Records
 
 _MOST_PRODUCTS = 3
 
 
-def sections() -> dict[str, str]:
+def sections(records: Records) -> dict[str, str]:
     """Returns the parts of the page by their names."""
-    return {"chips": table()}
+    return {"chips": table(), "levels": levels(records.compiled)}
+
+
+def levels(rows: Sequence[CompiledRow]) -> str:
+    """Returns what each kernel counts at each level on each chip of the record."""
+    modes = list(dict.fromkeys(mode for row in rows for mode in row.figures))
+    lines = [["kernel", "chip", "conflict cycles", "LDS instructions", "narrow loads", "registers",
+              "spilled"]]  # fmt: skip
+    for row in rows:
+        counts = zip(*(_level(row, mode) for mode in modes), strict=True)
+        shown = (" / ".join("?" if n is None else f"{n:,}" for n in each) for each in counts)
+        lines.append([f"`{row.kernel}`", row.target, *shown])
+    named = " / ".join(f"`{mode}`" for mode in modes)
+    return f"Each cell has {named}:\n\n{markdown_lines(lines, text_columns=2)}\n"
+
+
+def _level(row: CompiledRow, mode: str) -> tuple[int | None, ...]:
+    """Returns the counts of a mode. What stock's layouts cost, decisions of ours say."""
+    each = row.figures[mode]
+    ours = next(figures for name, figures in row.figures.items() if name != STOCK)
+    before, after = (ours.before, ours.issued_before), (each.after, each.issued_after)
+    layouts = before if mode == STOCK else after
+    return (*layouts, each.narrow_loads, each.registers, each.spills)
 
 
 def table() -> str:

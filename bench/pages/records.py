@@ -14,6 +14,7 @@ from ...sweep.rows import Row as SweptRow
 from ...sweep.tables import read_json_table
 from ..attention_shapes import ShapeRow
 from ..benchmark import RESULTS, BenchRow
+from ..compiled_counts import CompiledRow
 from ..cuda_attention import Row as SharedMemoryRow
 from ..gpu.ratios import Ratios
 from ..gpu.record import Record
@@ -95,6 +96,11 @@ class Records:
     def programs(self) -> list[ProgramRow]:
         """Returns the emulated programs."""
         return self._rows("programs", ProgramRow)
+
+    @cached_property
+    def compiled(self) -> list[CompiledRow]:
+        """Returns what compiles at all levels have, for chips without predicted times."""
+        return self._rows("compiled_levels/compiled_counts", CompiledRow)
 
     def _rows(self, name: str, row: type[_BenchRowT]) -> list[_BenchRowT]:
         document = json.loads((self.folder / f"{name}.json").read_text())
