@@ -177,6 +177,7 @@ def _lacked(isa: Isa) -> re.Pattern[str]:
     return re.compile("|".join(names for isas, names in _LACKED if isa in isas))
 
 
+@cache
 def lacks(chip: Chip, spelled: str) -> str:
     """Returns a message if a chip has no instruction of this name; otherwise an empty text.
 

@@ -143,6 +143,8 @@ QueueCounts = Mapping[Queue, int]
 def is_wait(instruction: Instruction) -> bool:
     """Returns whether an instruction waits for memory, on whatever chip."""
     name = instruction.mnemonic
+    if not name.startswith("s_wait"):
+        return False
     return name in ("s_waitcnt", "s_wait_idle") or bool(_ONE.match(name) or _SPLIT.match(name))
 
 
