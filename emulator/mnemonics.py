@@ -158,7 +158,7 @@ _LACKED: tuple[tuple[tuple[Isa, ...], str], ...] = (
     (
         (Isa.CDNA3, *_RDNA3, Isa.RDNA4),
         r"v_ashr_pk_[iu]8_i32|v_bitop3_b(16|32)|v_cvt_f32_bf16|v_cvt_pk_b?f16_f32"
-        r"|v_permlane16_swap_b32|v_pk_(minimum|maximum)3_f16|v_prng_b32|buffer_atomic_pk_add_bf16",
+        r"|v_permlane16_swap_b32|v_pk_(minimum|maximum)3_f16|v_prng_b32",
     ),
     ((*_RDNA3, Isa.RDNA4), r"v_fmac_f64|v_lshl_add_u64|v_mov_b64|v_pk_(add|mul|fma)_f32"),
     ((Isa.CDNA3, *_RDNA3, *_RDNA4), r"v_dot2c_f32_bf16|v_permlane32_swap_b32"),
