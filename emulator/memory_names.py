@@ -108,6 +108,9 @@ def in_shared_names(instruction: Instruction) -> Instruction:
         elif name.startswith("ds_cmpst_"):
             raise UnknownInstructionError(instruction, f"{chip.name} has no '{name}'")
         name = shared_name(name)
+    for hint, chips in _HINTS.items():
+        if hint in instruction.modifiers and chip.isa not in chips:
+            raise UnknownInstructionError(instruction, f"{chip.name} has no '{hint}'")
     if not _has(chip, name):
         raise UnknownInstructionError(instruction, f"{chip.name} has no '{instruction.mnemonic}'")
     return instruction if name == instruction.mnemonic else replace(instruction, mnemonic=name)
@@ -141,6 +144,14 @@ _ONLY: tuple[tuple[re.Pattern[str], frozenset[Isa]], ...] = tuple(
     )
 )
 """Instructions that not every chip has, under the names that the emulator has them by."""
+_HINTS: Mapping[str, frozenset[Isa]] = {
+    **dict.fromkeys(("glc", "slc"), _CDNA | _RDNA3),
+    "dlc": _RDNA3,
+    **dict.fromkeys(("th", "scope"), SINCE_RDNA4),
+    "nv": frozenset({Isa.GFX1250}),
+    **dict.fromkeys(("sc0", "sc1", "nt"), _CDNA),
+}
+"""Hints to caches that not every chip has. Some ask an atomic for the value before."""
 
 
 @cache

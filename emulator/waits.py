@@ -106,8 +106,9 @@ _RDNA4 = {
     "bvhcnt": _Counter(7),
     "expcnt": _Counter(7),
 }
-# tensorcnt counts what the emulator does not run. xcnt counts addresses that are yet to be
-# translated, for which registers are kept in case an access is repeated.
+# tensorcnt, of which LLVM states no width, counts what the emulator does not run. xcnt counts
+# addresses that are yet to be translated, for which registers are kept in case an access is
+# repeated: that they are kept is not checked.
 _GFX1250 = {
     **_RDNA4,
     "asynccnt": _Counter(63, (Queue.ASYNC,)),
@@ -175,9 +176,9 @@ def _counter_values(
     name, chip = instruction.mnemonic, instruction.chip
     split = chip.has_split_counters
     one, parts = _ONE.match(name), _SPLIT.match(name)
+    if name == "s_wait_idle" and chip.is_rdna and not instruction.operands:
+        return dict.fromkeys(counters, 0)
     if (not split and parts) or (one and not chip.is_rdna) or (split and not parts):
-        if name == "s_wait_idle" and split and not instruction.operands:
-            return dict.fromkeys(counters, 0)
         instead = "s_wait_loadcnt" if split else "s_waitcnt"
         raise AssemblyError(f"{chip.name} has no '{name}': it waits by '{instead}' and its kind")
     if one:
@@ -185,6 +186,10 @@ def _counter_values(
         if str(null.value) != "null":
             raise AssemblyError(f"'{null.value}' where only 'null' is modelled")
         return {one[1]: _number(count, 0xFFFF)}
+    if name == "s_wait_idle":
+        raise AssemblyError(
+            f"'{name}' takes no operand" if chip.is_rdna else f"{chip.name} has no '{name}'"
+        )
     if parts is None:
         return _named_counts(instruction, counters)
     (operand,) = instruction.operands

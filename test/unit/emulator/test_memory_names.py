@@ -195,3 +195,20 @@ def test_what_an_instruction_is_called_elsewhere(name: str, shared: str) -> None
 def test_a_chip_has_no_instruction_of_another(arch: str, text: str) -> None:
     with pytest.raises(UnknownInstructionError, match=text.split()[0]):
         program_of(kernel(f"\t{text}", arch=arch, lds_bytes=1024))
+
+
+@pytest.mark.parametrize(
+    ("arch", "text", "hint"),
+    [
+        ("gfx942", "global_load_dword v0, v1, s[2:3] th:TH_LOAD_NT", "th"),
+        ("gfx942", "global_load_dword v0, v1, s[2:3] dlc", "dlc"),
+        ("gfx1100", "global_load_b32 v0, v1, s[2:3] scope:SCOPE_DEV", "scope"),
+        ("gfx1100", "global_atomic_add_u32 v0, v1, v2, s[2:3] sc0", "sc0"),
+        ("gfx1201", "global_atomic_add_u32 v0, v1, v2, s[2:3] glc", "glc"),
+        ("gfx1201", "s_load_b32 s4, s[0:1], 0x0 glc", "glc"),
+        ("gfx1201", "s_load_b32 s4, s[0:1], 0x0 nv", "nv"),
+    ],
+)
+def test_a_chip_has_no_cache_hint_of_another(arch: str, text: str, hint: str) -> None:
+    with pytest.raises(UnknownInstructionError, match=f"{arch} has no '{hint}'"):
+        program_of(kernel(f"\t{text}", arch=arch))
