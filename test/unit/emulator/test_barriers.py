@@ -89,6 +89,16 @@ def test_the_first_wave_to_signal_is_told_so() -> None:
     assert machine.sgpr[8].tolist() == [1, 0, 0, 1, 0, 0]
 
 
+def test_a_wave_that_signals_after_another_is_not_the_first() -> None:
+    first = "s_barrier_signal_isfirst -1"
+    apart = code("s_cmp_eq_u32 s9, 0", "s_cbranch_scc1 .LBB0_1", first, "s_branch .LBB0_2")
+    late = code(first)
+    rest = code("s_wait_kmcnt 0x0", "s_cselect_b32 s8, 1, 0", BARRIER_WAIT)
+    text = f"{apart}\n.LBB0_1:\n{late}\n.LBB0_2:\n{rest}"
+    machine = two_waves(text, vectors={}, scalars={9: np.array([0, 1])})
+    assert machine.sgpr[8].tolist() == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
