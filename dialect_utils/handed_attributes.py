@@ -80,6 +80,7 @@ SHAPE = _handed(
         "bankwise-tile-dynamic-matmuls",
         "bankwise-enlarge-matmuls",
         "bankwise-implicit-gemm",
+        "bankwise-round-up-keys",
     ),
     ("bankwise-stage-operands", "bankwise-share-copies", "bankwise-restore-shapes"),
 )
@@ -101,7 +102,7 @@ KEYS = _handed(
     "keys",
     "functions",
     "how many rows K has, and how many it has got, as in `shape`",
-    ("bankwise-use-matrix-instructions", "bankwise-tile-by-lanes"),
+    ("bankwise-use-matrix-instructions", "bankwise-tile-by-lanes", "bankwise-round-up-keys"),
     ("bankwise-exclude-absent-keys",),
 )
 SLOTS = _handed(

@@ -66,6 +66,7 @@ from .workarounds.multiply_integers import MultiplyIntegers
 from .workarounds.multiply_unsigned import MultiplyUnsigned
 from .workarounds.order_fragments import OrderFragments
 from .workarounds.order_scaled_operands import OrderScaledOperands
+from .workarounds.round_up_keys import RoundUpKeys
 from .workarounds.unroll_private_loops import UnrollPrivateLoops
 from .workarounds.widen_sums import WidenSums
 
@@ -101,6 +102,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     StageOperands,
     FoldTransposes,
     GatherWindows,
+    RoundUpKeys,
     ShareCopies,
     RestoreShapes,
     KeepMaskBounds,

@@ -96,6 +96,7 @@ from .workarounds.multiply_integers import MultiplyIntegers
 from .workarounds.multiply_unsigned import MultiplyUnsigned
 from .workarounds.order_fragments import OrderFragments
 from .workarounds.order_scaled_operands import OrderScaledOperands
+from .workarounds.round_up_keys import RoundUpKeys
 from .workarounds.unroll_private_loops import UnrollPrivateLoops
 
 _PAD_CONVOLUTIONS = "iree-codegen-gpu-pad-convs"
@@ -202,6 +203,7 @@ STEPS: tuple[Step, ...] = (
     Step(_AS_MATRICES, CheckProducts, mitigations=ALL, corrects=True),
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
+    Step(_DISTRIBUTED_START, RoundUpKeys, mitigations=ALL, corrects=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
     Step(_START, TileMatmulsByLanes, _tiles, since="fast", optional=True),
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
@@ -241,6 +243,8 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(_LANE_TILES, IndexUnitLoops, mitigations=ALL, corrects=True),
     Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, since="fast"),
+    # Keys that are rounded up in all modes are absent in all modes.
+    Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, mitigations=ALL, corrects=True),
     Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),
     Step(_UNHINTED, RenameRegisters, _renaming, since="exact", by_mma_sync=False),
     Step(_UNHINTED, ReorderKeys, since="fast", by_mma_sync=True),
@@ -258,6 +262,7 @@ STEPS: tuple[Step, ...] = (
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, _DIRECT, since="fast", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, RestoreShapes, since="fast"),
+    Step(_BEHIND_DISTRIBUTION, RestoreShapes, mitigations=ALL, corrects=True),
     Step(STOCK_PAD, None, since="exact", by_mma_sync=True),
     # What goes to the LDS without registers gets its layout in that form.
     Step(_FLAT_VECTORS, FormTransposeLoads, since="fast", by_mma_sync=False),

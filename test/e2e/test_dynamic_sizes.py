@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bankwise import compile as compile_mlir
-from bankwise.bench.program_families.attention import Attention
+from bankwise.bench.program_families.attention import Attention, plain_sizes
 from bankwise.bench.program_families.matmuls import Contraction
 from bankwise.passes.decisions import Action
 from bankwise.sweep.cases import target_flags
@@ -56,6 +56,41 @@ def batched(rows: int, keys: int, head: int, columns: int, dtype: str, mask: str
 )
 def test_an_attention_takes_any_number_of_rows_and_keys(arch: str, attention: Attention) -> None:
     run_program(attention.program(), arch).assert_tiled(ATTENTIONS)
+
+
+SHARED = [
+    Attention("", "f16", plain_sizes(1, 2, 32, 77), dynamic="k2"),
+    Attention("", "f32", plain_sizes(1, 1, 16, 600), dynamic="k2"),
+    Attention("", "bf16", plain_sizes(2, 3, 16, 5), key="b k1 k2", value="b n k2", dynamic="k2"),
+    Attention("", "f16", plain_sizes(2, 3, 16, 130), dynamic="b m k2"),
+]
+
+
+@pytest.mark.sampled("attention", "mode", every=4)
+@pytest.mark.parametrize("mode", ["auto/layout", "auto/exact", "none", "pad"])
+@pytest.mark.parametrize("attention", SHARED, ids=lambda each: f"{each.dtype}_{each.sizes['k2']}")
+def test_lanes_share_any_number_of_keys(attention: Attention, mode: str) -> None:
+    """In stock each lane makes a softmax of its own keys."""
+    program = attention.program()
+    assert run_again(program, mode=mode).error <= program.tolerance
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(300))
+def test_lanes_share_random_numbers_of_keys(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    head, columns = random.choice([8, 16, 24, 32, 40, 64], 2)
+    sizes = {"b": random.integers(1, 3), "m": random.integers(1, 4), "n": columns, "k1": head}
+    sizes = {each: int(size) for each, size in sizes.items()} | {
+        "k2": int(random.integers(1, 1100))
+    }
+    dims = [("b m k1", "b k2 k1", "b k2 n"), ("m b k1", "k2 b k1", "k2 b n"),
+            ("b m k1", "b k1 k2", "b n k2")][seed % 3]  # fmt: skip
+    dtype, dynamic = ("f16", "bf16", "f32")[random.integers(3)], ("k2", "m k2", "b m k2")[seed % 2]
+    program = Attention("", dtype, sizes, *dims, dynamic=dynamic).program()
+    mode = ("auto/layout", "auto/exact", "auto/fast", "none", "pad", "swizzle")[seed // 2 % 6]
+    ran = run_program(program, ("gfx942", "gfx950")[seed % 2], mode)
+    assert ran.error <= program.tolerance
 
 
 @pytest.mark.parametrize("rows", [32, 33])

@@ -7,6 +7,11 @@ of a row they become -inf, whose exponential is zero whatever the maximum is.
 
     %s = vector.multi_reduction <maximumf>, %scores, %maximum [1]
 
+Where lanes share the keys of a step (`bankwise-round-up-keys`), each keeps the maximum of its own,
+and the scores are what that is made of:
+
+    %s = arith.maximumf %scores, %kept
+
 Where the program computes how many keys there are, the end of the loop is that number, rounded up.
 Such a loop may have no iteration, and IREE leaves in it what does not depend on the iteration: the
 read of Q, which would be copied to the LDS in every step. The pass moves it before the loop.
@@ -71,7 +76,12 @@ class ExcludeAbsentKeys(FunctionPass):
         if len(found) != 1:
             message = f"{len(found)} reductions to a maximum in the place of that of the scores"
             raise PassFailure(function.location, message)
-        _exclude(found[0], *noted)
+        (reduction,) = found
+        loop = defining_operation(reduction.operands[0])
+        if loop is not None and loop.name == FOR:
+            _exclude_shared(loop, *noted)
+        else:
+            _exclude(reduction, *noted)
 
 
 def _is_maximum(reduction: ir.Operation) -> bool:
@@ -85,23 +95,72 @@ def _exclude(reduction: ir.Operation, keys: int, enlarged: int) -> None:
         PassFailure: no loop goes over the keys tile by tile.
     """
     scores = reduction.operands[0]
-    kind = ir.VectorType(scores.type)
     dims = list(ir.DenseI64ArrayAttr(reduction.attributes["reduction_dims"]))
     if len(dims) != 1:
         raise PassFailure(reduction.location, "the scores of a row lie along several dimensions")
-    (dim,) = dims
+    loop = next((each for each in parents_of(reduction) if each.name == FOR), None)
+    _mask(scores, dims[0], loop, reduction.location, keys, enlarged)
+
+
+def _exclude_shared(loop: ir.Operation, keys: int, enlarged: int) -> None:
+    """Replaces the scores of absent keys in a loop in which each lane keeps maxima of its own.
+
+    Raises:
+        PassFailure: the scores are not found as IREE makes them.
+    """
+    step = constant_value(bounds_of(loop)[2])
+    maxima = [each for each in operations_of(body_of(loop)) if each.name == "arith.maximumf"]
+    scores = [
+        value
+        for each in maxima
+        for value, kept in (tuple(each.operands), tuple(each.operands)[::-1])
+        if _is_carried(kept, loop)
+    ]
+    if len(maxima) != 1 or len(scores) != 1:
+        raise PassFailure(loop.location, "the scores that lanes keep maxima of are not known")
+    shape = ir.VectorType(scores[0].type).shape
+    if shape.count(step) != 1:
+        raise PassFailure(loop.location, "where the keys of a step lie is not known")
+    _mask(scores[0], shape.index(step), loop, maxima[0].location, keys, enlarged)
+
+
+def _is_carried(value: ir.Value, loop: ir.Operation) -> bool:
+    """Returns whether a value is one that a loop carries, perhaps transposed."""
+    while (made := defining_operation(value)) is not None and made.name == "vector.transpose":
+        value = made.operands[0]
+    return made is None and _is_computed_in(value, loop)
+
+
+def _mask(
+    scores: ir.Value,
+    dim: int,
+    loop: ir.Operation | None,
+    location: ir.Location,
+    keys: int,
+    enlarged: int,
+) -> None:
+    """Replaces the scores of absent keys by -inf, for all that uses the scores.
+
+    Args:
+        dim: the dimension of keys.
+        loop: goes over the keys, if one does.
+        location: what uses the scores.
+
+    Raises:
+        PassFailure: no loop goes over the keys tile by tile.
+    """
+    kind = ir.VectorType(scores.type)
     step = kind.shape[dim]
     uses = operands_with(scores)
-    loop = next((each for each in parents_of(reduction) if each.name == FOR), None)
     if loop is not None and is_rounded(enlarged):
         _hoist_invariants(loop)
-    at = Builder.behind(scores).at(reduction.location)
+    at = Builder.behind(scores).at(location)
     if loop is not None and _goes_over(loop, enlarged, step) and _is_computed_in(scores, loop):
         left = at.subi(_count(at, loop, keys, enlarged), body_of(loop).arguments[0])
     elif loop is None and step == enlarged:
         left = at.index(keys)
     else:
-        raise PassFailure(reduction.location, "no loop goes over the keys of the scores")
+        raise PassFailure(location, "no loop goes over the keys of the scores")
     there = at.cmpi("slt", at.step(step), at.splat(left, step))
     ones = [size if d == dim else 1 for d, size in enumerate(kind.shape)]
     there = at.broadcast(at.shaped(there, ones[dim:]), kind.shape)

@@ -47,7 +47,7 @@ from .attention_tiles import (
     only_attention,
 )
 
-_PARTIAL = "partial_reduction"
+PARTIAL = "partial_reduction"
 """What the configuration of an attention has that lanes reduce."""
 _OPERANDS_WITHOUT_MASK = 7
 """Q, K, V, the scale, the output, and the maxima and sums of its rows."""
@@ -88,7 +88,7 @@ class ScalarAttention:
     @property
     def masked(self) -> bool:
         """Returns whether the scores have a mask."""
-        return len(loops_of(self.operation)) > _OPERANDS_WITHOUT_MASK
+        return has_mask(self.operation)
 
     def microseconds(self, processor: Processor) -> float:
         """Returns the predicted time.
@@ -111,7 +111,7 @@ class ScalarAttention:
         workgroup = config.per_loop(WORKGROUP, count)
         return RowReduction(
             columns=prod(workgroup[loop] or self.extents[loop] for loop in self.loops.columns),
-            keys=config.per_loop(_PARTIAL, count)[self.loops.keys],
+            keys=config.per_loop(PARTIAL, count)[self.loops.keys],
             warps=self.launch.warps,
             key_lanes=along[self.loops.keys],
             head_lanes=prod(along[loop] for loop in self.loops.head),
@@ -131,10 +131,15 @@ def _along(
     return {loop: counts[place] for loop, place in zip(own, order, strict=True)}
 
 
+def has_mask(attention: ir.Operation) -> bool:
+    """Returns whether an attention that is being tiled adds a mask to its scores."""
+    return len(loops_of(attention)) > _OPERANDS_WITHOUT_MASK
+
+
 def scalar_operation(function: ir.Operation) -> ir.Operation | None:
     """Returns the attention that decides on the workgroups of a function, if lanes reduce it."""
     operation = only_attention(function)
-    if operation is None or _PARTIAL not in LoweringConfig.of(operation.attributes[CONFIG]).entries:
+    if operation is None or PARTIAL not in LoweringConfig.of(operation.attributes[CONFIG]).entries:
         return None
     return operation
 
