@@ -40,11 +40,14 @@ def build(instruction: Instruction, build_plain: Builder) -> Step | None:
     if written[0] == written[1]:
         raise AssemblyError(f"both instructions write v{written[0]}")
     if not _reads(second, written[0]):
-        return _in_turn(one, other)
+        return _in_turn(one, other, second)
     if not _reads(first, written[1]):
-        return _in_turn(other, one)
+        return _in_turn(other, one, first)
+    read = [_sources(part) for part in instruction.parts]
 
     def step(group: WaveGroup) -> None:
+        for each in read:
+            _expect_defined(group, each)
         old = group.v(written[0]).copy()
         one(group)
         new = group.v(written[0]).copy()
@@ -55,12 +58,34 @@ def build(instruction: Instruction, build_plain: Builder) -> Step | None:
     return step
 
 
-def _in_turn(one: Step, other: Step) -> Step:
+def _in_turn(one: Step, other: Step, last: Instruction) -> Step:
+    """Returns a step that runs two others, of which the second is that of `last`.
+
+    If that one reads undefined bits, it says so before the first one has changed anything: a step
+    that reads such bits is run again (`spread.py`).
+    """
+    sources = _sources(last)
+
     def step(group: WaveGroup) -> None:
+        _expect_defined(group, sources)
         one(group)
         other(group)
 
     return step
+
+
+def _sources(part: Instruction) -> list[Register]:
+    """Returns the registers that one of a pair reads."""
+    operands = part.operands[0 if part.mnemonic.startswith(_ACCUMULATING) else 1 :]
+    return [operand.value for operand in operands if isinstance(operand.value, Register)]
+
+
+def _expect_defined(group: WaveGroup, registers: list[Register]) -> None:
+    """Raises UndefinedBits where a register holds undefined bits in a lane that counts."""
+    for register in registers:
+        read = group.s if register.file == "s" else group.v
+        for offset in range(register.count):
+            read(register.index + offset)
 
 
 def _written(part: Instruction) -> int:
@@ -68,10 +93,7 @@ def _written(part: Instruction) -> int:
 
 
 def _reads(part: Instruction, index: int) -> bool:
-    sources = part.operands[0 if part.mnemonic.startswith(_ACCUMULATING) else 1 :]
     return any(
-        isinstance(value := operand.value, Register)
-        and value.file == "v"
-        and value.index <= index < value.index + value.count
-        for operand in sources
+        value.file == "v" and value.index <= index < value.index + value.count
+        for value in _sources(part)
     )

@@ -8,6 +8,7 @@ one, else NaN. (MODE.fp16_ovfl would saturate it; a kernel that sets it is refus
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,10 +16,10 @@ import numpy.typing as npt
 
 from .emulation_errors import UnknownInstructionError
 from .encodings import encoded_source, encoded_sources
-from .instruction_text import Instruction
+from .instruction_text import Instruction, Operand
 from .mnemonics import base_name
-from .operands import ResultForm, vector_destination, vector_registers
-from .select_bits import merge_half, select
+from .operands import ResultForm, Source, vector_destination, vector_registers
+from .select_bits import select
 from .small_floats import SmallFloat, fp8_formats
 from .step import BuildContext, Step
 from .wave_state import WaveGroup
@@ -60,15 +61,10 @@ def round_to_small(values: F32 | F64, form: SmallFloat) -> U32:
 
 
 def _to_float(instruction: Instruction, form: SmallFloat, pair: bool) -> Step:
-    """Returns the step of v_cvt_f32_fp8, of one byte, and v_cvt_pk_f32_fp8, of two.
-
-    SDWA picks the byte or the bytes.
-    """
+    """Returns the step of v_cvt_f32_fp8, of one byte, and v_cvt_pk_f32_fp8, of two."""
     table = form.values().astype(np.float32)
-    source = encoded_source(instruction, instruction.operands[1], 0, "b32")
+    source = _bytes_source(instruction, pair)
     result = ResultForm("b64" if pair else "f32")
-    if set(instruction.modifiers) - {"src0_sel"}:
-        raise UnknownInstructionError(instruction, "no model of its modifiers")
     destination = vector_destination(instruction.operands[0], result)
 
     def step(group: WaveGroup) -> None:
@@ -84,6 +80,47 @@ def _to_float(instruction: Instruction, form: SmallFloat, pair: bool) -> Step:
     return step
 
 
+def _bytes_source(instruction: Instruction, pair: bool) -> Source:
+    """Reads words whose lowest bytes are those to convert.
+
+    SDWA picks them, and since RDNA4 `byte_sel` for one byte, and for two the half of a register
+    that the text or `op_sel` names.
+    """
+    (operand,) = instruction.operands[1:]
+    if not instruction.chip.is_rdna:
+        if set(instruction.modifiers) - {"src0_sel"}:
+            raise UnknownInstructionError(instruction, "no model of its modifiers")
+        return encoded_source(instruction, operand, 0, "b32")
+    if pair:
+        halves = encoded_source(instruction, operand, 0, "b16")
+        return lambda group: halves(group).astype(np.uint32)
+    byte = instruction.offset(0, 3, "byte_sel")
+    words = encoded_source(instruction, operand, 0, "b32")
+    return lambda group: words(group) >> np.uint32(8 * byte)
+
+
+def _stochastic(instruction: Instruction, form: SmallFloat) -> Step:
+    """Returns the step of v_cvt_sr_fp8_f32, which adds random bits to what rounding drops.
+
+    They are bits 31:12 of the second source, and are added to the mantissa, which wraps.
+    `byte_sel` names the byte of the result; the others stay.
+    """
+    byte = instruction.offset(0, 3, "byte_sel")
+    bits, random = encoded_sources(instruction, "b32", 1, 3)
+    register = vector_registers(instruction.operands[0], 1)
+    shift, mantissa = np.uint32(8 * byte), np.uint32((1 << 23) - 1)
+    kept = np.uint32(0xFFFFFFFF & ~(0xFF << 8 * byte))
+
+    def step(group: WaveGroup) -> None:
+        words = bits(group)
+        moved = words & ~mantissa | words + (random(group) >> np.uint32(12)) & mantissa
+        code = round_to_small(np.ascontiguousarray(moved).view(np.float32), form)
+        index = group.machine.vector_index(register)
+        group.set_v(index, group.v(index) & kept | code << shift)
+
+    return step
+
+
 def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
     """Returns the step of v_cvt_pk_fp8_f32, which writes two codes to half a register.
 
@@ -92,19 +129,18 @@ def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
     if set(instruction.modifiers) - {"op_sel"}:
         raise UnknownInstructionError(instruction, "no model of its modifiers")
     selects = instruction.integers("op_sel", (0, 0, 0))
-    if len(selects) != 3 or any(selects[:2]):
+    if len(selects) not in (3, 4) or any(selects[:-1]):
         raise UnknownInstructionError(instruction, "no model of this op_sel")
-    plain = Instruction(
-        instruction.mnemonic, instruction.operands, {}, instruction.line, instruction.text
-    )
-    first, second = encoded_sources(plain, "f32", 1, 3)
-    register = vector_registers(instruction.operands[0], 1)
+    first, second = encoded_sources(replace(instruction, modifiers={}), "f32", 1, 3)
+    target = instruction.operands[0].register
+    shift = 16 if selects[-1] or target.half == "h" else 0
+    register = vector_registers(Operand(replace(target, half="")), 1)
 
     def step(group: WaveGroup) -> None:
         low, high = (round_to_small(source(group), form) for source in (first, second))
         index = group.machine.vector_index(register)
         codes = low | high << np.uint32(8)
-        group.set_v(index, merge_half(group.v(index), codes, selects[2]))
+        group.set_half(index, codes, shift)
 
     return step
 
@@ -114,6 +150,8 @@ _CONVERSIONS: Mapping[str, tuple[str, Callable[[Instruction, SmallFloat], Step]]
     "v_cvt_f32_bf8": ("bf8", partial(_to_float, pair=False)),
     "v_cvt_pk_f32_fp8": ("fp8", partial(_to_float, pair=True)),
     "v_cvt_pk_f32_bf8": ("bf8", partial(_to_float, pair=True)),
+    "v_cvt_sr_fp8_f32": ("fp8", _stochastic),
+    "v_cvt_sr_bf8_f32": ("bf8", _stochastic),
     "v_cvt_pk_fp8_f32": ("fp8", _from_floats),
     "v_cvt_pk_bf8_f32": ("bf8", _from_floats),
 }

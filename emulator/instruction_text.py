@@ -278,7 +278,7 @@ def parse_instruction(
     """
     if not code.isascii() or not code.replace("\t", " ").isprintable():
         raise AssemblyError(f"{code!a} holds what is no character of an instruction")
-    if chip.is_rdna and code.startswith(_DUAL):
+    if code.startswith(_DUAL):
         return _dual(code, line, chip, lanes)
     return _single(code, line, chip, lanes)
 

@@ -10,14 +10,20 @@ Semantics: CDNA3 ISA 6.4 and chapter 12.11.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from . import floats
 from .emulation_errors import UnknownInstructionError
-from .encodings import encoded_destination, encoded_sources, half_destination, result_form
+from .encodings import (
+    encoded_destination,
+    encoded_source,
+    encoded_sources,
+    half_destination,
+    result_form,
+)
 from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
 from .lane_ops import LANE_OPS, LaneOp, extreme_or_nan
 from .mnemonics import base_name
@@ -35,6 +41,7 @@ from .operands import (
     vector_destination,
     vector_source,
 )
+from .small_floats import fp8_formats
 from .step import BuildContext, Step
 from .vector_alu import saturating, sources_of
 from .wave_state import WaveGroup
@@ -52,6 +59,8 @@ PACKED_OPS: Mapping[str, LaneOp] = {
     **{f"v_pk_{name}": LANE_OPS[f"v_{name}"] for name in _PACKED_LANE_OPS},
     "v_pk_minimum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=False)),
     "v_pk_maximum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=True)),
+    "v_pk_minimum_f16": LaneOp("f16", ("f16",) * 2, extreme_or_nan(larger=False)),
+    "v_pk_maximum_f16": LaneOp("f16", ("f16",) * 2, extreme_or_nan(larger=True)),
 }
 """Packed instructions, by what each half computes."""
 
@@ -99,6 +108,12 @@ def _half_bits(operand: Operand, kind: str, half: int) -> Source:
     if wide:
         return word
     return lambda group: (word(group) >> np.uint32(16 * half)).astype(np.uint16)
+
+
+def _packed_accumulation(instruction: Instruction) -> Step:
+    """Returns the step of v_pk_fmac_f16, whose destination is its addend too."""
+    operands = (*instruction.operands, instruction.operands[0])
+    return _packed(replace(instruction, operands=operands), PACKED_OPS["v_pk_fma_f16"])
 
 
 def _packed(instruction: Instruction, op: LaneOp) -> Step:
@@ -171,7 +186,8 @@ class DotProduct:
     """A sum of products of the parts of two words, and an addend of type `result`.
 
     Attributes:
-        part: the type of the parts: `f16`, `bf16`, or integers of 16, 8 or 4 bits.
+        part: the type of the parts: `f16`, `bf16`, integers of 16, 8 or 4 bits, or pairs of types
+            of 8-bit floats. Integers `iu` have signs where `neg_lo` says so.
         addend_first: whether float products are added to the addend one by one; otherwise the
             addend is added to their sum. Each sum is rounded.
     """
@@ -190,6 +206,15 @@ DOT_PRODUCTS: Mapping[str, DotProduct] = {
     "v_dot4_u32_u8": DotProduct("u32", "u8"),
     "v_dot8_i32_i4": DotProduct("i32", "i4"),
     "v_dot8_u32_u4": DotProduct("u32", "u4"),
+    "v_dot4_i32_iu8": DotProduct("i32", "iu8"),
+    "v_dot8_i32_iu4": DotProduct("i32", "iu4"),
+    "v_dot2_f16_f16": DotProduct("f16", "f16"),
+    "v_dot2_bf16_bf16": DotProduct("b16", "bf16"),
+    **{
+        f"v_dot4_f32_{a}_{b}": DotProduct("f32", f"{a}_{b}")
+        for a in ("fp8", "bf8")
+        for b in ("fp8", "bf8")
+    },
     # The destination is the addend.
     "v_dot2c_f32_f16": DotProduct("f32", "f16"),
     "v_dot2c_f32_bf16": DotProduct("f32", "bf16"),
@@ -220,48 +245,93 @@ def _float_parts(words: Array, part: str, neg_low: int, neg_high: int) -> list[A
     return parts
 
 
-def _dot(instruction: Instruction, name: str, dot: DotProduct) -> Step:
+def _dot(context: BuildContext, instruction: Instruction, name: str, dot: DotProduct) -> Step:
     accumulates = name.startswith(("v_dot2c", "v_dot4c", "v_dot8c"))
-    if "op_sel" in instruction.modifiers or "op_sel_hi" in instruction.modifiers:
+    halves = dot.result in ("f16", "b16")
+    if not halves and ("op_sel" in instruction.modifiers or "op_sel_hi" in instruction.modifiers):
         raise UnknownInstructionError(instruction, "no model of op_sel on a dot product")
-    form = result_form(instruction, dot.result)
-    left, right = encoded_sources(instruction, "b32", 1, 3)
-    addend = vector_source(instruction.operands[0 if accumulates else 3], dot.result)
-    destination = encoded_destination(instruction, dot.result, 2)
-    negations = [
-        (_modifier(instruction, "neg_lo", i, 0), _modifier(instruction, "neg_hi", i, 0))
-        for i in range(2)
-    ]
-    if _modifier(instruction, "neg_lo", 2, 0) or _modifier(instruction, "neg_hi", 2, 0):
+    if halves and any(instruction.integers("op_sel", ())[:2]):
+        raise UnknownInstructionError(instruction, "no model of this op_sel on a dot product")
+    # Bits 2 and 3 of op_sel name the halves of the addend and of the result.
+    whole = [replace(instruction, modifiers={}), instruction][halves]
+    left, right = encoded_sources(replace(instruction, modifiers={}), "b32", 1, 3)
+    addend = encoded_source(whole, instruction.operands[0 if accumulates else 3], 2, dot.result)
+    destination = encoded_destination(instruction, dot.result, 3 if halves else 2)
+    lows, highs = (
+        [_modifier(instruction, name, i, 0) for i in range(3)] for name in ("neg_lo", "neg_hi")
+    )
+    if lows[2] or highs[2]:
         raise UnknownInstructionError(instruction, "no model of a negated addend")
+    is_integer = dot.result[0] in "iu"
+    if dot.part[:2] == "iu" and any(highs):
+        raise UnknownInstructionError(instruction, "no model of neg_hi on this instruction")
+    parts = [_parts_of(context, dot.part, i, lows[i], highs[i]) for i in range(2)]
+    clamp = result_form(instruction, dot.result).clamp
 
     def integer(group: WaveGroup) -> Array:
-        a, b = (_integer_parts(source(group), dot.part) for source in (left, right))
         total = addend(group).astype(np.int64)
-        for x, y in zip(a, b, strict=True):
+        for x, y in zip(parts[0](left(group)), parts[1](right(group)), strict=True):
             total = total + x * y
-        if form.clamp:
+        if clamp:
             limits = np.iinfo(DTYPES[dot.result])  # type: ignore[arg-type]
             total = np.clip(total, limits.min, limits.max)
         return total.astype(DTYPES[dot.result])
 
     def real(group: WaveGroup) -> Array:
-        a, b = (
-            _float_parts(source(group), dot.part, *negations[i])
-            for i, source in enumerate((left, right))
-        )
-        products = [x * y for x, y in zip(a, b, strict=True)]
-        if dot.addend_first:
-            return addend(group) + products[0] + products[1]
-        return products[0] + products[1] + addend(group)
+        products = [
+            x * y for x, y in zip(parts[0](left(group)), parts[1](right(group)), strict=True)
+        ]
+        return _float_sum(dot, products, addend(group))
 
-    compute = real if dot.result == "f32" else integer
+    compute = integer if is_integer else real
 
     def step(group: WaveGroup) -> None:
         with np.errstate(all="ignore"):
             destination(group, compute(group))
 
     return step
+
+
+def _parts_of(
+    context: BuildContext, part: str, number: int, low: int, high: int
+) -> Callable[[Array], list[Array]]:
+    """Returns what makes the parts of source `number` of a dot product of words.
+
+    `low` and `high` are its bits of `neg_lo` and `neg_hi`.
+    """
+    if part in ("f16", "bf16"):
+        return lambda words: _float_parts(words, part, low, high)
+    if part[:2] == "iu":
+        return lambda words: _integer_parts(words, ("i" if low else "u") + part[2:])
+    if "8_" in part:
+        table = fp8_formats(context.arch)[part.split("_")[number]].values().astype(np.float32)
+        return lambda words: [
+            table.take(words >> np.uint32(shift) & np.uint32(0xFF)) for shift in range(0, 32, 8)
+        ]
+    return lambda words: _integer_parts(words, part)
+
+
+def _float_sum(dot: DotProduct, products: list[Array], addend: Array) -> Array:
+    """Returns the sum of products and an addend, in the order and with the rounding of `dot`."""
+    if not dot.addend_first:
+        return products[0] + products[1] + addend
+    if dot.result == "f32":
+        total = addend
+        for product in products:
+            total = total + product
+        return total
+    if dot.result == "f16":
+        # Products and sums are rounded to f16 each, which is once by way of f32.
+        half = floats.widen_f16(addend)
+        for product in products:
+            rounded = floats.widen_f16(floats.round_to_f16(product))
+            half = floats.widen_f16(floats.round_to_f16(half + rounded))
+        return floats.round_to_f16(half)
+    wide = floats.widen_bf16(addend)
+    for product in products:
+        rounded = floats.widen_bf16(floats.round_to_bf16(product))
+        wide = floats.widen_bf16(floats.round_to_bf16(wide + rounded))
+    return floats.round_to_bf16(wide)
 
 
 # Mixed sums.
@@ -304,6 +374,7 @@ def _mixed_destination(operand: Operand, form: ResultForm, high: bool) -> Destin
 
 _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = {
     "v_pk_mov_b32": _packed_move,
+    "v_pk_fmac_f16": _packed_accumulation,
     "v_fma_mix_f32": partial(_mixed, result="f32", high=False),
     "v_fma_mixlo_f16": partial(_mixed, result="f16", high=False),
     "v_fma_mixhi_f16": partial(_mixed, result="f16", high=True),
@@ -316,6 +387,6 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     if name in PACKED_OPS:
         return _packed(instruction, PACKED_OPS[name])
     if name in DOT_PRODUCTS:
-        return _dot(instruction, name, DOT_PRODUCTS[name])
+        return _dot(context, instruction, name, DOT_PRODUCTS[name])
     special = _SPECIAL.get(name)
     return special(instruction) if special else None

@@ -94,6 +94,12 @@ SKIPPED: Mapping[str, str] = {
         ),
         "the text calls a function that the documents do not define",
     ),
+    **{
+        f"v_dot4_f32_{a}_{b}": "the text names types that the translator does not know"
+        for a in ("fp8", "bf8")
+        for b in ("fp8", "bf8")
+    },
+    "v_dot2_bf16_bf16": "the translator has no sums of bf16",
     "v_fmac_dx9_zero_f32": "the text gives a third source, which the instruction does not have",
 }
 _ALIAS = "LLVM takes the name for that of another instruction, which is compared"
@@ -164,6 +170,7 @@ _SETTINGS = {
     "TRAPSTS": Value(0, 32),
     "INF": real(float("inf"), 64),
     "OPSEL": Value(0, 32),
+    "NEG": Value(0, 32),
     "D0": Value(0, 64),
 }
 
