@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from .chips import CDNA3, CHIPS, EMULATED_CHIPS, Chip
+from .chips import CDNA3, CHIPS, EMULATED_CHIPS, GENERIC_CHIPS, Chip
 from .data_sections import (
     CODE_STEP,
     NO_DATA,
@@ -32,6 +32,7 @@ from .kernel_metadata import (
     MetadataError,
     parse_metadata,
 )
+from .register_counts import missing_registers
 from .source_locations import SourceLine
 from .symbol_names import source_names
 
@@ -203,7 +204,10 @@ class _File:
             raise self.error(1, "no .amdgcn_target line: not AMD GPU assembly")
         document = self.read_metadata()
         found = ARCH.search(target or "")
-        self.arch = found[1] if found else document.arch or arch
+        named = found[1] if found else document.arch or arch
+        # Code for several chips runs on each of them.
+        generic = GENERIC_CHIPS.get(named, ())
+        self.arch = arch if arch in generic else generic[0] if generic else named
         if not self.arch:
             raise self.error(1, "the file names no chip: no .amdgcn_target line")
         self.metadata = document.kernels
@@ -294,6 +298,9 @@ class _File:
         code = reader.read(name)
         if not any(i.mnemonic == "s_endpgm" for i in code.instructions):
             raise self.error(len(self.lines), f"kernel '{name}' has no s_endpgm")
+        lanes = _lanes(chip, directives)
+        if missing := missing_registers(code.instructions, directives, chip, lanes):
+            raise self.error(missing.line, missing.message)
         return Kernel(
             name=name,
             arch=self.arch,

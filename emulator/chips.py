@@ -87,3 +87,12 @@ CHIPS = {
 
 EMULATED_CHIPS = tuple(CHIPS)
 """The chips whose assembly the emulator runs, as LLVM names them."""
+
+GENERIC_CHIPS = {
+    "gfx9-4-generic": (CDNA3, CDNA4),
+    "gfx11-generic": tuple(name for name in CHIPS if name.startswith("gfx11")),
+    "gfx12-generic": tuple(name for name in CHIPS if name.startswith("gfx120")),
+    "gfx12-5-generic": ("gfx1250",),
+}
+"""The chips that can be emulated of those that code for a generic processor runs on, by its name;
+where nobody chooses, it runs on the first ("User Guide for AMDGPU Backend", Generic Processors)."""

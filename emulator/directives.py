@@ -118,6 +118,8 @@ def largest_values(chip: Chip) -> Mapping[str, int]:
 
 
 _NOP = 0xBF800000
+# More than any compiler puts behind a kernel for the prefetcher, and no file of gigabytes.
+_MOST_PADDING = 1 << 20
 _INSTRUCTION_BYTES = 4
 
 
@@ -161,6 +163,8 @@ def check_between_instructions(code: str, number: Callable[[str], int]) -> None:
     if name == ".fill" or name in ALIGNMENTS:
         words = [number(text) if text else None for text in directive_arguments(rest)]
     if name == ".fill" and _pads(words[1:], _INSTRUCTION_BYTES):
+        if not 0 <= (words[0] or 0) <= _MOST_PADDING:
+            raise DataError(f"'{' '.join(code.split())}': code has at most {_MOST_PADDING} s_nop")
         return
     # LLVM itself fills with s_nop where a directive does not say with what.
     if name in ALIGNMENTS and len(words) <= 3:

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -43,7 +44,10 @@ from .argument_values import (
 )
 from .dispatch_record import DispatchRecord, run_dispatch, sampled_workgroups
 from .dtypes import unpacked
+from .file_variables import FileVariables
 from .triton_cache import Parameter, TritonKernel, kernel_beside
+
+NO_VARIABLES: Mapping[str, Array] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,16 @@ class AssemblyRun:
         stored: the numbers of the arguments, from 0, to whose buffers the kernel stored.
         record: the launch, and its counters per instruction.
         assembly: the text of the file.
+        variables: what is left in the variables of the file, by their symbols.
+        changed: the symbols of those that are not what they were at the start.
     """
 
     buffers: list[Array | None]
     stored: tuple[int, ...]
     record: DispatchRecord
     assembly: str
+    variables: Mapping[str, Array] = field(default_factory=dict)
+    changed: tuple[str, ...] = ()
 
     @property
     def counters(self) -> dict[str, int]:
@@ -81,6 +89,7 @@ def run_assembly(
     workgroups: int | None = None,
     max_steps: int | None = None,
     timing: bool = False,
+    variables: Mapping[str, Array] | None = None,
 ) -> AssemblyRun:
     """Runs a kernel of an assembly file on the emulator, and counts what it does.
 
@@ -92,9 +101,8 @@ def run_assembly(
             `np.int32(4096)`, is passed by value, and so is an array of as many bytes for a
             structure. None is a null pointer, `LdsBytes` a pointer to dynamic LDS.
         grid: the number of workgroups in x, y and z; what is missing is 1.
-        block: the number of work items of a workgroup in x, y and z; may be left out where the
-            kernel requires one size.
-        kernel: the kernel's name, which may be empty if the file holds only one.
+        block: the work items of a workgroup in x, y and z; may be empty where the kernel says them.
+        kernel: the kernel's name; empty if the file holds only one.
         shared: the bytes of dynamic LDS of a workgroup; by default none, or what Triton says.
         target: the chip that the kernel must be for; empty for the one that the file names.
         workgroups: the size of the sample of workgroups to run, the first and the last among them;
@@ -102,6 +110,7 @@ def run_assembly(
         max_steps: the most steps of workgroups that run at once, which ends endless loops. A step
             is an instruction that waves execute together. None for 100,000,000.
         timing: whether the time of the whole grid is predicted, as `AssemblyRun.record.timing`.
+        variables: what `FileVariables` is given.
 
     Raises:
         AssemblyError: the text is no assembly that the emulator reads, or holds no such kernel.
@@ -113,12 +122,16 @@ def run_assembly(
             errors of the emulator derive from it: `LaunchError`, `GlobalAccessError` and so on.
         OSError: the file cannot be read.
     """
-    for name, value in (("kernel", kernel), ("target", target)):
-        if not isinstance(value, str):
-            raise TypeError(f"{name} is {value!r}; give a text")
+    _check_texts(kernel=kernel, target=target)
     sizes, limits = (grid, block, shared), (workgroups, max_steps)
     options = LaunchOptions.checked(*sizes, *limits, timing=timing)
-    return run_kernel(read_kernel(source, kernel, target), arguments, options)
+    return run_kernel(read_kernel(source, kernel, target), arguments, options, variables or {})
+
+
+def _check_texts(**texts: object) -> None:
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is {value!r}; give a text")
 
 
 @dataclass(frozen=True)
@@ -231,7 +244,12 @@ class LaunchOptions:
         return replace(self, block=block, shared=triton.shared)
 
 
-def run_kernel(file: KernelFile, arguments: Sequence[Value], options: LaunchOptions) -> AssemblyRun:
+def run_kernel(
+    file: KernelFile,
+    arguments: Sequence[Value],
+    options: LaunchOptions,
+    variables: Mapping[str, Array] = NO_VARIABLES,
+) -> AssemblyRun:
     """Runs a kernel that `read_kernel` has returned, as `run_assembly` does."""
     if isinstance(arguments, str | np.ndarray) or not isinstance(arguments, Sequence):
         raise TypeError(f"arguments is {shown(arguments)}; give a list of values")
@@ -246,7 +264,7 @@ def run_kernel(file: KernelFile, arguments: Sequence[Value], options: LaunchOpti
     offsets, lds_bytes = _lds_offsets(parsed, arguments, options.shared or 0)
     # Triton's kernels store what several waves know by all of them.
     dispatch = Dispatch(parsed, options.grid, size, lds_bytes, equal_stores_race=False)
-    run = _run(dispatch, file.text, arguments, offsets, options)
+    run = _run(dispatch, file.text, arguments, offsets, options, variables)
     stored = tuple(number for number in run.stored if number < given)
     return replace(run, buffers=run.buffers[:given], stored=stored)
 
@@ -282,10 +300,12 @@ def _run(
     arguments: Sequence[Value],
     offsets: dict[int, int],
     options: LaunchOptions,
+    variables: Mapping[str, Array],
 ) -> AssemblyRun:
     """Runs a launch, in which pointers into the LDS have `offsets`."""
     kernel, memory = dispatch.kernel, GlobalMemory()
     values, addresses = _placed(kernel, arguments, offsets, memory)
+    file_variables = FileVariables(kernel, memory, variables)
     segment = argument_block(dispatch, values, memory)
     chosen = sampled_workgroups(dispatch.grid, options.workgroups)
     watched, timed = options.supervision, options.timing
@@ -295,7 +315,11 @@ def _run(
     for number, address in placed:
         buffers[number] = _read_back(kernel, number, address, memory, arguments)
     stored = tuple(number for number, address in placed if memory.was_stored_to(address))
-    return AssemblyRun(buffers, stored, record, text)
+    changed = file_variables.changed()
+    for symbol in changed:
+        file_variables.check_defined(symbol)
+    left = file_variables.values()
+    return AssemblyRun(buffers, stored, record, text, left, changed)
 
 
 def _size(name: str, size: Sequence[int]) -> Size:

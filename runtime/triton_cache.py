@@ -5,7 +5,8 @@ Triton 3 keeps each kernel that it has compiled in a folder of its cache, `TRITO
 `~/.triton/cache`, with files for all stages:
 
     TF62BC.../matmul.json         the options and what the compiler found out
-    TF62BC.../matmul.ttir         the kernel as MLIR; its parameters have names and types
+    TF62BC.../matmul.ttir         the kernel as MLIR; its parameters have names and types.
+                                  Gluon's is `matmul.glir`
     TF62BC.../matmul.amdgcn       the assembly
     TF62BC.../__grp__matmul.json  a list of these files
 
@@ -23,6 +24,8 @@ from typing import Any
 
 from ..bank_model.json_text import read_json
 
+_SOURCES = (".ttir", ".glir")
+"""How the names of files with a kernel's source end: of Triton, and of Gluon."""
 SUFFIX = ".amdgcn"
 """How the names of the assembly files end."""
 
@@ -174,7 +177,9 @@ def _kernel(path: Path, document: Mapping[str, Any]) -> TritonKernel:
             number("global_scratch_size", 0) * clusters,
             number("profile_scratch_size", 0) * clusters,
         ),
-        parameters=_parameters(path.with_suffix(".ttir"), name),
+        parameters=next(
+            filter(None, (_parameters(path.with_suffix(s), name) for s in _SOURCES)), None
+        ),
     )
 
 

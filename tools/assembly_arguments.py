@@ -33,6 +33,7 @@ class AssemblySettings(OutputSettings):
         target: the chip; empty for the one that the file names.
         outputs: for each output the argument, as its number or name, and where it goes.
         expected: for each value to compare with the argument, and the value's text.
+        variables: for each variable of the file that has a value of its own, its name and the text.
     """
 
     assembly: str
@@ -45,6 +46,7 @@ class AssemblySettings(OutputSettings):
     outputs: tuple[tuple[str, str], ...]
     expected: tuple[tuple[str, str], ...]
     triton_cache: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 def add_assembly_flags(parser: ArgumentParser) -> None:
@@ -60,6 +62,9 @@ def add_assembly_flags(parser: ArgumentParser) -> None:
     add("--arg", action="append", metavar="VALUE",
         help="the next argument of the kernel: a buffer (@a.npy, 16x16xf16=0), a number "
         "(4096:i32, 1.5:f32), null, or dynamic LDS to point to (4096:lds)")  # fmt: skip
+    add("--variable", action="append", metavar="NAME:VALUE",
+        help="what a variable of the file (__device__, __constant__) holds at the start, as "
+        "table:8xf32=1")  # fmt: skip
     add("--shared", type=int, metavar="BYTES", help="dynamic LDS of a workgroup")
     add("--triton-cache", metavar="DIR",
         help="find the kernel in Triton's cache, which says block, shared memory and the types "
@@ -76,7 +81,7 @@ def is_assembly(known: argparse.Namespace, words: Sequence[str]) -> bool:
 
 def _given_assembly_flag(known: argparse.Namespace) -> bool:
     flags = (known.kernel, known.grid, known.block, known.arg, known.shared, known.target)
-    flags += (known.triton_cache,)
+    flags += (known.triton_cache, known.variable)
     return any(value is not None for value in flags)
 
 
@@ -115,6 +120,7 @@ def assembly_settings(
         outputs=tuple(_of_argument("--output", text) for text in known.output),
         expected=tuple(_of_argument("--expected_output", text) for text in known.expected_output),
         triton_cache=known.triton_cache or "",
+        variables=tuple(_of_argument("--variable", text) for text in known.variable or ()),
         **shown,
     )
 
@@ -147,7 +153,8 @@ def _file(known: argparse.Namespace, rest: Sequence[str]) -> str:
             + (
                 "write the file without a flag"
                 if what == "is assembly"
-                else "--kernel, --grid, --block, --arg, --shared and --target are for assembly"
+                else "--kernel, --grid, --block, --arg, --variable, --shared and --target are for "
+                "assembly"
             )
         )
     words = [word for word in rest if not word.startswith("-")]
@@ -185,6 +192,9 @@ def _of_argument(flag: str, text: str) -> tuple[str, str]:
     argument, separator, value = text.partition(":")
     if not separator or not argument:
         raise UsageError(
-            f"{flag}={text}: say of which argument, by its number from 0 or its name, as {flag}=1:-"
+            f"{flag}={text}: say which variable, as {flag}=table:8xf32=1"
+            if flag == "--variable"
+            else f"{flag}={text}: say of which argument, by its number from 0 or its name, as "
+            f"{flag}=1:-"
         )
     return argument, value

@@ -37,20 +37,21 @@ def run_assembly_file(settings: AssemblySettings) -> int:
         file = read_kernel(_path(settings), settings.kernel, settings.target)
         kernel = file.kernel
         arguments = _arguments(settings, file)
-        outputs = [(_buffer(kernel, name), where) for name, where in settings.outputs]
-        pairs = [(_buffer(kernel, name), value) for name, value in expected]
+        variables = {name: _variable(text) for name, text in settings.variables}
+        outputs = [(_output(kernel, name), where) for name, where in settings.outputs]
+        pairs = [(_output(kernel, name), value) for name, value in expected]
         sizes = (settings.grid, settings.block, settings.shared)
         limits = (settings.workgroups, settings.max_steps)
         with emulation_progress() as watch:
             options = LaunchOptions.checked(*sizes, *limits, watch, settings.predicts)
-            run = run_kernel(file, arguments, options)
+            run = run_kernel(file, arguments, options, variables)
         print(f"device: emulated-{kernel.arch}", file=sys.stderr)
         print(f"EXEC @{shown_text(kernel.name)}")
         show_records(settings, [run.record], {kernel.name: run.assembly})
-        # Buffers that were asked for, or else all that were stored to.
-        shown = outputs or [(number, "-") for number in run.stored]
+        # What was asked for, or else all that was stored to.
+        shown = outputs or [(name, "-") for name in (*run.stored, *run.changed)]
         show_arrays(settings, ((*_labelled(run, number), where) for number, where in shown))
-        compared = [(*_labelled(run, number), value) for number, value in pairs]
+        compared = [(*_labelled(run, name, value), value) for name, value in pairs]
         return compare(settings, compared) if compared else 0
     except (
         *(ArgumentError, AssemblyError, ElementTypeError, EmulationError, OutputError),
@@ -85,6 +86,29 @@ def _arguments(settings: AssemblySettings, file: KernelFile) -> list[Value]:
     return values
 
 
+def _variable(text: str) -> Array:
+    """Returns the value of a variable that a text denotes, which is an array."""
+    import numpy as np
+
+    from ..runtime.argument_values import ArgumentError, parse_argument
+
+    value = parse_argument(text)
+    if not isinstance(value, np.ndarray):
+        raise ArgumentError(f"--variable: '{text}' is no array or number")
+    return value
+
+
+def _output(kernel: Kernel, name: str) -> int | str:
+    """Returns the number of the argument, or the symbol of the variable, that a name denotes."""
+    from ..emulator.kernel_arguments import explicit_arguments
+    from ..runtime.file_variables import variable_symbol
+
+    arguments = [argument.name for argument in explicit_arguments(kernel)]
+    if name.isdecimal() or name in arguments or not kernel.data.variables:
+        return _buffer(kernel, name)
+    return variable_symbol(kernel, name)
+
+
 def _buffer(kernel: Kernel, name: str) -> int:
     """Returns the number of the argument that a name or a number denotes, which is a buffer.
 
@@ -105,11 +129,21 @@ def _buffer(kernel: Kernel, name: str) -> int:
     return number
 
 
-def _labelled(run: AssemblyRun, number: int) -> tuple[str, Array]:
-    """Returns the label and the contents of the buffer that an argument is."""
+def _labelled(run: AssemblyRun, name: int | str, like: object = None) -> tuple[str, Array]:
+    """Returns the label and the contents of an argument's buffer, or of a variable.
+
+    A variable is taken for an array as `like` is, where it has as many bytes.
+    """
+    import numpy as np
+
     from ..runtime.argument_values import ArgumentError
 
-    contents = run.buffers[number]
+    if isinstance(name, str):
+        value = run.variables[name]
+        if isinstance(like, np.ndarray) and like.nbytes == value.nbytes:
+            value = value.view(np.uint8).reshape(-1).view(like.dtype).reshape(like.shape)
+        return f"variable[{shown_text(name)}]", value
+    contents = run.buffers[name]
     if contents is None:
-        raise ArgumentError(f"argument {number} of kernel '{run.record.kernel.name}' is null")
-    return f"argument[{number}]", contents
+        raise ArgumentError(f"argument {name} of kernel '{run.record.kernel.name}' is null")
+    return f"argument[{name}]", contents

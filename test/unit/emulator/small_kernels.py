@@ -55,7 +55,7 @@ def assembly(
 
     A wave has as many lanes as the chip's usually have, if the directives do not say otherwise.
     """
-    accumulates = arch not in CHIPS or CHIPS[arch].accumulators
+    accumulates = CHIPS[arch].accumulators if arch in CHIPS else arch.startswith("gfx9")
     accumulators = "\t\t.amdhsa_accum_offset 64" if accumulates else ""
     return f"""\t.amdgcn_target "amdgcn-amd-amdhsa--{arch}"
 k:

@@ -180,8 +180,55 @@ def test_the_chip_must_be_an_emulated_one_and_the_one_asked_for() -> None:
         parse_kernel(assembly(""), arch="gfx950")
     with pytest.raises(AssemblyError, match="is for gfx90a; the emulator runs gfx942, gfx950, "):
         parse_kernel(assembly("", arch="gfx90a"))
-    with pytest.raises(AssemblyError, match="is for gfx9-4-generic; the emulator runs"):
-        parse_kernel(assembly("", arch="gfx9-4-generic"))
+    with pytest.raises(AssemblyError, match="is for gfx10-1-generic; the emulator runs"):
+        parse_kernel(assembly("", arch="gfx10-1-generic"))
+
+
+@pytest.mark.parametrize(
+    ("generic", "asked", "chip"),
+    [
+        ("gfx9-4-generic", "", "gfx942"),
+        ("gfx9-4-generic", "gfx950", "gfx950"),
+        ("gfx11-generic", "", "gfx1100"),
+        ("gfx11-generic", "gfx1151", "gfx1151"),
+        ("gfx12-generic", "gfx1201", "gfx1201"),
+    ],
+)
+def test_generic_code_runs_on_each_of_its_chips(generic: str, asked: str, chip: str) -> None:
+    assert parse_kernel(assembly("", arch=generic), arch=asked).arch == chip
+    with pytest.raises(AssemblyError, match="not for gfx1250"):
+        parse_kernel(assembly("", arch=generic), arch="gfx1250")
+
+
+@pytest.mark.parametrize(
+    ("code", "directives", "message"),
+    [
+        ("v_mov_b32 v8, 0", "next_free_vgpr 8", "no v8: its .amdhsa_next_free_vgpr gives it 8"),
+        ("v_mov_b32 v7, 0", "next_free_vgpr 1", ""),
+        ("v_mov_b32 v8, 0", "accum_offset 8", "no v8: its .amdhsa_accum_offset gives it 8"),
+        ("v_accvgpr_write_b32 a64, 0", "accum_offset 64", "no a64: .* gives it 64 accumulation"),
+        ("v_accvgpr_write_b32 a63, 0", "accum_offset 64", ""),
+        ("v_mov_b64 v[7:8], 0", "next_free_vgpr 8", r"no v\[7:8\]: "),
+        ("s_mov_b32 s16, 0", "next_free_sgpr 8", "no s16: its .amdhsa_next_free_sgpr gives it 16"),
+        ("s_mov_b32 s15, 0", "next_free_sgpr 8", ""),
+        ("s_mov_b64 vcc, 0", "next_free_sgpr 8", ""),
+    ],
+)
+def test_the_code_names_no_more_registers_than_the_kernel_has(
+    code: str, directives: str, message: str
+) -> None:
+    text = assembly(f"\t{code}", directives=f"\t\t.amdhsa_{directives}")
+    if message:
+        with pytest.raises(AssemblyError, match=rf"^k\.s:3: the kernel has {message}"):
+            parse_kernel(text, "k.s")
+    else:
+        parse_kernel(text, "k.s")
+
+
+def test_padding_of_gigabytes_is_refused() -> None:
+    parse_kernel(assembly("\t.fill 64, 4, 0xbf800000"))
+    with pytest.raises(AssemblyError, match=r"^k\.s:3: .*: code has at most 1048576 s_nop"):
+        parse_kernel(assembly("\t.fill 1000000000, 4, 0xbf800000"), "k.s")
 
 
 def test_the_metadata_may_name_the_chip() -> None:

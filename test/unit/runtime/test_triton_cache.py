@@ -141,8 +141,8 @@ def test_all_arguments_of_the_assembly_may_be_given(cache: Path):
 def test_a_kernel_that_wants_scratch_memory_gets_it_for_each_program(cache: Path):
     path = changed(cache, global_scratch_size=128, num_ctas=2)
     # The kernel begins with a load of the last 4 bytes: 4 programs have 256 each.
-    load = "\ts_load_dwordx2 s[60:61], s[0:1], 0x20\n\ts_waitcnt lgkmcnt(0)\n"
-    load += "\ts_load_dword s60, s[60:61], 0x3fc\n\ts_waitcnt lgkmcnt(0)\n"
+    load = "\ts_load_dwordx2 vcc, s[0:1], 0x20\n\ts_waitcnt lgkmcnt(0)\n"
+    load += "\ts_load_dword vcc_lo, vcc, 0x3fc\n\ts_waitcnt lgkmcnt(0)\n"
     text = path.read_text()
     entry = text.index("\n", text.index("\n.LBB0_0:") + 1) + 1
     path.write_text(text[:entry] + load + text[entry:])
