@@ -17,6 +17,7 @@ A wave that comes to a barrier waits until all waves of its workgroup that have 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import partial
@@ -31,6 +32,7 @@ from . import (
     dual_issue,
     flat_memory,
     float8,
+    hardware_state,
     indexed_registers,
     lds_instructions,
     matrix,
@@ -79,6 +81,7 @@ _FAMILIES = (
     scalar_alu,
     scalar_floats,
     mode_instructions,
+    hardware_state,
     vector_alu,
     packed_math,
     float8,
@@ -319,7 +322,8 @@ def _build(context: BuildContext, instruction: Instruction, part: bool = False) 
     if instruction.mnemonic in HINTS:
         tuple(instruction.operands)
         return lambda group: None
-    if instruction.mnemonic in _CONDITIONS:
+    name = instruction.mnemonic
+    if name in _CONDITIONS:
         return lambda group: None
     if instruction.mnemonic in JUMPS:
         return calls.build_jump(instruction)
@@ -337,7 +341,7 @@ def _build(context: BuildContext, instruction: Instruction, part: bool = False) 
     for family in _FAMILIES:
         step = family.build(context, instruction)
         if step is not None:
-            return step
+            return _refuse_overflow(step) if _F16_WITHOUT_OVERFLOW.match(name) else step
     step = indexed_registers.build(instruction, partial(_build, context))
     step = step or dual_issue.build(instruction, partial(_build, context, part=True))
     if step is None:
@@ -345,10 +349,31 @@ def _build(context: BuildContext, instruction: Instruction, part: bool = False) 
     return step
 
 
+# Instructions with results of f16 or bf16 of which no document says what FP16_OVFL does.
+_F16_WITHOUT_OVERFLOW = re.compile(
+    r"v_(wmma|swmmac)_b?f16_|v_dot2_b?f16_|v_s_\w+_f16|s_\w+_f16|v_cvt_scalef32_(pk_)?f16_"
+    r"|v_cvt_pk_f16_[fb][p8]|v_cvt_sr_|v_pk_\w+_bf16"
+)
+
+
+def _refuse_overflow(step: Step) -> Step:
+    def checked(group: WaveGroup) -> None:
+        if group.mode.fp16_overflow:
+            raise EmulationError("the emulator has no model of this instruction with FP16_OVFL set")
+        step(group)
+
+    return checked
+
+
 def _check_message(instruction: Instruction) -> None:
     """Refuses messages but the one that a wave will use no vector register any more."""
     (operand,) = instruction.operands
     text = str(operand.value)
+    if text in ("sendmsg(MSG_INTERRUPT)", "1"):
+        raise UnknownInstructionError(
+            instruction,
+            "the kernel calls the host (printf, assert, malloc), which the emulator does not play",
+        )
     if not instruction.chip.is_rdna or text not in ("sendmsg(MSG_DEALLOC_VGPRS)", "3"):
         raise UnknownInstructionError(instruction, f"the emulator has no model of '{text}'")
 
@@ -589,6 +614,7 @@ class Portion:
             ahead = [other for other, its_mode in self.ready if its_mode == mode and other >= pc]
             try:
                 stop = min([program.next_flow[pc], *ahead])
+                machine.steps_before = self.steps - pc
                 program.run_straight(group, pc, stop)
                 self.steps += stop - pc + 1
                 pc = stop

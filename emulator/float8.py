@@ -2,7 +2,8 @@
 """Conversions between f32 and the 8-bit floats `fp8` and `bf8`, of which each chip has its own.
 
 Rounding is to nearest, ties to even. What is too large becomes an infinity where the format has
-one, else NaN. (MODE.fp16_ovfl would saturate it; a kernel that sets it is refused.)
+one, else NaN. With MODE.FP16_OVFL it becomes the largest number, and so do infinities (CDNA3 and
+CDNA4 ISA, "FP16_OVFL rule" of the conversions).
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ F64 = npt.NDArray[np.float64]
 U32 = npt.NDArray[np.uint32]
 
 
-def round_to_small(values: F32 | F64, form: SmallFloat) -> U32:
+def round_to_small(values: F32 | F64, form: SmallFloat, saturates: bool = False) -> U32:
     """Returns the codes of `form` nearest to `values`.
+
+    With `saturates` what is too large, or infinite, becomes the largest number.
 
     With the exponent e of a value, or the smallest one that the format has, codes count units of
     2^(e - mantissa bits); a count that rounds up to the next power of two carries into the exponent
@@ -51,6 +54,7 @@ def round_to_small(values: F32 | F64, form: SmallFloat) -> U32:
         "fnuz": (top - 1, top, top),
         "none": (top - 1, top - 1, top - 1),
     }[form.specials]
+    beyond = largest if saturates else beyond
     codes = np.where((codes > largest) | np.isinf(values), beyond, codes)
     codes = np.where(np.isnan(values), nan, codes)
     sign = np.signbit(values) * top
@@ -137,7 +141,10 @@ def _from_floats(instruction: Instruction, form: SmallFloat) -> Step:
     register = vector_registers(Operand(replace(target, half="")), 1)
 
     def step(group: WaveGroup) -> None:
-        low, high = (round_to_small(source(group), form) for source in (first, second))
+        low, high = (
+            round_to_small(source(group), form, group.mode.fp16_overflow)
+            for source in (first, second)
+        )
         index = group.machine.vector_index(register)
         codes = low | high << np.uint32(8)
         group.set_half(index, codes, shift)
@@ -162,7 +169,5 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     entry = _CONVERSIONS.get(base_name(instruction.mnemonic))
     if entry is None:
         return None
-    if context.kernel.directives.get("fp16_overflow", 0):
-        raise UnknownInstructionError(instruction, "no model of fp16_overflow")
     name, make = entry
     return make(instruction, fp8_formats(context.arch)[name])

@@ -229,6 +229,20 @@ def widen_bf16(bits: npt.NDArray[np.uint16]) -> F32:
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
+def within_f16(values: F16, *sources: Array) -> F16:
+    """Returns f16 `values`, where infinities that come from finite `sources` are 65504.
+
+    This is what MODE.FP16_OVFL asks for (CDNA3 ISA, table 4).
+    """
+    beyond = np.isinf(values)
+    for source in sources:
+        beyond = beyond & ~np.isinf(source)
+    return np.where(beyond, np.copysign(_LARGEST_F16, values), values)
+
+
+_LARGEST_F16 = np.float16(65504)
+
+
 def round_to_zero_f16(values: F32) -> F16:
     """Rounds f32 `values` toward zero to f16 (`v_cvt_pkrtz_f16_f32`); overflow gives 65504."""
     nearest = round_to_f16(values)

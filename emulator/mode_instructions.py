@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 
 from .emulation_errors import UnknownInstructionError
-from .instruction_text import AssemblyError, Instruction, Literal, Name, Operand
+from .hardware_state import register_field, register_reader
+from .instruction_text import AssemblyError, Instruction, Literal, Operand
 from .mode_register import FloatMode
 from .step import BuildContext, Step
 from .wave_state import WaveGroup
@@ -19,18 +20,13 @@ MODE_CHANGES = frozenset({"s_setreg_b32", "s_setreg_imm32_b32", "s_denorm_mode",
 
 
 def _field(instruction: Instruction, operand: Operand) -> tuple[int, int]:
-    """Returns the first bit and the mask of `hwreg(HW_REG_MODE, offset, size)`.
-
-    Without offset and size these are all 32 bits.
-    """
-    text = operand.value.text if isinstance(operand.value, Name) else ""
-    name, *numbers = text.removeprefix("hwreg(").removesuffix(")").split(",")
-    if not text.startswith("hwreg(") or name != "HW_REG_MODE" or len(numbers) not in (0, 2):
+    """Returns the first bit and the mask of a field of MODE."""
+    name, offset, mask = register_field(instruction, operand)
+    if name != "HW_REG_MODE":
         raise UnknownInstructionError(
             instruction, f"the emulator has no model of '{operand.value}'"
         )
-    offset, size = (int(number, 0) for number in numbers) if numbers else (0, 32)
-    return offset, (1 << size) - 1
+    return offset, mask
 
 
 def _changed(
@@ -38,8 +34,10 @@ def _changed(
 ) -> FloatMode:
     bits = old.bits & ~(mask << first) | (value & mask) << first
     mode = FloatMode.of_bits(bits)
-    if mode is None:
-        raise UnknownInstructionError(instruction, f"the emulator has no model of MODE = {bits:#x}")
+    if isinstance(mode, str):
+        raise UnknownInstructionError(
+            instruction, f"the emulator has no model of MODE = {bits:#x}: {mode}"
+        )
     return mode
 
 
@@ -79,8 +77,11 @@ def _set_from_register(instruction: Instruction) -> Step:
 
 
 def _get(instruction: Instruction) -> Step:
-    """Returns the step of s_getreg_b32, which reads some bits of MODE into a scalar register."""
+    """Returns the step of s_getreg_b32, which reads bits of MODE or of another register."""
     target = instruction.operands[0].scalars(1)
+    if register_field(instruction, instruction.operands[1])[0] != "HW_REG_MODE":
+        read = register_reader(instruction, instruction.operands[1])
+        return lambda group: group.set_s(target.index, read(group))
     first, mask = _field(instruction, instruction.operands[1])
     return lambda group: group.set_s(target.index, group.mode.bits >> first & mask)
 

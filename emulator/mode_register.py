@@ -21,14 +21,23 @@ _FLUSHED, _KEPT = 0, 3
 class FloatMode:
     """What the MODE register says of floats; every mode here rounds to nearest even.
 
-    Bits 3:0 are rounding modes, 5:4 the f32 denormals, 7:6 those of f64 and f16, 8 is DX10_CLAMP
-    and 9 is IEEE (CDNA3 ISA, table 4). Denormals are kept (3) or flushed (0).
+    Bits 3:0 are rounding modes, 5:4 the f32 denormals, 7:6 those of f64 and f16, 8 is DX10_CLAMP,
+    9 is IEEE and 23 is FP16_OVFL (CDNA3 ISA, table 4). Denormals are kept (3) or flushed (0).
+
+    Attributes:
+        fp16_overflow: whether a result of f16 that is too large, of sources that are finite, is the
+            largest number in place of an infinity; and whether a conversion to 8-bit floats makes
+            the largest number of an infinity and of all that is too large.
+        unused: bits that change no result, which are those of LOD_CLAMPED (10) and DISABLE_PERF
+            (26).
     """
 
     flush_f32: bool
     flush_f64_f16: bool
     ieee: bool
     dx10_clamp: bool
+    fp16_overflow: bool = False
+    unused: int = 0
 
     @classmethod
     def of_directives(cls, directives: Mapping[str, int], chip: Chip) -> FloatMode:
@@ -43,6 +52,7 @@ class FloatMode:
             flush_f64_f16=directives.get("float_denorm_mode_16_64", _KEPT) == _FLUSHED,
             ieee=has_bits and bool(directives.get("ieee_mode", 1)),
             dx10_clamp=bool(directives.get("dx10_clamp", 1)),
+            fp16_overflow=bool(directives.get("fp16_overflow", 0)),
         )
 
     @property
@@ -51,12 +61,36 @@ class FloatMode:
         f32, others = (
             _FLUSHED if flush else _KEPT for flush in (self.flush_f32, self.flush_f64_f16)
         )
-        return f32 << 4 | others << 6 | int(self.dx10_clamp) << 8 | int(self.ieee) << 9
+        flags = int(self.dx10_clamp) << 8 | int(self.ieee) << 9 | int(self.fp16_overflow) << 23
+        return f32 << 4 | others << 6 | flags | self.unused
 
     @classmethod
-    def of_bits(cls, bits: int) -> FloatMode | None:
-        """Returns the mode of a MODE register; None if there is no model of it."""
-        f32, others = bits >> 4 & 3, bits >> 6 & 3
-        if bits & 0xF or bits >> 10 or not {f32, others} <= {_FLUSHED, _KEPT}:
-            return None
-        return cls(f32 == _FLUSHED, others == _FLUSHED, bool(bits >> 9 & 1), bool(bits >> 8 & 1))
+    def of_bits(cls, bits: int) -> FloatMode | str:
+        """Returns the mode of a MODE register; the field of which there is no model, as a text."""
+        fields = {name: bits >> first & (1 << size) - 1 for name, first, size in _FIELDS}
+        f32, others = fields["FP_DENORM of f32"], fields["FP_DENORM of f64 and f16"]
+        for name, value in fields.items():
+            known = _KNOWN.get(name, (0,))
+            if known is not None and value not in known:
+                return f"{name} = {value}"
+        return cls(
+            *(f32 == _FLUSHED, others == _FLUSHED, bool(fields["IEEE"])),
+            *(bool(fields["DX10_CLAMP"]), bool(fields["FP16_OVFL"])),
+            bits & _UNUSED,
+        )
+
+
+# Name, first bit and width of each field (CDNA3 ISA, table 4; bits 31:29 are CSP).
+_FIELDS = (
+    *(("FP_ROUND of f32", 0, 2), ("FP_ROUND of f64 and f16", 2, 2), ("FP_DENORM of f32", 4, 2)),
+    *(("FP_DENORM of f64 and f16", 6, 2), ("DX10_CLAMP", 8, 1), ("IEEE", 9, 1)),
+    *(("LOD_CLAMPED", 10, 1), ("DEBUG_EN", 11, 1), ("EXCP_EN", 12, 9), ("bits 22:21", 21, 2)),
+    *(("FP16_OVFL", 23, 1), ("POPS", 24, 2), ("DISABLE_PERF", 26, 1), ("GPR_IDX_EN", 27, 1)),
+    *(("VSKIP", 28, 1), ("CSP", 29, 3)),
+)
+_KNOWN: Mapping[str, tuple[int, ...] | None] = {
+    **dict.fromkeys(("FP_DENORM of f32", "FP_DENORM of f64 and f16"), (_FLUSHED, _KEPT)),
+    **dict.fromkeys(("DX10_CLAMP", "IEEE", "LOD_CLAMPED", "FP16_OVFL", "DISABLE_PERF")),
+}
+"""The values of each field of which there is a model, other than 0 alone; None for any."""
+_UNUSED = 1 << 10 | 1 << 26

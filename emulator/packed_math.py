@@ -130,7 +130,13 @@ def _packed(instruction: Instruction, op: LaneOp) -> Step:
         low = [source(group) for source in low_sources]
         high = [source(group) for source in high_sources]
         mode = (group.mode.ieee,) if op.ieee else ()
-        destination(group, function(*low, *mode), function(*high, *mode))
+        results = [function(*low, *mode), function(*high, *mode)]
+        if form.kind == "f16" and group.mode.fp16_overflow:
+            results = [
+                floats.within_f16(result, *sources)
+                for result, sources in zip(results, (low, high), strict=True)
+            ]
+        destination(group, *results)
 
     return step
 
@@ -359,9 +365,16 @@ def _mixed(instruction: Instruction, result: str, high: bool) -> Step:
     destination = _mixed_destination(instruction.operands[0], form, high)
 
     def step(group: WaveGroup) -> None:
-        total = floats.fma(*(source(group) for source in sources))
+        values = [source(group) for source in sources]
+        total = floats.fma(*values)
+        if result == "f32":
+            destination(group, total)
+            return
         with np.errstate(all="ignore"):
-            destination(group, total if result == "f32" else floats.round_to_f16(total))
+            half = floats.round_to_f16(total)
+        if group.mode.fp16_overflow:
+            half = floats.within_f16(half, *values)
+        destination(group, half)
 
     return step
 

@@ -26,6 +26,7 @@ class ComputeUnits(NamedTuple):
         lds_granule: the LDS of a workgroup comes in blocks of so many bytes.
         lanes: the lanes for which `registers` and `granule` hold; waves of twice as many lanes
             have half of both.
+        dies: the accelerator dies to which the units belong.
     """
 
     units: int
@@ -35,6 +36,7 @@ class ComputeUnits(NamedTuple):
     granule: int = 8
     lds_granule: int = 512
     lanes: int = 64
+    dies: int = 1
 
 
 def _rdna(units: int, registers: int) -> ComputeUnits:
@@ -44,8 +46,8 @@ def _rdna(units: int, registers: int) -> ComputeUnits:
 
 COMPUTE_UNITS = {
     "gfx90a": ComputeUnits(104),
-    CDNA3: ComputeUnits(304),
-    CDNA4: ComputeUnits(256, lds_granule=1280),
+    CDNA3: ComputeUnits(304, dies=8),
+    CDNA4: ComputeUnits(256, lds_granule=1280, dies=8),
     "gfx1100": _rdna(96, 1536),
     "gfx1101": _rdna(60, 1536),
     "gfx1102": _rdna(32, 1024),

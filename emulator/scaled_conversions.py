@@ -17,8 +17,8 @@ other bits of which stay (LLVM, `gfx950_asm_features.s`). Examples:
     v_cvt_scalef32_f16_fp8 v2, v6, v7 op_sel:[0,1,1]                byte 2 of v6, to the high half
 
 What is too large becomes an infinity where the format has one, else NaN, and in `fp4`, which has
-neither, the largest number; a NaN does too. (MODE.fp16_ovfl would saturate 8-bit floats; a kernel
-that sets it is refused.)
+neither, the largest number; a NaN does too. MODE.FP16_OVFL saturates 8-bit floats as it does in
+the conversions without a scale, which is assumed: the CDNA4 ISA has its rule for these alone.
 """
 
 from __future__ import annotations
@@ -59,8 +59,6 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     if context.arch != CDNA4:
         arch = context.arch
         raise UnknownInstructionError(instruction, f"it does not exist on {arch}")
-    if context.kernel.directives.get("fp16_overflow", 0):
-        raise UnknownInstructionError(instruction, "no model of fp16_overflow")
     formats = {**fp8_formats(CDNA4), "fp4": FP4}
     if found["wide"]:
         return _widen_pair(instruction, formats[found["of"]], found["wide"])
@@ -137,7 +135,8 @@ def _narrow_pair(instruction: Instruction, form: SmallFloat, wide: str) -> Step:
 
     def step(group: WaveGroup) -> None:
         by = factor(group)
-        low, high = (round_to_small(values / by, form) for values in read(group))
+        saturates = group.mode.fp16_overflow
+        low, high = (round_to_small(values / by, form, saturates) for values in read(group))
         index = group.machine.vector_index(register)
         codes = low | high << np.uint32(form.bits)
         group.set_v(index, _in_place(group.v(index), codes, width * part, width))

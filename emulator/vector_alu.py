@@ -63,12 +63,25 @@ def _lane_op(instruction: Instruction, op: LaneOp) -> Step:
 
     def step(group: WaveGroup) -> None:
         values = [source(group) for source in sources]
-        if op.ieee:
-            destination(group, function(*values, group.mode.ieee))
-        else:
-            destination(group, function(*values))
+        result = function(*values, group.mode.ieee) if op.ieee else function(*values)
+        if group.mode.fp16_overflow:
+            result = _without_overflow(op, result, values)
+        destination(group, result)
 
     return step
+
+
+def _without_overflow(op: LaneOp, result: Array, sources: list[Array]) -> Array:
+    """Returns a result in which MODE.FP16_OVFL has replaced infinities of f16."""
+    if op.result == "f16":
+        floating = [source for source in sources if source.dtype.kind == "f"]
+        return floats.within_f16(result, *floating)
+    if op is LANE_OPS["v_cvt_pk_f16_f32"]:
+        pairs = np.ascontiguousarray(result).view(np.float16).reshape(*result.shape, 2)
+        return np.ascontiguousarray(
+            floats.within_f16(pairs, np.stack(np.broadcast_arrays(*sources), axis=-1))
+        ).view(np.uint32)[..., 0]
+    return result
 
 
 def sources_of(
@@ -119,7 +132,11 @@ def _accumulate(
     destination = encoded_destination(instruction, kind, 2)
 
     def step(group: WaveGroup) -> None:
-        destination(group, function(left(group), right(group), addend(group)))
+        sources = left(group), right(group), addend(group)
+        result = function(*sources)
+        if kind == "f16" and group.mode.fp16_overflow:
+            result = floats.within_f16(result, *sources)
+        destination(group, result)
 
     return step
 

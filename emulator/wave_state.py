@@ -58,6 +58,9 @@ class Machine:
         s_defined: the defined bits of `sgpr` and of SCC.
         v_defined: the defined bits of `vgpr`.
         recorder: records what the waves execute; None if nobody asks for it.
+        steps_before: the steps that the executor has taken so far are so many, and the index of the
+            instruction that runs.
+        clock: the last step at which a wave has asked for the time.
     """
 
     dispatch: Dispatch
@@ -75,6 +78,8 @@ class Machine:
     v_defined: DefinedBits = field(init=False)
     private_segment: int = 0
     recorder: PortionRecorder | None = None
+    steps_before: int = 0
+    clock: int = 0
     modes: list[FloatMode] = field(init=False)
     mode_of: npt.NDArray[np.intp] = field(init=False)
     workgroup_counters: Counters = field(init=False)
