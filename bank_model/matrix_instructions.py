@@ -19,7 +19,8 @@ half of K apart (AMD, "Matrix Core Programming on CDNA3 and CDNA4"): lane `i + M
 for k = 16 p to 16 p + 15 and for K / 2 + 16 p to K / 2 + 16 p + 15. On types of 6 and 4 bits all 32
 are one run.
 
-The shapes of gfx90a are those of AMD's "MI200" ISA; its bf16 ones are those named `_bf16_1k`.
+The shapes of gfx90a are those of AMD's "MI200" ISA; its bf16 ones are those named `_bf16_1k`, and
+older ones with half of their k.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ number of blocks."""
 _DENSE: _Table = (
     ("f32", ("f32",), "32x32x1_2b 16x16x1_4b 4x4x1_16b 32x32x2 16x16x4", _SINCE_CDNA2),
     ("f32", ("f16", "bf16"), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x8 16x16x16", _SINCE_CDNA2),
+    ("f32", ("bf16",), "32x32x2_2b 16x16x2_4b 4x4x2_16b 32x32x4 16x16x8", _CDNA2),
     ("f32", ("f16", "bf16"), "16x16x32 32x32x16", _CDNA4),
     ("i32", ("i8",), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x16 16x16x32", _SINCE_CDNA3),
     ("i32", ("i8",), "32x32x4_2b 16x16x4_4b 4x4x4_16b 32x32x8 16x16x16", _CDNA2),

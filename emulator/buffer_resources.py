@@ -44,6 +44,8 @@ class Resource:
 
     Attributes:
         soffset: the scalar offset of the access.
+        private: whether it is that of the private memory of all lanes, on chips where a descriptor
+            leads there.
         check: what is out of range, as RDNA numbers it; None for CDNA, where it follows from
             whether the access has an index.
     """
@@ -53,6 +55,7 @@ class Resource:
     records: Offsets
     soffset: Offsets
     check: int | None
+    private: bool = False
 
     def space(self, offset: Offsets, index: Offsets | None) -> Offsets | None:
         """Returns how many bytes from each lane's address on are in range; None for no limit.
@@ -89,6 +92,7 @@ def resource_reader(
         soffset: reads the scalar offset; None if there is none.
     """
     parse = _parse_gfx1250 if chip.isa is Isa.GFX1250 else _parse_rdna if chip.is_rdna else _parse
+    parse = _parse_cdna2 if chip.has_private_descriptor else parse
     last_key, last = b"", None
 
     def read(group: WaveGroup) -> Resource:
@@ -114,6 +118,20 @@ def _parse(words: npt.NDArray[np.int64]) -> Resource:
     low, high, records, last, soffset = words
     _expect_plain(high >> 31, last)
     return Resource(low | (high & 0xFFFF) << 32, high >> 16 & 0x3FFF, records, soffset, None)
+
+
+PRIVATE_DESCRIPTOR = (0, 1 << 31, 0xFFFFFFFF, 0x00E00000)
+"""The words of the descriptor of private memory, whose base the emulator does not need: swizzled,
+with elements of 4 bytes and the lane's number added ("User Guide for AMDGPU Backend", "Private
+Segment Buffer")."""
+
+
+def _parse_cdna2(words: npt.NDArray[np.int64]) -> Resource:
+    """Reads a descriptor of CDNA2, which may be that of private memory."""
+    if (words[1] >> 31 & words[3] >> 23 & 1).all():
+        low, _, records, _, soffset = words
+        return Resource(0 * low, 0 * low, records, soffset, None, private=True)
+    return _parse(words)
 
 
 def _parse_rdna(words: npt.NDArray[np.int64]) -> Resource:

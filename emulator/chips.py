@@ -18,6 +18,7 @@ from typing import NamedTuple
 class Isa(IntEnum):
     """The instruction sets, in the order in which they were published."""
 
+    CDNA2 = 2
     CDNA3 = 3
     CDNA4 = 4
     RDNA3 = 11
@@ -59,11 +60,18 @@ class Chip(NamedTuple):
         return self.isa >= Isa.RDNA4
 
     @property
+    def has_private_descriptor(self) -> bool:
+        """Returns whether waves access private memory by a descriptor that swizzles, of which the
+        launch gives them the base and the offset of the wave."""
+        return self.isa is Isa.CDNA2
+
+    @property
     def has_architected_ids(self) -> bool:
         """Returns whether the ids of a workgroup lie in the trap registers."""
         return self.isa >= Isa.RDNA4
 
 
+CDNA2 = "gfx90a"
 CDNA3 = "gfx942"
 CDNA4 = "gfx950"
 
@@ -75,6 +83,7 @@ def _cdna(name: str, isa: Isa) -> Chip:
 CHIPS = {
     chip.name: chip
     for chip in (
+        _cdna(CDNA2, Isa.CDNA2),
         _cdna(CDNA3, Isa.CDNA3),
         _cdna(CDNA4, Isa.CDNA4),
         *(Chip(f"gfx110{number}", Isa.RDNA3) for number in range(4)),

@@ -102,7 +102,8 @@ _WITHOUT_EFFECT: Mapping[str, int | None] = {
     "s_sleep": 0x7F,
     **dict.fromkeys(("s_clause", "s_set_inst_prefetch_distance"), 0xFFFF),
     **dict.fromkeys(("s_icache_inv", "s_dcache_inv", "s_dcache_wb", "s_endpgm")),
-    **dict.fromkeys(("buffer_inv", "buffer_wbl2")),
+    **dict.fromkeys(("buffer_inv", "buffer_wbl2", "buffer_invl2", "buffer_wbinvl1")),
+    **dict.fromkeys(("buffer_wbinvl1_vol", "s_dcache_inv_vol", "s_dcache_wb_vol")),
 }
 """For each such instruction the largest number that its operand may be; None if it has none."""
 

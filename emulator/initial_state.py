@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .buffer_resources import PRIVATE_DESCRIPTOR
 from .chips import CDNA3
 from .dispatch import Dispatch
 from .emulation_errors import LaunchError
@@ -44,7 +45,8 @@ def prepare(dispatch: Dispatch, arguments: bytes, memory: GlobalMemory) -> Launc
     """
     kernel = dispatch.kernel
     for directive, reason in _UNSUPPORTED.items():
-        if kernel.directives.get(directive):
+        here = kernel.chip.has_private_descriptor and directive in _PRIVATE_BY_DESCRIPTOR
+        if kernel.directives.get(directive) and not here:
             raise LaunchError(
                 f"kernel '{kernel.name}' asks for .amdhsa_{directive}, which is not emulated: "
                 f"{reason}"
@@ -69,6 +71,7 @@ _UNSUPPORTED = {
     "user_sgpr_flat_scratch_init": f"{CDNA3} and later initialize FLAT_SCRATCH themselves",
     "system_sgpr_workgroup_info": "no known compiler uses it",
 }
+_PRIVATE_BY_DESCRIPTOR = ("user_sgpr_private_segment_buffer", "user_sgpr_flat_scratch_init")
 
 
 def dispatch_packet(dispatch: Dispatch, kernarg: int) -> bytes:
@@ -98,7 +101,7 @@ def set_initial_state(machine: Machine, state: LaunchState) -> None:
     except where these lie in trap registers. Work item ids are packed in v0, 10 bits each. Lanes
     beyond the workgroup's last work item are off.
     """
-    directives = machine.kernel.directives
+    kernel, directives = machine.kernel, machine.kernel.directives
     values = user_scalars(machine.dispatch, state)
     for index, value in enumerate(values):
         machine.define_scalar(index, np.full(machine.waves, value, np.uint32))
@@ -117,6 +120,10 @@ def set_initial_state(machine: Machine, state: LaunchState) -> None:
         first = directives.get("user_sgpr_count", len(values))
         for number, each in enumerate(ids):
             machine.define_scalar(first + number, each)
+        if kernel.chip.has_private_descriptor:
+            # The offset of the wave: the emulator knows where a wave's private memory lies.
+            offset = np.zeros(machine.waves, np.uint32)
+            machine.define_scalar(first + len(ids), offset)
     _set_lanes(
         machine, machine.dispatch.workgroup_size, directives.get("system_vgpr_workitem_id", 0)
     )
@@ -134,11 +141,15 @@ def user_scalars(dispatch: Dispatch, state: LaunchState) -> list[int]:
     """
     directives = dispatch.kernel.directives
     values: list[int] = []
+    if directives.get("user_sgpr_private_segment_buffer"):
+        values += PRIVATE_DESCRIPTOR
     for name, value in (
         ("dispatch_ptr", state.packet),
         ("queue_ptr", 0),
         ("kernarg_segment_ptr", state.kernarg),
         ("dispatch_id", 0),
+        # Neither the base of private memory nor the bytes of a wave mean anything here.
+        ("flat_scratch_init", 0),
     ):
         if directives.get(f"user_sgpr_{name}"):
             values += [value & 0xFFFFFFFF, value >> 32]

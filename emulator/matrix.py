@@ -18,6 +18,7 @@ is not documented. Integers are exact, and wrap. Denormals are kept. EXEC is ign
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -48,7 +49,8 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     sparse = name.startswith("v_smfmac_")
     known = smfmac_shapes if sparse else mfma_shapes
     # The scaled instructions have the shapes of those without scales.
-    shape = known(context.arch).get(name.replace("v_mfma_scale_", "v_mfma_"))
+    shapes = known(context.arch)
+    shape = shapes.get(name.replace("v_mfma_scale_", "v_mfma_")) or _shape_by_old_name(name, shapes)
     if shape is None:
         if name.endswith("_xf32"):
             raise UnknownInstructionError(instruction, "the rounding of xf32 is not documented")
@@ -59,6 +61,30 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     if name.startswith("v_mfma_scale_"):
         return _multiply_scaled(instruction, shape, *formats)
     return (_multiply_sparse if sparse else _multiply)(instruction, shape, *formats)
+
+
+_OLD_NAME = re.compile(r"v_mfma_([fi]\d+)_(\d+)x(\d+)x(\d+)(bf16|x?f\d+|i8)(_1k)?$")
+
+
+def _shape_by_old_name(name: str, shapes: Mapping[str, MatrixShape]) -> MatrixShape | None:
+    """Returns the shape of an instruction by the name that it has on CDNA2, without blocks.
+
+    CDNA3 and later take these names too. Of bf16, CDNA2 has instructions with two k in a lane, and
+    others named `_1k` with four, which are the ones that came later.
+    """
+    found = _OLD_NAME.match(name)
+    if found is None:
+        return None
+    result, m, n, k, source, four = found.groups()
+    fitting = [
+        shape
+        for shape in shapes.values()
+        if (shape.result, shape.source) == (result, source)
+        and (shape.m, shape.n, shape.k) == (int(m), int(n), int(k))
+    ]
+    # The largest number of blocks is that with four k in a lane.
+    fitting.sort(key=lambda shape: shape.blocks, reverse=bool(four))
+    return fitting[0] if fitting else None
 
 
 @dataclass(frozen=True)

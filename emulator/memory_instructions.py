@@ -263,6 +263,9 @@ def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _P
         if by_offset and vector is not None:
             offset += group.v(group.machine.vector_index(vector) + by_index)
             offset &= 0xFFFFFFFF
+        if found.private:
+            # The scalar offset counts the bytes of all lanes of a wave.
+            return _in_private_memory(group, offset + found.soffset // group.lanes)
         addresses = offset + (found.base + found.soffset)
         if not by_index or vector is None:
             return _LaneAccess(addresses, group.active, found.space(offset, None))
@@ -338,23 +341,32 @@ def _private_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
     constant = offset_of(instruction, signed=True)
 
     def place(group: WaveGroup) -> _LaneAccess:
-        machine = group.machine
-        size = machine.kernel.private_bytes
         offset = np.full((group.count, group.lanes), constant, np.int64)
         if lanes is not None:
-            offset += group.v(machine.vector_index(lanes))
+            offset += group.v(group.machine.vector_index(lanes))
         if scalar is not None:
             offset += scalar(group)[:, None]
-        used = offset if group.active is None else offset[group.active]
-        if used.size and not 0 <= int(used.min()) <= int(used.max()) < size:
-            raise EmulationError(
-                f"an access to private memory at bytes {int(used.min())} to {int(used.max())}: "
-                f"each work item has {size} bytes of it"
-            )
-        lane = group.lanes * group.waves.astype(np.int64)[:, None] + np.arange(group.lanes)
-        return _LaneAccess(machine.private_segment + lane * size + offset, group.active)
+        return _in_private_memory(group, offset)
 
     return place
+
+
+def _in_private_memory(group: WaveGroup, offset: Offsets) -> _LaneAccess:
+    """Returns the access at offsets [n, lanes] in the private memory of each lane.
+
+    Raises:
+        EmulationError: an active lane has no memory there.
+    """
+    machine = group.machine
+    size = machine.kernel.private_bytes
+    used = offset if group.active is None else offset[group.active]
+    if used.size and not 0 <= int(used.min()) <= int(used.max()) < size:
+        raise EmulationError(
+            f"an access to private memory at bytes {int(used.min())} to {int(used.max())}: "
+            f"each work item has {size} bytes of it"
+        )
+    lane = group.lanes * group.waves.astype(np.int64)[:, None] + np.arange(group.lanes)
+    return _LaneAccess(machine.private_segment + lane * size + offset, group.active)
 
 
 _PLACES: Mapping[str, Callable[[Instruction, tuple[Operand, ...]], _Place]] = {

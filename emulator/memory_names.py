@@ -117,15 +117,17 @@ def in_shared_names(instruction: Instruction) -> Instruction:
 
 
 _REORDERED = re.compile(r"^ds_cmpstore_")
-_CDNA = frozenset({Isa.CDNA3, Isa.CDNA4})
+_CDNA3 = frozenset({Isa.CDNA3, Isa.CDNA4})
+_CDNA = _CDNA3 | {Isa.CDNA2}
 _RDNA3 = BEFORE_RDNA4
 _LATER = SINCE_RDNA4
 _ONLY: tuple[tuple[re.Pattern[str], frozenset[Isa]], ...] = tuple(
     (re.compile(pattern), chips)
     for pattern, chips in (
         (r"ds_add_(rtn_)?f64|\w+_atomic_(add|min|max)_f64", _CDNA | {Isa.GFX1250}),
-        (r"ds_pk_add_\w+|(global|flat)_atomic_pk_add_\w+", _CDNA | _LATER),
-        (r"buffer_atomic_pk_add_f16", _CDNA | _LATER),
+        (r"ds_pk_add_\w+|flat_atomic_pk_add_\w+|global_atomic_pk_add_bf16", _CDNA3 | _LATER),
+        (r"(buffer|global)_atomic_pk_add_f16", _CDNA | _LATER),
+        (r"flat_atomic_add_f32", _CDNA3 | _RDNA3 | _LATER),
         (r"buffer_atomic_pk_add_bf16", frozenset({Isa.CDNA4}) | _LATER),
         (r"\w+_atomic_(min|max)_f32", _RDNA3 | _LATER),
         (r"\w+_atomic_cmpswap_f32", _RDNA3),
@@ -139,7 +141,7 @@ _ONLY: tuple[tuple[re.Pattern[str], frozenset[Isa]], ...] = tuple(
         (r"ds_load_tr\d+_b\d+|global_load_tr\d+_b\d+", frozenset({Isa.GFX1250})),
         (r"global_load_tr_b\d+", SINCE_RDNA4),
         (r"s_(buffer_)?load_(dwordx3|[ui](8|16))", _LATER),
-        (r"(buffer|global)_load_lds_\w+", _CDNA),
+        (r"(buffer|global)_load_lds_\w+", _CDNA3),
         (r"\w+_load_block|\w+_store_block", _LATER),
     )
 )
@@ -162,7 +164,7 @@ def _has(chip: Chip, name: str) -> bool:
 def returns_value(instruction: Instruction) -> bool:
     """Returns whether an atomic on memory returns the value before.
 
-    That is asked for by `glc`, on CDNA3 `sc0`, and from RDNA4 on by a temporal hint, as in
+    That is asked for by `glc`, from CDNA3 on by `sc0`, and from RDNA4 on by a temporal hint, as in
     `th:TH_ATOMIC_NT_RETURN`.
     """
     modifiers = instruction.modifiers

@@ -112,7 +112,7 @@ def shared_name(chip: Chip, mnemonic: str) -> str:
     return mnemonic if shared is None else shared + mnemonic[len(base) :]
 
 
-_CDNA = (Isa.CDNA3, Isa.CDNA4)
+_CDNA = (Isa.CDNA2, Isa.CDNA3, Isa.CDNA4)
 _RDNA3 = (Isa.RDNA3, Isa.RDNA3_5)
 _RDNA4 = (Isa.RDNA4, Isa.GFX1250)
 _LACKED: tuple[tuple[tuple[Isa, ...], str], ...] = (
@@ -124,24 +124,27 @@ _LACKED: tuple[tuple[tuple[Isa, ...], str], ...] = (
     (
         _CDNA,
         r"s_\w+_(saveexec|wrexec)_b32|s_pack_hl_b32_b16|v_(and|or|xor|not|mov|swap|cndmask)_b16"
-        r"|v_cube\w+|v_cvt_(i32_i16|u32_u16)|v_cvt_pk_(norm_)?[iu]16_f(16|32)|v_fma_dx9_zero_f32"
-        r"|v_fma_mix\w+|v_fma(ak|mk|c)_f16|v_(maxmin|minmax)_\w+|v_mullit_f32|v_xor3_b32"
+        r"|v_cvt_(i32_i16|u32_u16)|v_cvt_pk_(norm_)?[iu]16_f(16|32)|v_fma_dx9_zero_f32"
+        r"|v_fma(ak|mk|c)_f16|v_(maxmin|minmax)_\w+|v_mullit_f32|v_xor3_b32"
         r"|v_permlanex?16_b32|v_permlane64_b32|v_movrel\w+|s_(denorm|round)_mode|s_delay_alu"
         r"|s_clause|s_waitcnt_depctr|s_set_inst_prefetch_distance|v_dot2_f16_f16|v_dot2_bf16_bf16"
-        r"|v_dot[48]_i32_iu\d|v_pk_fmac_f16|v_wmma_\w+|v_swmmac_\w+|v_dual_\w+",
+        r"|v_dot[48]_i32_iu\d|v_wmma_\w+|v_swmmac_\w+|v_dual_\w+",
     ),
     (
         (*_CDNA, *_RDNA3),
         r"s_(add|sub)_nc_u64|s_mul_u64|s_(minimum|maximum)_f(16|32)|v_(minimum|maximum)_\w+"
         r"|v_(minimum|maximum)3_f16|v_maximumminimum_\w+|v_minimummaximum_\w+|v_s_\w+"
-        r"|v_permlanex?16_var_b32|v_pk_(minimum|maximum)_f16|v_dot4_f32_\w+|v_cvt_sr_[fb]\w8_f32"
-        r"|s_wait_alu",
+        r"|v_permlanex?16_var_b32|v_pk_(minimum|maximum)_f16|v_dot4_f32_\w+|s_wait_alu",
     ),
     (
-        (Isa.CDNA3, *_RDNA3),
+        (Isa.CDNA2, *_RDNA3),
+        r"v_cvt_(pk_)?f32_[fb]\w8|v_cvt_pk_[fb]\w8_f32|v_cvt_sr_[fb]\w8_f32",
+    ),
+    ((Isa.CDNA2,), r"v_lshl_add_u64|v_mov_b64|v_smfmac_\w+"),
+    (
+        (Isa.CDNA2, Isa.CDNA3, *_RDNA3),
         r"v_(minimum|maximum)3_f32",
     ),
-    (_RDNA3, r"v_cvt_(pk_)?f32_[fb]\w8|v_cvt_pk_[fb]\w8_f32"),
     (
         _RDNA4,
         r"s_cmpk_\w+|v_cmpx?_(f|t|tru)_\w+|v_dot2(c|acc)_f32_f16|s_barrier"
@@ -156,13 +159,13 @@ _LACKED: tuple[tuple[tuple[Isa, ...], str], ...] = (
         r"|v_s?mfmac?_\w+|s_dcache_wb|s_set_gpr_idx_\w+",
     ),
     (
-        (Isa.CDNA3, *_RDNA3, Isa.RDNA4),
+        (Isa.CDNA2, Isa.CDNA3, *_RDNA3, Isa.RDNA4),
         r"v_ashr_pk_[iu]8_i32|v_bitop3_b(16|32)|v_cvt_f32_bf16|v_cvt_pk_b?f16_f32"
         r"|v_permlane16_swap_b32|v_pk_(minimum|maximum)3_f16|v_prng_b32",
     ),
     ((*_RDNA3, Isa.RDNA4), r"v_fmac_f64|v_lshl_add_u64|v_mov_b64|v_pk_(add|mul|fma)_f32"),
-    ((Isa.CDNA3, *_RDNA3, *_RDNA4), r"v_dot2c_f32_bf16|v_permlane32_swap_b32"),
-    ((Isa.CDNA3, Isa.GFX1250), r"v_dot2_f32_bf16"),
+    ((Isa.CDNA2, Isa.CDNA3, *_RDNA3, *_RDNA4), r"v_dot2c_f32_bf16|v_permlane32_swap_b32"),
+    ((Isa.CDNA2, Isa.CDNA3, Isa.GFX1250), r"v_dot2_f32_bf16"),
     ((Isa.GFX1250,), r"v_dot2_(f32|f16)_f16|v_dot2_bf16_bf16|v_dot4_f32_\w+"),
 )
 """Instructions that the emulator knows and some instruction sets lack, as LLVM assembles them.

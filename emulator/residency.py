@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..bank_model.lds_tables import lds_of
-from .chips import CDNA3, CDNA4
+from .chips import CDNA2, CDNA3, CDNA4
 from .dispatch import Dispatch
 
 
@@ -45,7 +45,7 @@ def _rdna(units: int, registers: int) -> ComputeUnits:
 
 
 COMPUTE_UNITS = {
-    "gfx90a": ComputeUnits(104),
+    CDNA2: ComputeUnits(104),
     CDNA3: ComputeUnits(304, dies=8),
     CDNA4: ComputeUnits(256, lds_granule=1280, dies=8),
     "gfx1100": _rdna(96, 1536),

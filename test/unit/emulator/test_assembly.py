@@ -178,8 +178,8 @@ def test_one_kernel_of_several_is_read() -> None:
 def test_the_chip_must_be_an_emulated_one_and_the_one_asked_for() -> None:
     with pytest.raises(AssemblyError, match="is for gfx942, not for gfx950"):
         parse_kernel(assembly(""), arch="gfx950")
-    with pytest.raises(AssemblyError, match="is for gfx90a; the emulator runs gfx942, gfx950, "):
-        parse_kernel(assembly("", arch="gfx90a"))
+    with pytest.raises(AssemblyError, match="is for gfx908; the emulator runs gfx90a, gfx942, "):
+        parse_kernel(assembly("", arch="gfx908"))
     with pytest.raises(AssemblyError, match="is for gfx10-1-generic; the emulator runs"):
         parse_kernel(assembly("", arch="gfx10-1-generic"))
 

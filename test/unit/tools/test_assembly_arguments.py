@@ -57,7 +57,7 @@ def test_the_device_may_name_the_chip():
         ("k.s --grid=1 --iree-rocm-target=gfx942", "--iree-rocm-target has no meaning"),
         ("k.s --grid=1 --device=hip", "--device=hip: assembly runs on the emulator alone"),
         ("k.s --grid=1 --device=emulated-gfx1", "--device=emulated-gfx1: assembly runs on"),
-        ("k.s --grid=1 --target=gfx90a", "--target: 'gfx90a' is not one of gfx942, gfx950"),
+        ("k.s --grid=1 --target=gfx908", "--target: 'gfx908' is not one of gfx90a, gfx942, gfx950"),
         ("k.s --grid=1 --target=gfx942 --device=emulated-gfx950", "contradicts --device"),
         ("k.s --grid=0", "--grid=0: expects X, X,Y or X,Y,Z, numbers from 1"),
         ("k.s --grid=1,2,3,4", "--grid=1,2,3,4: expects"),
