@@ -142,7 +142,7 @@ def test_work_item_ids_are_packed(dimensions: int):
     [
         (text("", lds_bytes=65537), "gfx942", (1, 1, 1), None, "65537 bytes of LDS; .* has 65536"),
         (text(""), "gfx950", (1, 1, 1), None, "is for gfx942: emulate that, or compile for gfx950"),
-        (text(""), "gfx1030", (1, 1, 1), None, "gfx1030 cannot be emulated"),
+        (text(""), "sm_80", (1, 1, 1), None, "sm_80 cannot be emulated"),
         (text(""), "gfx942", (1, 0, 1), None, "is empty"),
         (text(""), "gfx942", (2, 1, 1), [(2, 0, 0)], r"workgroup \(2, 0, 0\) is not in the grid"),
         (
