@@ -788,6 +788,16 @@ class Builder:
             loops: those that index both inputs and the sums.
         """
         count = 1 + max(loop for each in loops for loop in each)
+        return self.sum_of_products(inputs, sums, self._looped(count, loops))
+
+    def sum_of_products(
+        self, inputs: Sequence[ir.Value], sums: ir.Value, attributes: dict[str, ir.Attribute]
+    ) -> ir.Value:
+        """Adds products of the elements of two tensors to sums, in the type of these.
+
+        Args:
+            attributes: `indexing_maps` and `iterator_types`.
+        """
 
         def add_product(at: Builder, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
             factors = [
@@ -796,7 +806,7 @@ class Builder:
             ]
             return at.addf(total, at.mulf(*factors))
 
-        return self.generic(inputs, sums, self._looped(count, loops), add_product).results[0]
+        return self.generic(inputs, sums, attributes, add_product).results[0]
 
     def parallel(
         self,

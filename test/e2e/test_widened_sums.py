@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls whose sums are in f16 or bf16, as JAX writes them."""
+"""Matmuls and convolutions whose sums are in f16 or bf16, as JAX writes them."""
 
 from __future__ import annotations
 
@@ -22,37 +22,60 @@ func.func @main(%a: tensor<64x96xTYPE>, %b: tensor<96x128xTYPE>, %c: tensor<64x1
 }
 """
 _GENERIC = """
-func.func @main(%a: tensor<64x96xf16>, %b: tensor<96x128xf16>, %c: tensor<64x128xf16>)
-    -> tensor<64x128xf16> {
+func.func @main(%a: tensor<64x96xTYPE>, %b: tensor<96x128xTYPE>, %c: tensor<64x128xTYPE>)
+    -> tensor<64x128xTYPE> {
   %r = linalg.generic {
       indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
                        affine_map<(m, n, k) -> (m, n)>],
       iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%a, %b : tensor<64x96xf16>, tensor<96x128xf16>) outs(%c : tensor<64x128xf16>) {
-  ^bb0(%x: f16, %y: f16, %s: f16):
-    %p = arith.mulf %x, %y : f16
-    %q = arith.addf %s, %p : f16
-    linalg.yield %q : f16
-  } -> tensor<64x128xf16>
-  return %r : tensor<64x128xf16>
+      ins(%a, %b : tensor<64x96xTYPE>, tensor<96x128xTYPE>) outs(%c : tensor<64x128xTYPE>) {
+  ^bb0(%x: TYPE, %y: TYPE, %s: TYPE):
+    %p = arith.mulf %x, %y : TYPE
+    %q = arith.addf %s, %p : TYPE
+    linalg.yield %q : TYPE
+  } -> tensor<64x128xTYPE>
+  return %r : tensor<64x128xTYPE>
 }
 """
 _SHAPES = ((64, 96), (96, 128), (64, 128))
 
 
+@pytest.mark.sampled("target", "source", every=2)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("source", [_MATMUL, _GENERIC], ids=["matmul", "generic"])
 @pytest.mark.parametrize(("element", "last_bit"), [("f16", 2.0**-10), ("bf16", 2.0**-7)])
-def test_sums_are_rounded_once(element: str, last_bit: float, target: str) -> None:
+def test_sums_are_rounded_once(element: str, last_bit: float, source: str, target: str) -> None:
     random = np.random.default_rng(8)
     inputs = [random.standard_normal(each).astype(dtype_of(element)) for each in _SHAPES]
-    source = _MATMUL.replace("TYPE", element)
-    ran = run_emulated(source, target_flags(target), "auto/fast", inputs)
+    ran = run_emulated(source.replace("TYPE", element), target_flags(target), "auto/fast", inputs)
     assert ran.counters[Counted.MFMA] > 0
     a, b, c = (each.astype(np.float64) for each in inputs)
     expected = a @ b + c
     np.testing.assert_allclose(
         ran.outputs[0].astype(np.float64), expected, rtol=0.51 * last_bit, atol=1e-5
     )
+
+
+_CONVOLUTION = """
+func.func @main(%i: tensor<2x9x10x16xf16>, %w: tensor<3x3x16x32xf16>, %c: tensor<2x7x8x32xf16>)
+    -> tensor<2x7x8x32xf16> {
+  %r = linalg.conv_2d_nhwc_hwcf
+      ins(%i, %w : tensor<2x9x10x16xf16>, tensor<3x3x16x32xf16>)
+      outs(%c : tensor<2x7x8x32xf16>) -> tensor<2x7x8x32xf16>
+  return %r : tensor<2x7x8x32xf16>
+}
+"""
+
+
+def test_convolutions_are_rounded_once() -> None:
+    random = np.random.default_rng(9)
+    shapes = ((2, 9, 10, 16), (3, 3, 16, 32), (2, 7, 8, 32))
+    inputs = [random.standard_normal(each).astype(np.float16) for each in shapes]
+    ran = run_emulated(_CONVOLUTION, target_flags("gfx942"), "auto/fast", inputs)
+    image, window, sums = (each.astype(np.float64) for each in inputs)
+    parts = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (1, 2))  # pyright: ignore
+    expected = np.einsum("nhwcyx,yxcf->nhwf", parts, window) + sums
+    np.testing.assert_allclose(ran.outputs[0].astype(np.float64), expected, rtol=6e-4, atol=1e-5)
 
 
 def test_stock_does_not_compile_them() -> None:
@@ -71,9 +94,15 @@ def test_an_error_says_what_stock_does_and_what_helps() -> None:
 
 
 def test_an_error_names_no_help_that_fails_too() -> None:
-    """A `linalg.generic` keeps its type."""
+    """What rounds each product keeps its type."""
+    rounding = """    %l = arith.extf %x : TYPE to f32
+    %r = arith.extf %y : TYPE to f32
+    %w = arith.mulf %l, %r : f32
+    %p = arith.truncf %w : f32 to TYPE
+"""
+    source = _GENERIC.replace("    %p = arith.mulf %x, %y : TYPE\n", rounding)
     with pytest.raises(CompileError) as failed:
-        compile(_GENERIC, target_flags("gfx942"), "auto/layout")
+        compile(source.replace("TYPE", "f16"), target_flags("gfx942"), "auto/layout")
     assert str(failed.value) == (
         "<text>:4:8: error: iree-compile fails on this, too: 'func.func' op failed to distribute"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lets matmuls whose results are in f16 or bf16 sum in f32.
+"""Lets matmuls and convolutions whose results are in f16 or bf16 sum in f32.
 
 JAX writes every product of its models in this way:
 
@@ -14,7 +14,8 @@ for f16 sums round it in each step: outputs are right to rounding, with smaller 
     %s = linalg.generic ... -> tensor<2304x4096xf32>
     %r = linalg.generic ... { arith.truncf } -> tensor<2304x4096xbf16>
 
-IREE fuses the rounding into the kernel of the product. Sizes must be known.
+IREE fuses the rounding into the kernel of the product. Sizes must be known. So it is for each
+`linalg.generic` whose body adds a product of its two factors to a sum, as a convolution's does.
 
 Runs on functions of the program, before dispatches are formed.
 
@@ -32,9 +33,17 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_target_of
-from ...dialect_utils.indexing_maps import PRODUCTS, product_loops
+from ...dialect_utils.indexing_maps import (
+    GENERIC,
+    ITERATORS,
+    MAPS,
+    PRODUCTS,
+    product_loops,
+    summed_loops,
+)
 from ...dialect_utils.lowering_config import is_configured
 from ...dialect_utils.operations import (
+    children,
     defining_operation,
     operands_with,
     operations_in,
@@ -45,54 +54,77 @@ from ...passes.decisions import LayoutRound
 
 _FILL = "linalg.fill"
 _NARROW = (ir.F16Type, ir.BF16Type)
+_OPERANDS = 3
+_BODY = ["arith.mulf", "arith.addf", "linalg.yield"]
 
 
 class WidenSums(FunctionPass):
-    """Lets matmuls with narrow results sum in f32."""
+    """Lets matmuls and convolutions with narrow results sum in f32."""
 
     name: ClassVar[str] = "bankwise-widen-sums"
-    summary: ClassVar[str] = "let matmuls whose results are in f16 or bf16 sum in f32"
+    summary: ClassVar[str] = "let products whose results are in f16 or bf16 sum in f32"
     layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` has such a matmul."""
-        return any(map(_is_narrow, operations_in(function, *PRODUCTS)))
+        return any(map(_is_narrow, operations_in(function, *PRODUCTS, GENERIC)))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the matmuls of `function`; never fails."""
         function = function.operation
         if gpu_target_of(function, context.test_target) is None:
             return
-        for operation in filter(_is_narrow, operations_in(function, *PRODUCTS)):
-            plan = partial(_loops, operation)
-            loops = context.planned(operation.location, "its sum keeps its type", plan)
-            if loops is not None:
+        for operation in filter(_is_narrow, operations_in(function, *PRODUCTS, GENERIC)):
+            plan = partial(_planned, operation)
+            if context.planned(operation.location, "its sum keeps its type", plan):
                 context.sink.remark(operation.location, "summed in f32, and rounded at the end")
-                _widen(operation, loops)
+                _widen(operation)
 
 
 def _is_narrow(operation: ir.Operation) -> bool:
-    """Returns whether the result of a product is a tensor of f16 or bf16."""
+    """Returns whether an operation sums products in f16 or bf16."""
+    if len(operation.operands) != _OPERANDS or len(operation.results) != 1:
+        return False
+    if not all(isinstance(each.type, ir.ShapedType) for each in operation.operands):
+        return False
     kinds = [ir.ShapedType(each.type).element_type for each in operation.operands]
     floats = all(isinstance(each, ir.FloatType) for each in kinds)
-    return floats and len(operation.results) == 1 and isinstance(kinds[-1], _NARROW)
+    if not floats or not isinstance(kinds[-1], _NARROW):
+        return False
+    return operation.name != GENERIC or (len({*kinds}) == 1 and _adds_product(operation))
 
 
-def _loops(operation: ir.Operation) -> tuple[tuple[int, ...], ...]:
-    """Returns the loops that index the operands of a matmul whose sum becomes wide.
+def _adds_product(generic: ir.Operation) -> bool:
+    """Returns whether all that a `linalg.generic` does is to add products of factors to sums."""
+    inside = children(generic)
+    if not summed_loops(generic) or [each.name for each in inside] != _BODY:
+        return False
+    product, addition, end = inside
+    left, right, total = generic.regions[0].blocks[0].arguments
+    return (
+        {*product.operands} == {left, right}
+        and {*addition.operands} == {product.results[0], total}
+        and end.operands[0] == addition.results[0]
+    )
+
+
+def _planned(operation: ir.Operation) -> bool:
+    """Returns True.
 
     Raises:
-        Refusal: it keeps its type.
+        Refusal: the sum of an operation keeps its type.
     """
     if is_configured(operation):
         raise Refusal("it has a configuration")
     if DYNAMIC in ir.ShapedType(operation.results[0].type).shape:
         raise Refusal("its sizes are not all known")
-    return product_loops(operation)
+    if operation.name != GENERIC:
+        product_loops(operation)
+    return True
 
 
-def _widen(operation: ir.Operation, loops: tuple[tuple[int, ...], ...]) -> None:
-    """Replaces a matmul by one that sums in f32, and by the rounding of its result."""
+def _widen(operation: ir.Operation) -> None:
+    """Replaces an operation by one that sums in f32, and by the rounding of its result."""
     at = Builder.before(operation).at(operation.location)
     *inputs, begin = operation.operands
     kind = ir.RankedTensorType(begin.type)
@@ -103,7 +135,11 @@ def _widen(operation: ir.Operation, loops: tuple[tuple[int, ...], ...]) -> None:
         sums = at.fill(at.extf(filled.operands[0], single), empty)
     else:
         sums = at.parallel([begin], dims, empty, lambda at, each, _: at.extf(each, single))
-    wide = at.contraction(inputs, sums, loops)
+    if operation.name == GENERIC:
+        indexing = {name: operation.attributes[name] for name in (MAPS, ITERATORS)}
+        wide = at.sum_of_products(inputs, sums, indexing)
+    else:
+        wide = at.contraction(inputs, sums, product_loops(operation))
     rounded = at.parallel(
         [wide], dims, at.empty(kind), lambda at, each, _: at.truncf(each, kind.element_type)
     )

@@ -62,3 +62,42 @@ func.func @wide(%a: tensor<32x16xf16>, %b: tensor<16x64xf16>, %c: tensor<32x64xf
   %s = linalg.matmul ins(%i, %j : tensor<32x16xi8>, tensor<16x64xi8>) outs(%k : tensor<32x64xi32>) -> tensor<32x64xi32>
   return %r, %s : tensor<32x64xf32>, tensor<32x64xi32>
 }
+
+// -----
+
+// A `linalg.generic` that adds products of its factors is such a sum, whatever indexes them.
+
+// CHECK-LABEL: func.func @generic
+// CHECK:       linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0 + d2, d3)>
+// CHECK-SAME:    outs(%{{.*}} : tensor<8x16xf32>)
+// CHECK:         arith.truncf %{{.*}} : f32 to f16
+func.func @generic(%a: tensor<10x4xf16>, %b: tensor<3x4x16xf16>, %c: tensor<8x16xf16>) -> tensor<8x16xf16> {
+  // expected-remark @+1 {{summed in f32}}
+  %r = linalg.generic {indexing_maps = [affine_map<(w, f, x, c) -> (w + x, c)>, affine_map<(w, f, x, c) -> (x, c, f)>, affine_map<(w, f, x, c) -> (w, f)>], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%a, %b : tensor<10x4xf16>, tensor<3x4x16xf16>) outs(%c : tensor<8x16xf16>) {
+  ^bb0(%x: f16, %y: f16, %s: f16):
+    %p = arith.mulf %x, %y : f16
+    %q = arith.addf %s, %p : f16
+    linalg.yield %q : f16
+  } -> tensor<8x16xf16>
+  return %r : tensor<8x16xf16>
+}
+
+// -----
+
+// What rounds each product keeps its type.
+
+// CHECK-LABEL: func.func @rounding
+// CHECK-NOT:   tensor<8x16xf32>
+// CHECK:       return
+func.func @rounding(%a: tensor<8x4xf16>, %b: tensor<4x16xf16>, %c: tensor<8x16xf16>) -> tensor<8x16xf16> {
+  %r = linalg.generic {indexing_maps = [affine_map<(w, f, c) -> (w, c)>, affine_map<(w, f, c) -> (c, f)>, affine_map<(w, f, c) -> (w, f)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<8x4xf16>, tensor<4x16xf16>) outs(%c : tensor<8x16xf16>) {
+  ^bb0(%x: f16, %y: f16, %s: f16):
+    %l = arith.extf %x : f16 to f32
+    %k = arith.extf %y : f16 to f32
+    %w = arith.mulf %l, %k : f32
+    %p = arith.truncf %w : f32 to f16
+    %q = arith.addf %s, %p : f16
+    linalg.yield %q : f16
+  } -> tensor<8x16xf16>
+  return %r : tensor<8x16xf16>
+}
