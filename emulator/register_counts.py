@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .chips import Chip, Isa
-from .instruction_text import VCC, Instruction, Register
+from .instruction_text import Instruction, Register
 
 
 class MissingRegister(NamedTuple):
@@ -83,7 +83,9 @@ def missing_registers(
                 continue
             directive, most = limits[register.file]
             last = register.index + register.count
-            if most is None or last <= most or (register.file == "s" and last > VCC.index):
+            # Those with names, as FLAT_SCRATCH, lie behind those with numbers.
+            named = register.file == "s" and last > chip.scalars
+            if most is None or last <= most or named:
                 continue
             return MissingRegister(register, instruction.line, directive, max(most, 0))
     return None

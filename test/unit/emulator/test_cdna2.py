@@ -12,6 +12,7 @@ from bankwise.bank_model.matrix_instructions import mfma_shapes
 from bankwise.emulator.chips import CHIPS
 from bankwise.emulator.emulation_errors import EmulationError
 from bankwise.emulator.initial_state import LaunchState, set_initial_state
+from bankwise.emulator.instruction_text import AssemblyError
 
 from .small_kernels import LANES, kernel, machine_of, program_of, run
 
@@ -50,6 +51,14 @@ def test_private_memory_is_reached_by_a_descriptor():
     assert (machine.vgpr[0].ravel() == np.arange(128)).all()
     assert (machine.vgpr[2] == 4).all()
     assert (machine.vgpr[6] == 4).all()
+
+
+def test_registers_with_names_are_not_counted():
+    """A kernel of few registers has FLAT_SCRATCH too."""
+    few = "\t\t.amdhsa_next_free_sgpr 8"
+    kernel("\ts_mov_b64 flat_scratch, 0", arch="gfx90a", directives=few)
+    with pytest.raises(AssemblyError, match="the kernel has no s20"):
+        kernel("\ts_mov_b32 s20, 0", arch="gfx90a", directives=few)
 
 
 def test_private_memory_ends():
