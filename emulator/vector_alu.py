@@ -444,9 +444,13 @@ def _bitop3(instruction: Instruction, kind: str) -> Step:
     # The complement of a table with few zeros has few ones.
     invert = table.bit_count() > 4
     rows = [row for row in range(8) if (table >> row & 1) != invert]
-    if len(instruction.operands) != 4:
-        raise AssemblyError(f"{len(instruction.operands)} operands where 4 are expected")
-    sources = encoded_sources(instruction, kind, 1, 4)
+    count = 3 if "bitop2" in instruction.mnemonic else 4
+    if len(instruction.operands) != count:
+        raise AssemblyError(f"{len(instruction.operands)} operands where {count} are expected")
+    sources = encoded_sources(instruction, kind, 1, count)
+    if count == 3:
+        # Of two operands c is 0.
+        sources.append(lambda group: np.zeros((1, 1), DTYPES[kind]))
     destination = encoded_destination(instruction, kind, 3, keeps_high=bits_of(kind) == 16)
 
     def step(group: WaveGroup) -> None:
@@ -483,6 +487,7 @@ _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = {
     "v_div_fmas_f32": partial(_div_fmas, kind="f32"),
     "v_div_fmas_f64": partial(_div_fmas, kind="f64"),
     "v_bitop3_b32": partial(_bitop3, kind="b32"),
+    "v_bitop2_b32": partial(_bitop3, kind="b32"),
     "v_bitop3_b16": partial(_bitop3, kind="b16"),
     "v_nop": lambda instruction: lambda group: None,
 }

@@ -322,6 +322,13 @@ def test_dot_products_of_rdna() -> None:
     assert (lanes(bf16, 3) == 0x55554080).all()
 
 
+@pytest.mark.parametrize(("table", "result"), [(0x40, 0x2), (0x54, 0xF), (0x14, 0xD)])
+def test_functions_of_two_bits_on_gfx1250(table: int, result: int) -> None:
+    code = f"v_dual_mov_b32 v3, v0 :: v_dual_bitop2_b32 v2, v0, v1 bitop3:{table:#x}"
+    machine = narrow(code, {0: 0b1010, 1: 0b0111}, arch="gfx1250")
+    assert (lanes(machine, 2) == result).all()
+
+
 def test_registers_that_m0_shifts() -> None:
     vectors = {1: 11, 2: 22, 3: 33, 4: 44}
     for code, index, value in (
