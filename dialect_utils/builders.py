@@ -731,6 +731,16 @@ class Builder:
         attribute = ir.Attribute.parse(str(layout), self.context)
         return self._reshaped("iree_vector_ext.to_layout", vector, layout.shape, layout=attribute)
 
+    def through_lds(self, tensor: ir.Value, layout: NestedLayout) -> ir.Value:
+        """States how a tensor lies in the lanes, which get it through the LDS."""
+        attributes = {
+            "layout": ir.Attribute.parse(str(layout), self.context),
+            "shared_memory_conversion": ir.Attribute.parse(
+                "#iree_gpu.derived_thread_config", self.context
+            ),
+        }
+        return self._value("iree_vector_ext.to_layout", [tensor], tensor.type, **attributes)
+
     def value_barrier(self, tensor: ir.Value) -> ir.Value:
         """Returns a tensor once all threads of the workgroup have written what they write to it."""
         return self._value("iree_gpu.value_barrier", [tensor], tensor.type)
@@ -807,6 +817,13 @@ class Builder:
             return at.addf(total, at.mulf(*factors))
 
         return self.generic(inputs, sums, attributes, add_product).results[0]
+
+    def summed(self, tensor: ir.Value, sums: ir.Value) -> ir.Value:
+        """Adds the elements along the first dimension of a tensor to sums."""
+        rank = ir.ShapedType(tensor.type).rank
+        attributes = self._looped(rank, [range(rank), range(1, rank)])
+        add = lambda at, element, total: at.addf(total, element)  # noqa: E731
+        return self.generic([tensor], sums, attributes, add).results[0]
 
     def parallel(
         self,

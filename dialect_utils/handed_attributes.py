@@ -80,6 +80,7 @@ SHAPE = _handed(
         "bankwise-tile-dynamic-matmuls",
         "bankwise-enlarge-matmuls",
         "bankwise-implicit-gemm",
+        "bankwise-tile-convolutions-by-lanes",
         "bankwise-round-up-keys",
     ),
     ("bankwise-stage-operands", "bankwise-share-copies", "bankwise-restore-shapes"),
@@ -95,8 +96,13 @@ STRIDED = _handed(
     "strided",
     "bindings (`hal.interface.binding.subspan`)",
     "the digits of each index, each with its stride, the number of elements, and the first one",
-    ("bankwise-implicit-gemm",),
-    ("bankwise-enlarge-matmuls", "bankwise-retile", "bankwise-restore-shapes"),
+    ("bankwise-implicit-gemm", "bankwise-tile-convolutions-by-lanes"),
+    (
+        "bankwise-enlarge-matmuls",
+        "bankwise-retile",
+        "bankwise-share-copies",
+        "bankwise-restore-shapes",
+    ),
 )
 KEYS = _handed(
     "keys",

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from .accesses.align_lds_accesses import AlignLdsAccesses
@@ -76,6 +74,10 @@ def _early(setting: Setting) -> dict[str, Any]:
     return {**padding(setting), "share_addresses": setting.reaches("exact")}
 
 
+def _joining(setting: Setting) -> dict[str, Any]:
+    return {"keep_copies": setting.reaches("fast")}
+
+
 def _unhinted(setting: Setting) -> dict[str, Any]:
     return {**padding(setting), "unhinted_only": True}
 
@@ -83,7 +85,7 @@ def _unhinted(setting: Setting) -> dict[str, Any]:
 def swizzled(
     place: Place,
     options: Options = padding,
-    joining: Options | Mapping[str, Any] = MappingProxyType({}),
+    joining: Options = _joining,
     **when: Any,
 ) -> tuple[Step, ...]:
     """Returns the steps that swizzle the allocations of flat or bufferized vectors.

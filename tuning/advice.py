@@ -27,8 +27,9 @@ from .attention.tile_by_lanes import TileByLanes, has_instruction, lane_attentio
 from .attention.use_matrix_instructions import UseMatrixInstructions, matrix_attention
 from .costs.scalar_cost import mask_microseconds
 from .matmuls.dynamic_matmuls import dynamic_matmul
+from .matmuls.lane_choice import lane_matmul
 from .matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
-from .matmuls.tile_matmuls_by_lanes import TileMatmulsByLanes, lane_matmul
+from .matmuls.tile_matmuls_by_lanes import TileMatmulsByLanes
 from .workarounds.merge_blocked_sizes import merges_sizes
 
 _LEAST_FACTOR = 1.1

@@ -22,6 +22,7 @@ from .contractions.rename_contractions import RenameContractions
 from .contractions.transpose_bytes import TransposeBytes
 from .convolutions.implicit_gemm import ImplicitGemm
 from .convolutions.slice_strided_images import SliceStridedImages
+from .convolutions.tile_convolutions_by_lanes import TileConvolutionsByLanes
 from .copies.form_direct_loads import FormDirectLoads
 from .copies.share_copies import ShareCopies
 from .copies.stage_operands import StageOperands
@@ -32,6 +33,7 @@ from .fragments.order_contractions import OrderContractions
 from .fragments.reload_operands import ReloadOperands
 from .ldmatrix.form_ldmatrix import FormLdmatrix
 from .ldmatrix.form_transpose_loads import FormTransposeLoads
+from .matmuls.add_parts import AddParts
 from .matmuls.enlarge_matmuls import EnlargeMatmuls
 from .matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
 from .matmuls.tile_matmuls_by_lanes import TileMatmulsByLanes
@@ -89,6 +91,8 @@ PASSES: tuple[type[FunctionPass], ...] = (
     JoinRows,
     CarryIntegers,
     ImplicitGemm,
+    TileConvolutionsByLanes,
+    AddParts,
     EnlargeMatmuls,
     Retile,
     UseLargerInstructions,

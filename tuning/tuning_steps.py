@@ -57,6 +57,7 @@ from .attention.use_matrix_instructions import UseMatrixInstructions
 from .contractions.rename_contractions import RenameContractions
 from .contractions.transpose_bytes import TransposeBytes
 from .convolutions.implicit_gemm import ImplicitGemm
+from .convolutions.tile_convolutions_by_lanes import TileConvolutionsByLanes
 from .copies.form_direct_loads import FormDirectLoads
 from .copies.share_copies import ShareCopies
 from .copies.stage_operands import StageOperands
@@ -67,6 +68,7 @@ from .fragments.order_contractions import OrderContractions
 from .fragments.reload_operands import ReloadOperands
 from .ldmatrix.form_ldmatrix import FormLdmatrix
 from .ldmatrix.form_transpose_loads import FormTransposeLoads
+from .matmuls.add_parts import AddParts
 from .matmuls.enlarge_matmuls import EnlargeMatmuls
 from .matmuls.lane_matmuls import is_lane_tiled_matmul
 from .matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
@@ -114,6 +116,7 @@ _DIRECT = {"direct": True}
 _BEFORE, _AFTER = Position.BEFORE, Position.AFTER
 _START = Place(_BEFORE, TILING)
 _DISTRIBUTED_START = Place(_BEFORE, TILING, VECTOR_DISTRIBUTE)
+_BEHIND_TILING = Place(_AFTER, TILING, VECTOR_DISTRIBUTE)
 _FUSED_START = Place(_BEFORE, TILING, TILE_AND_FUSE)
 _ELEMENTS = Place(_BEFORE, TILING, TILE_AND_FUSE | frozenset({COPYING}))
 _CONVOLUTIONS = Place(_BEFORE, _PAD_CONVOLUTIONS, TILE_AND_FUSE)
@@ -205,6 +208,7 @@ STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, RoundUpKeys, mitigations=ALL, corrects=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
+    Step(_START, TileConvolutionsByLanes, _tiles, since="fast", optional=True),
     Step(_START, TileMatmulsByLanes, _tiles, since="fast", optional=True),
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
     Step(
@@ -233,6 +237,7 @@ STEPS: tuple[Step, ...] = (
     Step(_START, Retile, _retile, since="exact", optional=True),
     Step(_DISTRIBUTED_START, UseLargerInstructions, _where_retiling, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
+    Step(_BEHIND_TILING, AddParts, since="fast"),
     Step(_DECOMPOSED, ScaleDifferences, since="fast"),
     Step(
         _TILED_TO_INSTRUCTIONS,
@@ -260,6 +265,7 @@ STEPS: tuple[Step, ...] = (
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
+    Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", only=is_lane_tiled_matmul),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, _DIRECT, since="fast", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, RestoreShapes, since="fast"),
     Step(_BEHIND_DISTRIBUTION, RestoreShapes, mitigations=ALL, corrects=True),

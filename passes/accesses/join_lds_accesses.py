@@ -24,8 +24,8 @@ multiple of them. A joint store stands where the last of the stores stood, a joi
 first of the loads stood. Between these there is nothing that may touch the same memory, no barrier,
 and no operation with regions. Accesses behind swizzle hints stay as they are.
 
-With `keep-copies`, so do stores of 4 bytes or more of what was loaded from global memory: a copy by
-`cp.async` is one load and one store, and goes past the registers.
+With `keep-copies`, so do stores of 4 bytes or more in loops, of what was loaded from global memory:
+a copy by `cp.async` is one load and one store, and goes past the registers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from ...bank_model.lds_rules import AccessKind
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import launch_of
+from ...dialect_utils.gpu_target import gpu_features_of, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown
 from ...dialect_utils.loops import FOR, bounds_of, is_flat, loop_depth, unroll
@@ -90,7 +90,8 @@ class JoinLdsAccesses(FunctionPass):
     """Joins loads, and stores, of neighbouring elements of an LDS allocation.
 
     Attributes:
-        keep_copies: whether stores that `cp.async` can make stay as they are.
+        keep_copies: whether stores of loops that `cp.async` can make stay as they are, where there
+            is such a thing.
     """
 
     name: ClassVar[str] = "bankwise-join-lds-accesses"
@@ -119,7 +120,9 @@ class JoinLdsAccesses(FunctionPass):
         with function.context:
             _unroll_loops(function, LaneEvaluator(launch))
             evaluator = LaneEvaluator(launch)
-            reader = _Reader(evaluator, IndexBits(function, evaluator), self.keep_copies)
+            features = gpu_features_of(function, context.test_target)
+            keep_copies = self.keep_copies and features.async_copies
+            reader = _Reader(evaluator, IndexBits(function, evaluator), keep_copies)
             for block in list(_blocks_with_accesses(function)):
                 for segment in list(reader.segments(block)):
                     for chunk in list(_chunks(segment)):
@@ -261,7 +264,8 @@ class _Reader:
         run: Hashable = (row.masks_outside, buffer, tuple(rows), columns)
         kind, allocations = _KINDS[operation.name], origin.allocations
         size = width // 8
-        if self.keep_copies and _copies(operation) and count * size >= _LEAST_COPIED:
+        is_copy = self.keep_copies and loop_depth(operation) > 0 and _copies(operation)
+        if is_copy and count * size >= _LEAST_COPIED:
             # Nothing else is of the same run.
             run = operation
         return _Narrow(

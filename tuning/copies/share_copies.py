@@ -71,16 +71,19 @@ from ...dialect_utils.operations import (
 from ...passes.base import FunctionPass, PassContext
 from ..costs.copy_layouts import CopyOrder
 from ..shapes.enlarged_shapes import (
+    binding_of,
     flat_buffer,
     remembers_shape,
     true_row_of_buffer,
     true_shape_of_buffer,
 )
 from ..shapes.shifted_rows import word_elements
+from ..shapes.strided_buffers import StridedBuffer
 from .staged_copies import check_read_only
 
 _ALLOC = "memref.alloc"
 _LINEARIZE = "affine.linearize_index"
+_WORD_BITS = 32
 _BYTES = 16
 """What a lane copies at once at most."""
 
@@ -338,7 +341,7 @@ class _Sharing:
         kind = type_of(copy.read.operands[0])
         bits = element_bits(kind.element_type)
         dims = transfer_dims(copy.read) or []
-        true = true_row_of_buffer(copy.read.operands[0])
+        true = _row_in_memory(copy.read.operands[0], bits or 0)
         if bits is None or true is None or dims[-1] != len(kind.shape) - 1:
             raise Refusal("its rows are not known to be rows of memory")
         _, first = origin[-1]
@@ -428,6 +431,19 @@ class _Sharing:
         aligned = gcd(tile.width * bytes_each, start_alignment(buffer))
         part = at.vector_type([tile.width], kind.element_type)
         return at.load(part, self._flat(buffer), [begin], max(bytes_each, aligned))
+
+
+def _row_in_memory(buffer: ir.Value, bits: int) -> int | None:
+    """Returns how many elements of a row lie side by side, from multiples of that number on.
+
+    None stands for what is not known, and for elements of less than a word that are found
+    otherwise than by their indices: `cp.async` copies words.
+    """
+    binding = binding_of(buffer)
+    strided = None if binding is None else StridedBuffer.of(binding)
+    if strided is None:
+        return true_row_of_buffer(buffer)
+    return strided.aligned_run if bits == _WORD_BITS else None
 
 
 def _is_shifted(buffer: ir.Value, count: int) -> bool:

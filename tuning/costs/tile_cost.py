@@ -1047,6 +1047,7 @@ class ScalarTile(NamedTuple):
         summed: summed elements per step.
         thread_rows, thread_columns: the part of a thread.
         slots: how many steps' tiles the LDS holds.
+        parts: into how many parts the sums are split, each of which has warps of its own.
     """
 
     rows: int
@@ -1055,20 +1056,37 @@ class ScalarTile(NamedTuple):
     thread_rows: int
     thread_columns: int
     slots: int = 1
+    parts: int = 1
+
+    @property
+    def numbers(self) -> str:
+        """Returns its numbers but for the slots, as options of passes write them."""
+        part = (self.thread_rows, self.thread_columns, self.parts)
+        return ",".join(map(str, (self.rows, self.columns, self.summed, *part)))
+
+    @property
+    def part_threads(self) -> int:
+        """Returns the threads that share a part of the sums."""
+        return self.rows // self.thread_rows * (self.columns // self.thread_columns)
 
     @property
     def threads(self) -> int:
         """Returns the threads of a workgroup."""
-        return self.rows // self.thread_rows * (self.columns // self.thread_columns)
+        return self.part_threads * self.parts
 
     def __str__(self) -> str:
+        parts = f", sums in {self.parts} parts" if self.parts > 1 else ""
         return (
             f"{self.rows} x {self.columns}, {self.summed} a step, "
-            f"{self.thread_rows} x {self.thread_columns} a thread"
+            f"{self.thread_rows} x {self.thread_columns} a thread{parts}"
         )
 
 
 AnyTile = AttentionTile | MatmulTile | ScalarTile
+
+
+_PARTS_ADDED = 150
+"""The instructions that store, await and add the sums of parts."""
 
 
 def scalar_work(
@@ -1084,7 +1102,10 @@ def scalar_work(
         shape: rows, columns, and summed elements.
     """
     warps = math.ceil(tile.threads / processor.lanes)
-    copied = (tile.rows + tile.columns) * tile.summed * element_bytes
+    copied = (tile.rows + tile.columns) * tile.summed * tile.parts * element_bytes
+    steps = math.ceil(shape[2] / (tile.summed * tile.parts))
+    # The sums of all parts go through the LDS, behind the last step.
+    added = tile.rows * tile.columns * tile.parts * element_bytes if tile.parts > 1 else 0
     # A thread reads 16 bytes at a time.
     loaded = (tile.thread_rows + tile.thread_columns) * tile.summed * element_bytes
     copies = copied / (16 * tile.threads)
@@ -1092,13 +1113,13 @@ def scalar_work(
     return TileWork(
         workgroups=batch * math.ceil(shape[0] / tile.rows) * math.ceil(shape[1] / tile.columns),
         warps=warps,
-        steps=math.ceil(shape[2] / tile.summed),
+        steps=steps,
         matrix_instructions=0,
-        lds_cycles=(tile.threads * loaded + copied) / CYCLE_BYTES,
-        instructions=loaded / 16 + 2.5 * copies + 30,
+        lds_cycles=(tile.threads * loaded + copied + 2 * added / steps) / CYCLE_BYTES,
+        instructions=loaded / 16 + 2.5 * copies + 30 + (_PARTS_ADDED / steps if added else 0),
         copies=copies,
         registers=32 + results + 2 * (tile.thread_rows + tile.thread_columns),
-        lds_bytes=tile.slots * copied,
+        lds_bytes=tile.slots * copied + added,
         slots=tile.slots,
         multiply_adds=results * tile.summed,
     )

@@ -62,6 +62,8 @@ _MORE_REGISTERS = 0.5
 """How many registers of a lane ptxas takes for each element of the result beside that element."""
 _LEAST_WARPS = 4
 """The fewest warps of a tile that was compared with measured times."""
+_MOST_THREADS_OF_PARTS = 512
+"""The most threads where parts of the sums have warps of their own."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,13 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
 
     Attributes:
         loops: the numbers of the loops over rows, columns and summed elements.
+        parts: into how many parts sums may be split.
+        part: the loop over the parts, if there is one.
     """
 
     loops: tuple[int, int, int]
+    parts: tuple[int, ...] = (1,)
+    part: int | None = None
 
     multiplied: ClassVar[tuple[int, ...]] = (0, 1)
     sizes_differ: ClassVar[str] = "the elements of its operands differ in size"
@@ -85,18 +91,22 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
 
     def enlarged(self, tile: ScalarTile) -> Self:
         """Returns the matmul with sizes that such tiles divide."""
-        multiples = dict(zip(self.loops, (tile.rows, tile.columns, tile.summed), strict=True))
+        step = tile.summed if self.part is not None else tile.summed * tile.parts
+        multiples = dict(zip(self.loops, (tile.rows, tile.columns, step), strict=True))
         extents = rounded_up(self.extents, multiples)
         return replace(self, extents=extents, tile=tile, multiples=multiples)
 
     def takes(self, tile: ScalarTile) -> bool:
         """Returns whether the loops divide evenly into such tiles, and threads share the copies."""
-        sizes = zip(self.shape, (tile.rows, tile.columns, tile.summed), strict=True)
-        copied = ((tile.rows, tile.summed), (tile.columns, tile.summed))
+        step = tile.summed * tile.parts
+        sizes = zip(self.shape, (tile.rows, tile.columns, step), strict=True)
+        copied = ((tile.rows, step), (tile.columns, step))
         return (
             not any(size % part for size, part in sizes)
             and row_lanes(tile, self.launch.warp_size) > 0
-            and _LEAST_WARPS * self.launch.warp_size <= tile.threads <= MOST_THREADS
+            and _LEAST_WARPS * self.launch.warp_size <= tile.threads <= self._most_threads(tile)
+            and tile.part_threads % self.launch.warp_size == 0
+            and (tile.parts == 1 or tile.rows * tile.columns >= tile.threads)
             and tile.thread_rows * tile.thread_columns * tile.summed <= MOST_MULTIPLY_ADDS
             and share_evenly(copied, tile.threads)
         )
@@ -105,15 +115,22 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
         """Yields tiles of many sizes."""
         for rows, columns, summed, part in product(_SIZES, _SIZES, _STEPS, _PARTS):
             if rows % part[0] == 0 and columns % part[1] == 0:
-                yield ScalarTile(rows, columns, summed, *part)
+                for parts in self.parts:
+                    yield ScalarTile(rows, columns, summed, *part, parts=parts)
+
+    @staticmethod
+    def _most_threads(tile: ScalarTile) -> int:
+        return MOST_THREADS if tile.parts == 1 else _MOST_THREADS_OF_PARTS
 
     def copied_bytes(self, tile: ScalarTile) -> int:
         """Returns the bytes of A and B that a step copies."""
-        return (tile.rows + tile.columns) * tile.summed * self.element_bytes
+        return (tile.rows + tile.columns) * tile.summed * tile.parts * self.element_bytes
 
     def work(self, tile: ScalarTile, circumstances: Circumstances) -> TileWork:
         """Returns how much work a tile is."""
         batch = prod(self.extents) // prod(self.shape)
+        if self.part is not None:
+            batch //= self.extents[self.part]
         of_elements = (circumstances.processor, self.element_bytes, batch)
         work = scalar_work(self.shape, tile, *of_elements)
         results = tile.thread_rows * tile.thread_columns
@@ -128,12 +145,14 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
         along = {row: down, column: lanes // down}
         parts = {row: tile.rows // tile.thread_rows, column: tile.columns // tile.thread_columns}
         warps = {loop: parts[loop] // along[loop] for loop in parts}
-        single = {loop: 1 for loop in range(count) if loop not in self.loops}
+        single = {loop: 1 for loop in range(count) if loop not in (*self.loops, self.part)}
+        if self.part is not None:
+            warps[self.part] = tile.parts
         tiles = {
             WORKGROUP: single | {row: tile.rows, column: tile.columns},
             REDUCTION: {summed: tile.summed},
         }
-        thread = single | {
+        thread = dict.fromkeys(range(count), 1) | {
             row: self._together(0, row, tile.thread_rows),
             column: self._together(1, column, tile.thread_columns),
             summed: vector_elements(tile.summed, self.element_bytes),
@@ -165,11 +184,11 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
 
 
 def lane_tilings(
-    root: ir.Operation, loops: ScalarLoops, launch: WarpLaunch
+    root: ir.Operation, loops: ScalarLoops, launch: WarpLaunch, parts: tuple[int, ...] = (1,)
 ) -> list[LaneTiledMatmul]:
     """Returns a matmul with each tile of lanes, and with sizes that these divide."""
     of_root = (root, loops.extents, launch, ScalarTile(1, 1, 1, 1, 1), loops.tiled)
-    matmul = LaneTiledMatmul(*of_root, computed=loops.computed)
+    matmul = LaneTiledMatmul(*of_root, parts, computed=loops.computed)
     enlarged = [matmul.enlarged(each) for each in matmul.candidates()]
     return [each for each in enlarged if each.takes(each.tile)]
 

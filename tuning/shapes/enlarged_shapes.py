@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
+import numpy as np
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
@@ -115,6 +116,8 @@ class EnlargedShapes(NamedTuple):
             true, definition = ir.ShapedType(value.type).shape, defining_operation(value)
             if definition is not None and definition.name in (SUBSPAN, _EMPTY):
                 _round_up(definition, shape)
+            if definition is not None and definition.name == _NUMBER:
+                definition.attributes["value"] = _with_zeros(definition, shape)
             static = [DYNAMIC if is_rounded(each) else each for each in shape]
             value.set_type(with_shape(value.type, static))
             if definition is not None and definition.name == SUBSPAN:
@@ -389,6 +392,8 @@ class _Shapes:
             self._spread_generic(touching)
         elif touching.name == SUBSPAN:
             _check_binding(value)
+        elif touching.name == _NUMBER:
+            _check_constant(touching, self.shapes[value])
         elif touching.name != _EMPTY:
             raise Refusal(f"{touching.name} uses what would be enlarged", touching.location)
 
@@ -415,6 +420,32 @@ def _check_binding(buffer: ir.Value) -> None:
     names = {each.name for each in _users_of(buffer)}
     if LOAD in names and STORE in names:
         raise Refusal("a buffer is both read and written")
+
+
+def _check_constant(constant: ir.Operation, shape: Shape) -> None:
+    """Makes sure that zeros can be added to the numbers of a tensor.
+
+    Raises:
+        Refusal: they are stored elsewhere, or a size is not known.
+    """
+    numbers = constant.attributes["value"]
+    element = ir.ShapedType(constant.results[0].type).element_type
+    is_float = isinstance(element, ir.F16Type | ir.F32Type)
+    is_here = is_float and isinstance(numbers, ir.DenseElementsAttr)
+    if not is_here or min(shape, default=1) < 0:
+        raise Refusal(f"{numbers.type} is a constant that cannot become longer", constant.location)
+
+
+def _with_zeros(constant: ir.Operation, shape: Shape) -> ir.Attribute:
+    """Returns the numbers of a constant with zeros behind them; a splat is one everywhere."""
+    numbers = ir.DenseElementsAttr(constant.attributes["value"])
+    kind = with_shape(numbers.type, shape)
+    if numbers.is_splat:
+        return ir.DenseElementsAttr.get_splat(kind, numbers.get_splat_value())
+    known = np.array(numbers)
+    longer = np.zeros(shape, known.dtype)
+    longer[tuple(slice(size) for size in known.shape)] = known
+    return ir.DenseElementsAttr.get(longer, type=kind.element_type, context=kind.context)
 
 
 def _users_of(buffer: ir.Value) -> Iterator[ir.Operation]:

@@ -72,7 +72,7 @@ from .shifted_rows import ShiftedRows, word_elements
 from .strided_buffers import StridedBuffer
 from .unaligned_rows import UnalignedRows, is_read_unaligned
 
-_HALF_WORD = 16
+_HALF_WORD, _WORD = 16, 32
 
 
 class RestoreShapes(FunctionPass):
@@ -387,7 +387,7 @@ class _Restoration:
         """
         width = access.vector[-1] if access.vector else 1
         begin = view.indices(at, access.indices)
-        run = self._divisors()[-1] if self.strided is None else self.strided.run
+        run = self._divisors()[-1] if self.strided is None else self._strided_run(access)
         if not access.is_of_rows:
             width = 1
         elif not whole and (run != self.shape[-1] or self._is_enlarged(len(self.shape) - 1)):
@@ -404,6 +404,18 @@ class _Restoration:
             reach = 1 if whole else width
             piece = self._guarded(at, view.buffer, root, reach if access.vector else 0)
             yield piece._replace(elements=width) if whole else piece
+
+    def _strided_run(self, access: _Access) -> int:
+        """Returns how many neighbours an access to a strided buffer may have.
+
+        `cp.async` copies words past the registers, if they are aligned as they are wide.
+        """
+        assert self.strided is not None
+        if access.moved is not None or _copied_to(access.operation) is None:
+            return self.strided.run
+        (vector,) = access.operation.results
+        is_word = element_bits(ir.VectorType(vector.type).element_type) == _WORD
+        return self.strided.aligned_run if is_word else self.strided.run
 
     def _is_enlarged(self, dim: int) -> bool:
         return dim in self.computed or self.shape[dim] != self.enlarged[dim]

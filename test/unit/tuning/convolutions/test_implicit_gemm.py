@@ -11,7 +11,7 @@ from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 
 from bankwise.dialect_utils.operations import symbol_of
-from bankwise.tuning.convolutions.implicit_gemm import _contraction_of
+from bankwise.tuning.convolutions.implicit_gemm import configured_contraction
 
 from ...functions import parse
 
@@ -30,7 +30,7 @@ def test_loops_become_those_of_the_compilers_matmul(name: str) -> None:
     pieces = [parse(text) for text in KERNELS.read_text().split("// -----")]
     functions = [f for piece in pieces for f in piece.operations("func.func")]
     (function,) = (each for each in functions if symbol_of(each) == name)
-    ours = _contraction_of(function)
+    ours = configured_contraction(function)
     assert ours is not None
     theirs = iree_codegen.get_igemm_generic_conv_details(ours.operation)
     assert theirs is not None

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions of f32 whose lanes multiply tiles of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
+from bankwise.iree_plugin.python_compile import compile
+from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.passes.pipeline_edit import PipelineEdit
+from bankwise.sweep.cases import target_flags
+from bankwise.tuning.convolutions.tile_convolutions_by_lanes import TileConvolutionsByLanes
+
+from .program_runs import run_again
+
+PASS = TileConvolutionsByLanes.name
+
+
+def edits(tile: str) -> tuple[PipelineEdit, ...]:
+    """Returns what gives convolutions a tile of lanes on an emulated GPU.
+
+    It has matrix instructions for f32, so that no level asks for the pass there.
+    """
+    step = TileConvolutionsByLanes(everywhere=True, tile=tile)
+    place = "iree-codegen-gpu-pad-convs"
+    return (PipelineEdit.before(place, step, pipelines=frozenset({"TileAndFuse"}), optional=True),)
+
+
+def convolution(op: str, dims: tuple[str, str, str], stride: int = 1, **sizes: int) -> Windowed:
+    """Returns a convolution of f32."""
+    return Windowed(op, op, "f32", *dims, sizes, stride=stride)
+
+
+def nchw(n: int, h: int, w: int, c: int, f: int, window: int, stride: int = 1) -> Windowed:
+    """Returns a convolution whose image has its channels first."""
+    sizes = {"n": n, "h": h, "w": w, "c": c, "f": f, "y": window, "x": window}
+    return convolution("conv_2d_nchw_fchw", NCHW, stride, **sizes)
+
+
+def nhwc(n: int, h: int, w: int, c: int, f: int, window: int, stride: int = 1) -> Windowed:
+    """Returns a convolution whose image has its channels last."""
+    sizes = {"n": n, "h": h, "w": w, "c": c, "f": f, "y": window, "x": window}
+    return convolution("conv_2d_nhwc_hwcf", NHWC, stride, **sizes)
+
+
+@pytest.mark.sampled(every=5)
+@pytest.mark.parametrize(
+    ("case", "tile"),
+    [
+        (nchw(1, 7, 9, 20, 18, 1), "16,64,16,1,4,2"),
+        (nchw(1, 11, 7, 12, 17, 3, stride=2), "16,64,16,2,4,4"),
+        (nchw(3, 9, 8, 3, 5, 3), "16,64,16,1,4,1"),
+        (nhwc(1, 9, 7, 24, 40, 3), "32,64,8,4,4,2"),
+        (nhwc(2, 13, 5, 16, 33, 1, stride=2), "16,64,16,2,4,2"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each.name,
+)
+def test_lanes_share_convolutions(case: Windowed, tile: str) -> None:
+    run = run_again(case.program(), edits=edits(tile))
+    assert run.error <= run.program.tolerance
+    assert run.actions_of(PASS) == [Action.RETILE]
+
+
+@pytest.mark.sampled(every=3)
+@pytest.mark.parametrize("case", [nchw(1, 12, 12, 128, 128, 3), nchw(1, 20, 20, 384, 128, 1)])
+def test_copies_and_contractions_overlap_on_nvidia_gpus(case: Windowed) -> None:
+    log = DecisionLog()
+    code = compile(case.source(), target_flags("sm_80"), "auto/fast", decisions=log)
+    assert [each.pass_name for each in log if each.action is Action.RETILE] == [PASS]
+    assert [each.action for each in log].count(Action.OVERLAP) == 2
+    assert "cp.async" in code.decode("latin-1")

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lets the lanes of a workgroup share convolutions that have no matrix instruction.
+
+NVIDIA GPUs have none for f32. IREE 3.13 computes a convolution there by lanes that have one element
+of the result each, and read what they multiply from global memory:
+
+    lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 0, 1, 3, 3],
+        thread = [1, 1, 1, 0, 0, 0], workgroup = [8, 2, 2, 0, 0, 0]}>
+
+A matmul whose first operand has the columns, as that of a convolution of 1x1 with channels first,
+is tiled so, too, or by threads that have a part of one row. This pass makes one loop each of the
+rows, the columns and the summed elements (`tuning/convolutions/joined_loops.py`), and gives lanes
+tiles of the matmul that is left (`tuning/matmuls/lane_matmuls.py`), with operands in the LDS.
+
+Sums are made in another order than without the pass: outputs are right to rounding.
+
+Runs on the configured function, before its pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.lowering_config import WarpLaunch
+from ...passes.base import PassContext
+from ..costs.tile_cost import ScalarTile
+from ..matmuls.dynamic_matmuls import multiplies, rounded_shapes, scalar_matmul_root
+from ..matmuls.lane_choice import BEST, has_instruction, tiled_by_lanes
+from ..matmuls.lane_matmuls import LaneTiledMatmul, multiplies_floats
+from ..matmuls.matmul_tiles import generic_root
+from ..tiles.tiling_pass import TilingPass
+from .joined_loops import Contraction, JoinedLoops, scalar_contraction
+
+
+@dataclass(frozen=True)
+class TileConvolutionsByLanes(TilingPass):
+    """Configures convolutions of f32, and matmuls over several loops, for lanes with tiles.
+
+    Attributes:
+        everywhere: whether it does so, too, where there is a matrix instruction.
+        tile: the tile that is taken, as `16,32,32,1,4,2`: rows, columns, summed elements a step,
+            the rows and columns of a lane, and the parts of the sums; `best` for what is predicted.
+    """
+
+    name: ClassVar[str] = "bankwise-tile-convolutions-by-lanes"
+    summary: ClassVar[str] = "let lanes share convolutions that have no matrix instructions"
+    later_passes_may_refuse: ClassVar[bool] = True
+    kept: ClassVar[str] = "configuration"
+
+    everywhere: bool = False
+    tile: str = BEST
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the loops and the configuration of `function`; never fails."""
+        function = function.operation
+        what_stays = "no lane gets a tile of the convolution"
+        plan = partial(self._planned, function, context)
+        found = context.planned(function.location, what_stays, plan)
+        if found is None:
+            return
+        joined, matmul, launch = found
+        contraction = joined.contraction
+        joined.apply(function)
+        matmul = _tiled(contraction, launch, matmul.tile)
+        shapes = rounded_shapes(matmul, matmul.loops)
+        matmul.configure(function, matmul.tile)
+        shapes.apply(function)
+        sizes = " x ".join(str(contraction.extent(each)) for each in contraction.groups)
+        reason = f"{matmul.tile}, from operands in the LDS, as a matmul of {sizes}"
+        self.record_tile(context, function, matmul.operation, matmul.tile, reason)
+
+    def _planned(
+        self, function: ir.Operation, context: PassContext
+    ) -> tuple[JoinedLoops, LaneTiledMatmul, WarpLaunch] | None:
+        """Returns how loops are joined, the matmul that is left with its tile, and its launch.
+
+        None stands for a function without a convolution, and without a matmul whose loops are
+        joined.
+
+        Raises:
+            Refusal: there is one that lanes cannot share.
+        """
+        root = self._root(function, context.test_target)
+        if root is None:
+            return None
+        contraction = scalar_contraction(root)
+        if contraction.is_plain and contraction.is_in_order:
+            return None
+        circumstances = self.circumstances(function, context.test_target)
+        if not self.everywhere and (
+            circumstances is None or not circumstances.processor.fma_cycles
+        ):
+            raise Refusal("there is no prediction for the GPU")
+        with _copy_of(function) as trial:
+            copied = generic_root(trial)
+            assert copied is not None
+            attempt = JoinedLoops(scalar_contraction(copied))
+            attempt.plan()
+            attempt.apply(trial)
+            parts = contraction.possible_parts
+            matmul = tiled_by_lanes(trial, copied, circumstances, parts, self.tile)
+        joined = JoinedLoops(contraction.in_parts(matmul.tile.parts))
+        joined.plan()
+        # The options of another pipeline say nothing on this one.
+        launch = WarpLaunch.of_one_warp(matmul.launch.warp_size, function.context)
+        return joined, matmul, launch
+
+    def _root(self, function: ir.Operation, test_target: str | None) -> ir.Operation | None:
+        """Returns the product of f32 that decides on the workgroups, if it is to be tiled here."""
+        root = generic_root(function) if self.everywhere else scalar_matmul_root(function)
+        if root is None or not multiplies(root) or not multiplies_floats(root):
+            return None
+        if not self.everywhere and has_instruction(function, root, test_target):
+            return None
+        return root
+
+
+def _tiled(contraction: Contraction, launch: WarpLaunch, tile: ScalarTile) -> LaneTiledMatmul:
+    """Returns the matmul that a contraction has become, with a tile, and sizes that it divides."""
+    extents = tuple(contraction.extent(each) for each in contraction.groups)
+    *_, row, column = contraction.results_groups
+    part = column + 1 if tile.parts > 1 else None
+    loops = row, column, len(extents) - 1
+    root = contraction.operation
+    return LaneTiledMatmul(root, extents, launch, tile, loops, part=part).enlarged(tile)
+
+
+@contextmanager
+def _copy_of(function: ir.Operation) -> Iterator[ir.Operation]:
+    """Gives the body a copy of a function beside it, which is erased behind the body."""
+    with ir.InsertionPoint(function):
+        copied = function.clone()
+    try:
+        yield copied.operation
+    finally:
+        copied.operation.erase()
