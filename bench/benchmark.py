@@ -19,6 +19,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from rich.console import Console
 
+from ..emulator.chips import EMULATED_CHIPS
 from ..emulator.timing.constants import TIMED_CHIPS
 from ..iree_plugin.atomic_file import write_output
 from ..sweep.engine import SweepError, Workers, fill_rows
@@ -309,7 +310,7 @@ def emulated_arguments(parser: ArgumentParser) -> None:
     """Adds the emulated chips, and which names of kernels are chosen."""
     chips = "chips that are emulated"
     parser.add_argument(
-        "--targets", nargs="+", choices=TIMED_CHIPS, default=TIMED_CHIPS, help=chips
+        "--targets", nargs="+", choices=EMULATED_CHIPS, default=TIMED_CHIPS, help=chips
     )
     about = "kernels in whose names it is found"
     parser.add_argument("--only", type=pattern, default="", metavar="REGEX", help=about)

@@ -4,6 +4,9 @@
 python -m bankwise.bench.programs [--jobs 1] [--targets gfx942 gfx950] [--only REGEX]
     [-o bench/results]
 
+All chips that the emulator runs can be targets; programs that name the matrix instructions of
+others have no code there.
+
 Every program of `program_families` is compiled with `none`, `stock` and `auto`, and all its
 workgroups run. A row fails where a compile or a run fails, outputs differ, a result is not what
 NumPy computes, `auto` has more conflicts, more LDS cycles or more LDS bytes than `stock`, or the
@@ -23,6 +26,8 @@ from dataclasses import dataclass, replace
 
 from ..emulator.counters import Counted
 from ..emulator.emulation_errors import LdsRaceError
+from ..emulator.timing.constants import TIMED_CHIPS
+from ..iree_plugin.invocations import CompileError
 from ..runtime.emulated_run import EmulatedRun
 from ..sweep.cases import target_flags
 from .benchmark import RESULTS, Benchmark, each_mode, emulated_arguments
@@ -73,8 +78,22 @@ class ProgramRow(EmulatedRow):
         return replace(row, stock_identical=same.get("iree-compile"), errors=row.errors | errors)
 
     @property
+    def is_uncompiled(self) -> bool:
+        """Returns whether iree-compile has no code of the program for a chip without a table of
+        times, and neither have we: it may name an instruction, say, that another family has."""
+        fails = (self.errors.get(mode, "").startswith(CompileError.__name__) for mode in self.modes)
+        return self.target not in TIMED_CHIPS and all(fails)
+
+    @property
+    def failed(self) -> bool:
+        """Returns whether the row is to be measured again."""
+        return super().failed and not self.is_uncompiled
+
+    @property
     def faults(self) -> list[str]:
         """Returns why the row fails; empty if it does not."""
+        if self.is_uncompiled:
+            return []
         if self.race:
             raced = [m for m, text in self.errors.items() if text.startswith(_RACE)]
             return [f"{m} does not report the race" for m in MITIGATIONS if m not in raced]
@@ -94,7 +113,7 @@ def cases(targets: Sequence[str], only: str | re.Pattern[str] = "") -> list[Case
     `only` is a regular expression.
     """
     chosen = [program for program in all_programs() if re.search(only, program.name)]
-    return [(p, target) for target in targets for p in chosen if target in p.targets]
+    return [(p, target) for target in targets for p in chosen if p.is_for(target)]
 
 
 def _is_stock(case: Case, run: EmulatedRun) -> bool:
@@ -112,6 +131,7 @@ def _error(outputs: Sequence[Array], expected: Sequence[Array]) -> float:
 def summary(rows: Sequence[ProgramRow]) -> str:
     """Returns one line about all rows."""
     with_lds = [row for row in rows if row.uses_lds]
+    uncompiled = sum(row.is_uncompiled for row in rows)
     fewer = [row for row in with_lds if (row.count("auto", Counted.CONFLICTS) or 0) == 0]
     stock = [row for row in with_lds if (row.count("stock", Counted.CONFLICTS) or 0) == 0]
     return (
@@ -119,7 +139,8 @@ def summary(rows: Sequence[ProgramRow]) -> str:
         f"under auto, {len(stock)} under stock; "
         f"{sum(row.stock_identical is True for row in rows)} with stock's assembly identical to "
         f"iree-compile's; {sum(bool(row.race) for row in rows)} with a race that is reported; "
-        f"{sum(bool(row.faults) for row in rows)} failed"
+        + (f"{uncompiled} that iree-compile has no code of; " if uncompiled else "")
+        + f"{sum(bool(row.faults) for row in rows)} failed"
     )
 
 
@@ -137,7 +158,10 @@ def markdown_table(rows: Sequence[ProgramRow]) -> str:
     ]
     raced = [(row, row.race) for row in rows if row.race and not row.faults]
     left = reasons_where(rows, lambda row, mode: bool(row.count(mode, Counted.CONFLICTS)))
-    parts += chip_tables([row for row in rows if not row.race], tolerances=True)
+    shown = [row for row in rows if not (row.race or row.is_uncompiled)]
+    parts += chip_tables(shown, tolerances=True)
+    missing = [(row, row.errors["stock"].splitlines()[0]) for row in rows if row.is_uncompiled]
+    parts += notes("Without code of iree-compile", missing, "chip", "program", "what it says")
     parts += notes("Failed", faults_of(rows), "chip", "program", "what")
     parts += notes("Races in stock's own kernels", raced, "chip", "program", "race")
     parts += notes("Conflicts left, and why", left, "chip", "program", "allocation")

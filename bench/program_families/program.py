@@ -54,7 +54,8 @@ class Program:
         flags: of the compiler, beside those that name the target.
         needs_process: whether one of the flags exists only on a compiler's command line. Such a
             program is compiled in a process of its own, and its decisions are not known.
-        targets: the chips that the program is for.
+        targets: the chips that the program is for. One that is for all of which times are known is
+            for all other chips, too.
         race: what goes wrong in the kernel that stock IREE makes of the program, where its lanes
             race: then the emulator must say so under every mitigation, and there is no result.
     """
@@ -68,6 +69,11 @@ class Program:
     needs_process: bool = False
     targets: tuple[str, ...] = TIMED_CHIPS
     race: str = ""
+
+    def is_for(self, target: str) -> bool:
+        """Returns whether the program is for an emulated chip."""
+        for_all = target not in TIMED_CHIPS and {*self.targets} >= {*TIMED_CHIPS}
+        return for_all or target in self.targets
 
     def draw_inputs(self) -> list[Array]:
         """Returns the same inputs each time."""

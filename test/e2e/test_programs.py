@@ -36,6 +36,10 @@ FAST = (
     ("tosa_layernorm", "gfx950"),
     ("reproducer_mmt4d_f16", "gfx942"),
     ("reproducer_const_bias", "gfx950"),
+    ("matmul_ragged_i8_99x65x130", "gfx1100"),
+    ("transpose_f16", "gfx1201"),
+    ("attention_f16_1x64x320x64", "gfx1201"),
+    ("onnx_lstm_cell", "gfx1100"),
 )
 BY_NIGHT = tuple(
     (f"onnx_{name}", "gfx942")
@@ -159,3 +163,17 @@ def test_names_are_distinct_and_select_programs():
     assert len(set(names)) == len(names)
     assert {p.name for p, _ in cases(["gfx942"], "^conv_1d")} == {"conv_1d_f16"}
     assert not [case for case in cases(["gfx942"]) if "gfx942" not in case[0].targets]
+
+
+def test_programs_for_all_chips_are_for_other_families():
+    found = {p.name for p, _ in cases(["gfx1201"], "^matmul_plain_f(16|8)")}
+    assert found == {"matmul_plain_f16_128x128x128"}
+
+
+def test_what_names_instructions_of_another_family_has_no_code():
+    row = measured("reproducer_atcfg_8w", "gfx1201")
+    assert row.is_uncompiled and row.faults == [] and not row.failed
+    assert "1 that iree-compile has no code of; 0 failed" in summary([row])
+    assert "## Without code of iree-compile" in markdown_table([row])
+    # The chips of the record have code for all.
+    assert replace(row, target="gfx950").faults != []
