@@ -101,11 +101,26 @@ func.func @natural_vector(%x: vector<2xf32>) -> vector<2xf32> {
 // CHECK-LABEL: func.func @kept
 // CHECK-NOT:     llvm.call_intrinsic
 // CHECK:         return
-func.func @kept(%a: vector<2xf16>, %b: bf16, %c: f64, %d: vector<[4]xf32>, %e: tensor<4xf32>) -> (vector<2xf16>, bf16, f64, vector<[4]xf32>, tensor<4xf32>) {
-  %0 = math.exp2 %a : vector<2xf16>
-  %1 = math.exp %b : bf16
+func.func @kept(%c: f64, %d: vector<[4]xf32>, %e: tensor<4xf32>) -> (f64, vector<[4]xf32>, tensor<4xf32>) {
   %2 = math.exp2 %c : f64
   %3 = math.exp2 %d : vector<[4]xf32>
   %4 = math.exp %e : tensor<4xf32>
-  return %0, %1, %2, %3, %4 : vector<2xf16>, bf16, f64, vector<[4]xf32>, tensor<4xf32>
+  return %2, %3, %4 : f64, vector<[4]xf32>, tensor<4xf32>
+}
+
+// Those of f16 and bf16 are computed in f32, and rounded once.
+
+// CHECK-LABEL: func.func @narrow
+// CHECK:         %[[A:.+]] = arith.extf %{{.+}} : vector<2xf16> to vector<2xf32>
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"
+// CHECK:         arith.truncf %{{.+}} : vector<2xf32> to vector<2xf16>
+// CHECK:         %[[B:.+]] = arith.extf %{{.+}} : bf16 to f32
+// CHECK:         %[[Y:.+]] = arith.mulf %[[B]], %{{.+}} : f32
+// CHECK:         llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"(%[[Y]])
+// CHECK:         arith.truncf %{{.+}} : f32 to bf16
+// expected-remark @below {{3 exponentials are computed by ex2.approx.f32}}
+func.func @narrow(%a: vector<2xf16>, %b: bf16) -> (vector<2xf16>, bf16) {
+  %0 = math.exp2 %a : vector<2xf16>
+  %1 = math.exp %b : bf16
+  return %0, %1 : vector<2xf16>, bf16
 }
