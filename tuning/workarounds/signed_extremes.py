@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`bankwise-signed-extremes`: signed extremes of rows begin with the right numbers.
+
+IREE lets the lanes of a warp share a reduction. Each begins with the number that changes nothing:
+
+    %least = vector.multi_reduction <minsi>, %x, dense<-1> [1, 3, 5]
+
+That is the largest number without a sign, which is right for `minui`. As a signed number it is -1,
+so that the minimum of positive numbers is -1. In the same way `maxsi` begins with 0, and the
+maximum of negative numbers is 0. The value that a program begins with is reduced later.
+
+Runs behind `iree-llvmgpu-vector-distribute`, which has made all of these reductions.
+
+This works around IREE 3.13 (`docs/for_iree.md#signed-extremes-of-rows`).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.operations import defining_operation, operations_in
+from ...passes.base import FunctionPass, PassContext
+
+_REDUCTION = "vector.multi_reduction"
+_WRONG = {"minsi": -1, "maxsi": 0}
+"""With what IREE begins."""
+
+
+class SignedExtremes(FunctionPass):
+    """Lets signed minima and maxima begin with the largest and the least number."""
+
+    name: ClassVar[str] = "bankwise-signed-extremes"
+    summary: ClassVar[str] = "begin signed minima and maxima of rows with the right numbers"
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` reduces by a signed minimum or maximum."""
+        return any(_kind(each) in _WRONG for each in operations_in(function, _REDUCTION))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Replaces the numbers; never fails."""
+        for reduction in operations_in(function.operation, _REDUCTION):
+            kind, begin = _kind(reduction), reduction.operands[1]
+            if kind not in _WRONG or _splat(begin) != _WRONG[kind]:
+                continue
+            element = begin.type.element_type if isinstance(begin.type, ir.VectorType) else None
+            bits = element_bits(begin.type if element is None else element)
+            assert bits is not None
+            right = (1 << bits - 1) - 1 if kind == "minsi" else -(1 << bits - 1)
+            reduction.operands[1] = Builder.before(reduction).constant(begin.type, right)
+
+
+def _kind(reduction: ir.Operation) -> str:
+    """Returns what a reduction reduces by, such as `minsi`."""
+    text = str(reduction.attributes["kind"])
+    return text[text.index("<") + 1 : text.index(">")]
+
+
+def _splat(value: ir.Value) -> int | None:
+    """Returns the integer that a constant, or each element of one, is."""
+    definition = defining_operation(value)
+    if definition is None or definition.name != "arith.constant":
+        return None
+    attribute = definition.attributes["value"]
+    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
+        attribute = attribute.get_splat_value()
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
