@@ -31,8 +31,8 @@ Branch = Callable[["Builder"], "Sequence[ir.Value] | None"]
 PRIORITY = "rocdl.s.setprio"
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 """Those of `arith.cmpi`, in the order of their numbers."""
-_ORDERED_LESS = 4
-"""The number of the predicate `olt` of `arith.cmpf`."""
+_FLOAT_PREDICATES = {"oeq": 1, "ogt": 2, "olt": 4, "uno": 14}
+"""The numbers of predicates of `arith.cmpf`."""
 
 
 def _binary(name: str) -> Callable[[Builder, ir.Value, ir.Value], ir.Value]:
@@ -253,9 +253,13 @@ class Builder:
         number = self._integer(64, _PREDICATES.index(predicate))
         return self._value("arith.cmpi", [left, right], self._truths(left), predicate=number)
 
-    def is_less(self, left: ir.Value, right: ir.Value) -> ir.Value:
-        """Returns whether a floating-point number is less than another; a NaN never is."""
-        number = self._integer(64, _ORDERED_LESS)
+    def cmpf(self, predicate: str, left: ir.Value, right: ir.Value) -> ir.Value:
+        """Creates a comparison of two floating-point numbers, or of vectors of them.
+
+        Args:
+            predicate: such as `olt`, which is false of NaN, or `uno`, which is true of it.
+        """
+        number = self._integer(64, _FLOAT_PREDICATES[predicate])
         return self._value("arith.cmpf", [left, right], self._truths(left), predicate=number)
 
     def _truths(self, compared: ir.Value) -> ir.Type:
@@ -264,13 +268,6 @@ class Builder:
         if isinstance(compared.type, ir.VectorType):
             truth = self.vector_type(compared.type.shape, truth)
         return truth
-
-    def cmpf_ogt(self, left: ir.Value, right: ir.Value) -> ir.Value:
-        """Creates the comparison whether `left` is greater, which is false of NaN."""
-        kind: ir.Type = self.integer_type(1)
-        if isinstance(left.type, ir.VectorType):
-            kind = self.vector_type(ir.VectorType(left.type).shape, kind)
-        return self._value("arith.cmpf", [left, right], kind, predicate=self._integer(64, 2))
 
     def any_element(self, condition: ir.Value) -> ir.Value:
         """Returns whether any element of a vector of conditions holds."""
@@ -772,20 +769,21 @@ class Builder:
     def generic(
         self,
         inputs: Sequence[ir.Value],
-        output: ir.Value,
+        outputs: ir.Value | Sequence[ir.Value],
         attributes: dict[str, ir.Attribute],
-        body: Callable[..., ir.Value],
+        body: Callable[..., ir.Value | Sequence[ir.Value]],
     ) -> ir.Operation:
-        """Creates a `linalg.generic` with one result.
+        """Creates a `linalg.generic`.
 
         Args:
             attributes: `indexing_maps`, `iterator_types`, and what else it has.
-            body: gets a builder and an element of each operand, and returns that of the result.
+            body: gets a builder and an element of each operand, and returns that of each result.
         """
-        segments = {"operandSegmentSizes": self._segments(len(inputs), 1)}
+        outs = list(outputs) if isinstance(outputs, Sequence) else [outputs]
+        segments = {"operandSegmentSizes": self._segments(len(inputs), len(outs))}
         attributes = {**attributes, **segments}
-        operands = [*inputs, output]
-        generic = self.create("linalg.generic", operands, [output.type], attributes, regions=1)
+        kinds = [each.type for each in outs]
+        generic = self.create("linalg.generic", [*inputs, *outs], kinds, attributes, regions=1)
         self._linalg_body(generic, body)
         return generic
 
@@ -798,7 +796,7 @@ class Builder:
             loops: those that index both inputs and the sums.
         """
         count = 1 + max(loop for each in loops for loop in each)
-        return self.sum_of_products(inputs, sums, self._looped(count, loops))
+        return self.sum_of_products(inputs, sums, self.looped(count, loops))
 
     def sum_of_products(
         self, inputs: Sequence[ir.Value], sums: ir.Value, attributes: dict[str, ir.Attribute]
@@ -821,7 +819,7 @@ class Builder:
     def summed(self, tensor: ir.Value, sums: ir.Value) -> ir.Value:
         """Adds the elements along the first dimension of a tensor to sums."""
         rank = ir.ShapedType(tensor.type).rank
-        attributes = self._looped(rank, [range(rank), range(1, rank)])
+        attributes = self.looped(rank, [range(rank), range(1, rank)])
         add = lambda at, element, total: at.addf(total, element)  # noqa: E731
         return self.generic([tensor], sums, attributes, add).results[0]
 
@@ -838,7 +836,7 @@ class Builder:
             loops: the loops that index each of the inputs, one for each dimension of the output.
         """
         rank = ir.ShapedType(output.type).rank
-        attributes = self._looped(rank, [*loops, range(rank)])
+        attributes = self.looped(rank, [*loops, range(rank)])
         return self.generic(inputs, output, attributes, body).results[0]
 
     def computed(
@@ -854,28 +852,24 @@ class Builder:
             more: further attributes of the `linalg.generic`.
         """
         rank = kinds[0].rank
-        attributes = {
-            **more,
-            **self._looped(rank, [range(rank)] * len(kinds)),
-            "operandSegmentSizes": self._segments(0, len(kinds)),
-        }
+        attributes = {**more, **self.looped(rank, [range(rank)] * len(kinds))}
         made = [self.empty(each) for each in kinds]
-        generic = self.create("linalg.generic", made, kinds, attributes, regions=1)
 
         def at_indices(at: Builder, *_: ir.Value) -> Sequence[ir.Value]:
-            kind = at._index_type()
-            number = (at._integer(64, dim) for dim in range(rank))
-            return body(at, *(at._value("linalg.index", [], kind, dim=each) for each in number))
+            return body(at, *(at.loop_index(dim) for dim in range(rank)))
 
-        self._linalg_body(generic, at_indices)
-        return list(generic.results)
+        return list(self.generic([], made, attributes, at_indices).results)
 
     def element(self, tensor: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
         """Takes an element of a tensor."""
         kind = ir.RankedTensorType(tensor.type).element_type
         return self._value("tensor.extract", [tensor, *indices], kind)
 
-    def _looped(self, count: int, loops: Sequence[Sequence[int]]) -> dict[str, ir.Attribute]:
+    def loop_index(self, loop: int) -> ir.Value:
+        """Returns, in the body of a `linalg.generic`, how far a loop is."""
+        return self._value("linalg.index", [], self._index_type(), dim=self._integer(64, loop))
+
+    def looped(self, count: int, loops: Sequence[Sequence[int]]) -> dict[str, ir.Attribute]:
         """Returns the attributes of a `linalg.generic`, which sums over what no result has.
 
         Args:

@@ -10,7 +10,7 @@ from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gpu
 
 from ..bank_model.families import FAMILIES
-from ..dialect_utils.indexing_maps import copied_buffers
+from ..dialect_utils.indexing_maps import GENERIC, copied_buffers, summed_loops
 from ..dialect_utils.kernels import backend_of, variants_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
 from ..dialect_utils.memory.lds_roots import lds_roots
@@ -25,7 +25,8 @@ CPU_BACKENDS = ("llvm-cpu", "vmvx", "vmvx-inline")
 """Those whose code has no LDS. Any other backend is that of a GPU that is not read."""
 
 COPY_BACKENDS = ("cuda",)
-"""Those for which kernels that copy parts of buffers are changed; for others they are stock's."""
+"""Those for which kernels that copy parts of buffers, or that one lane computes, are changed; for
+others they are stock's."""
 
 _LDS_ADDRESS_SPACE = 3
 
@@ -95,11 +96,16 @@ def _pipeline_kind(function: ir.Operation) -> str | None:
     if isinstance(pipeline, iree_gpu.PipelineAttr):
         kind = str(pipeline).partition("<")[2].removesuffix(">")
         if kind == COPYING:
-            return kind if copied_buffers(function) is not None else None
+            return kind if copied_buffers(function) is not None or _reduces(function) else None
         return kind if kind in CODEGEN_PIPELINES else None
     # Without LDS there is nothing to do, and nothing to risk.
     is_lowered = isinstance(pipeline, iree_codegen.NoPipelineAttr)
     return LOWERED if is_lowered and lds_roots(function, operations_in(function)) else None
+
+
+def _reduces(function: ir.Operation) -> bool:
+    """Returns whether a function reduces, as a single lane does where a tensor is one row."""
+    return any(summed_loops(each) for each in operations_in(function, GENERIC))
 
 
 def refuse_empty(module: ir.Operation) -> None:

@@ -52,7 +52,8 @@ class PipelineEditError(ValueError):
 
 CODEGEN_PIPELINES = frozenset({"VectorDistribute", "TileAndFuse"})
 COPYING = "Distribute"
-"""The pipeline of kernels that copy parts of buffers; IREE calls them `slow_memcpy`."""
+"""The pipeline of kernels that copy parts of buffers, which IREE calls `slow_memcpy`, and of those
+in which a single lane reduces a whole tensor."""
 TILING = "iree-codegen-tile-and-distribute-to-workgroups-using-forall-op"
 """The first pass of these that reads how a function is configured."""
 RESOLVE_SWIZZLE_HINTS = "iree-codegen-resolve-swizzle-hints"

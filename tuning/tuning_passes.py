@@ -27,6 +27,7 @@ from .copies.form_direct_loads import FormDirectLoads
 from .copies.share_copies import ShareCopies
 from .copies.stage_operands import StageOperands
 from .elements.join_rows import JoinRows
+from .elements.share_rows import ShareRows
 from .elements.tile_elements import TileElements
 from .fragments.join_products import JoinProducts
 from .fragments.order_contractions import OrderContractions
@@ -69,6 +70,7 @@ from .workarounds.multiply_unsigned import MultiplyUnsigned
 from .workarounds.order_fragments import OrderFragments
 from .workarounds.order_scaled_operands import OrderScaledOperands
 from .workarounds.round_up_keys import RoundUpKeys
+from .workarounds.signed_extremes import SignedExtremes
 from .workarounds.unroll_private_loops import UnrollPrivateLoops
 from .workarounds.widen_sums import WidenSums
 
@@ -89,6 +91,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TileDynamicMatmuls,
     TileElements,
     JoinRows,
+    ShareRows,
     CarryIntegers,
     ImplicitGemm,
     TileConvolutionsByLanes,
@@ -101,6 +104,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     OrderFragments,
     OrderScaledOperands,
     MultiplyUnsigned,
+    SignedExtremes,
     IndexUnitLoops,
     ExcludeAbsentKeys,
     StageOperands,

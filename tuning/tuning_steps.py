@@ -62,6 +62,7 @@ from .copies.form_direct_loads import FormDirectLoads
 from .copies.share_copies import ShareCopies
 from .copies.stage_operands import StageOperands
 from .elements.join_rows import JoinRows
+from .elements.share_rows import ShareRows
 from .elements.tile_elements import TileElements
 from .fragments.join_products import JoinProducts
 from .fragments.order_contractions import OrderContractions
@@ -99,6 +100,7 @@ from .workarounds.multiply_unsigned import MultiplyUnsigned
 from .workarounds.order_fragments import OrderFragments
 from .workarounds.order_scaled_operands import OrderScaledOperands
 from .workarounds.round_up_keys import RoundUpKeys
+from .workarounds.signed_extremes import SignedExtremes
 from .workarounds.unroll_private_loops import UnrollPrivateLoops
 
 _PAD_CONVOLUTIONS = "iree-codegen-gpu-pad-convs"
@@ -119,6 +121,7 @@ _DISTRIBUTED_START = Place(_BEFORE, TILING, VECTOR_DISTRIBUTE)
 _BEHIND_TILING = Place(_AFTER, TILING, VECTOR_DISTRIBUTE)
 _FUSED_START = Place(_BEFORE, TILING, TILE_AND_FUSE)
 _ELEMENTS = Place(_BEFORE, TILING, TILE_AND_FUSE | frozenset({COPYING}))
+_ROWS = Place(_BEFORE, TILING, VECTOR_DISTRIBUTE | TILE_AND_FUSE | frozenset({COPYING}))
 _CONVOLUTIONS = Place(_BEFORE, _PAD_CONVOLUTIONS, TILE_AND_FUSE)
 _AS_IMAGES = Place(_BEFORE, CONVOLUTION_TO_IGEMM, TILE_AND_FUSE)
 _AS_MATRICES = Place(_AFTER, CONVOLUTION_TO_IGEMM, TILE_AND_FUSE)
@@ -171,6 +174,12 @@ def _where_retiling(setting: Setting) -> dict[str, Any] | None:
     return None if setting.mode.retile == "off" else {}
 
 
+def _sharing_rows(setting: Setting) -> dict[str, Any] | None:
+    if setting.mode.retile == "off":
+        return None
+    return {"other_order": setting.reaches("fast")}
+
+
 def _overlapping(setting: Setting) -> dict[str, Any]:
     return {"overlap": OverlapCopies in setting.kinds}
 
@@ -211,6 +220,7 @@ STEPS: tuple[Step, ...] = (
     Step(_START, TileConvolutionsByLanes, _tiles, since="fast", optional=True),
     Step(_START, TileMatmulsByLanes, _tiles, since="fast", optional=True),
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
+    Step(_ROWS, ShareRows, _sharing_rows, since="exact", optional=True),
     Step(
         _ELEMENTS,
         TileElements,
@@ -262,12 +272,13 @@ STEPS: tuple[Step, ...] = (
     Step(_FIRST_COPIES, KeepMaskBounds, mitigations=SWIZZLING | PAD, corrects=True),
     Step(_INSTRUCTIONS, MultiplyUnsigned, mitigations=ALL, corrects=True),
     Step(COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
+    Step(_BEHIND_DISTRIBUTION, SignedExtremes, mitigations=ALL, corrects=True),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", only=is_lane_tiled_matmul),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, _DIRECT, since="fast", by_mma_sync=False),
-    Step(_BEHIND_DISTRIBUTION, RestoreShapes, since="fast"),
+    Step(_BEHIND_DISTRIBUTION, RestoreShapes, since="exact"),
     Step(_BEHIND_DISTRIBUTION, RestoreShapes, mitigations=ALL, corrects=True),
     Step(STOCK_PAD, None, since="exact", by_mma_sync=True),
     # What goes to the LDS without registers gets its layout in that form.

@@ -151,7 +151,7 @@ def _exp2(at: Builder, x: ir.Value) -> ir.Value:
 
     lowest = constant(_LOWEST)
     y = at.mulf(x, constant(_LN2))
-    y = at.select(at.is_less(y, lowest), lowest, y)
+    y = at.select(at.cmpf("olt", y, lowest), lowest, y)
     sum_ = _rounded_down(at, at.fma(y, constant(_LOG2_E), constant(_COEFFICIENTS[-1])))
     n = at.subf(sum_, constant(_M))
     r = y

@@ -201,7 +201,7 @@ class _Rewriting:
             own, old = now.get(row, row), carried.argument
             growth = at.constant(old.type, _GROWTH / kept.factor)
             limit = growth if self.chains else at.addf(old, growth)
-            its = at.any_element(at.cmpf_ogt(own, limit))
+            its = at.any_element(at.cmpf("ogt", own, limit))
             grown = its if grown is None else at.ori(grown, its)
         assert grown is not None
         if any(each.name == MMA for each in kept.places):

@@ -284,7 +284,7 @@ def _scale_maxima(maxima: ir.Value, factor: float, exponents: Sequence[ir.Operat
     def scaled(at: Builder, value: ir.Value, _: ir.Value) -> ir.Value:
         lowest = at.constant(value.type, _LOWEST)
         product = at.mulf(value, at.constant(value.type, factor))
-        return at.select(at.cmpf_ogt(value, lowest), product, lowest)
+        return at.select(at.cmpf("ogt", value, lowest), product, lowest)
 
     at = Builder.behind(maxima)
     kind = ir.RankedTensorType(maxima.type)

@@ -93,7 +93,7 @@ def elements_of(operation: ir.Operation) -> Elements:
         if bits is None or bits % _BITS:
             raise Refusal(f"its elements are {kind.element_type}")
         extents |= zip(loops, kind.shape, strict=True)
-        tensors.append(MovedTensor(loops, bits // _BITS, _aligned(value, bits // _BITS)))
+        tensors.append(MovedTensor(loops, bits // _BITS, aligned_elements(value, bits // _BITS)))
     if {*extents} != {*range(len(extents))}:
         raise Refusal("the length of a loop is not known")
     reads, writes = tuple(tensors[:inputs]), tuple(tensors[inputs:])
@@ -101,14 +101,14 @@ def elements_of(operation: ir.Operation) -> Elements:
     return Elements(sizes, reads, writes, has_operation(operation, _INDEX))
 
 
-def _aligned(value: ir.Value, size: int) -> int:
+def aligned_elements(value: ir.Value, size: int) -> int:
     """Returns of how many elements the start of each row of a tensor or a buffer is a multiple.
 
     It is the least of all buffers that a tensor is loaded from and stored to, and at most as many
     as have 16 bytes.
     """
     found = _BYTES // size
-    for buffer in _buffers(value):
+    for buffer in buffers_of(value):
         strides, _ = strides_and_offset(type_of(buffer))
         if strides is None or DYNAMIC in strides:
             return 1
@@ -121,7 +121,7 @@ def _aligned(value: ir.Value, size: int) -> int:
     return found
 
 
-def _buffers(value: ir.Value) -> list[ir.Value]:
+def buffers_of(value: ir.Value) -> list[ir.Value]:
     """Returns the buffers that a value is loaded from and stored to, or that it is."""
     if isinstance(value.type, ir.MemRefType):
         return [value]

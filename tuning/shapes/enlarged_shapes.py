@@ -30,7 +30,7 @@ a buffer and Q, K or V must keep zeros.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
@@ -146,18 +146,22 @@ def _list_bindings(function: ir.Operation) -> None:
 
 
 def enlarged_shapes(
-    operation: ir.Operation, maps: Sequence[Sequence[int]], extents: Mapping[int, int]
+    operation: ir.Operation,
+    maps: Sequence[Sequence[int]],
+    extents: Mapping[int, int],
+    masked: Collection[ir.Operation] = (),
 ) -> EnlargedShapes:
     """Returns the shapes that values have if the loops of an operation are longer.
 
     Args:
         maps: the loops of the dimensions of each operand.
         extents: how long each loop becomes, or its `computed_size`.
+        masked: the reductions that will leave out what lies beyond the end.
 
     Raises:
         Refusal: something uses the tensors that cannot have other shapes.
     """
-    found = _Shapes(operation)
+    found = _Shapes(operation, masked)
     results = maps[len(maps) - len(operation.results) :]
     for values, loops in ((operation.operands, maps), (operation.results, results)):
         for value, dims in zip(values, loops, strict=True):
@@ -356,6 +360,7 @@ class _Shapes:
     """
 
     root: ir.Operation
+    masked: Collection[ir.Operation] = ()
     shapes: dict[ir.Value, Shape] = field(default_factory=dict)
     pending: list[ir.Value] = field(default_factory=list)
 
@@ -399,7 +404,7 @@ class _Shapes:
 
     def _spread_generic(self, generic: ir.Operation) -> None:
         """Notes the shapes of what a `linalg.generic` takes and makes, whose loops get longer."""
-        _check_elementwise(generic)
+        _check_elementwise(generic, is_masked=generic in self.masked)
         values = [*generic.operands, *generic.results]
         maps = loops_of(generic)
         maps = (*maps, *maps[len(maps) - len(generic.results) :])
@@ -457,13 +462,13 @@ def _users_of(buffer: ir.Value) -> Iterator[ir.Operation]:
             yield from _users_of(user.results[0])
 
 
-def _check_elementwise(generic: ir.Operation) -> None:
+def _check_elementwise(generic: ir.Operation, *, is_masked: bool) -> None:
     """Makes sure that a `linalg.generic` may compute more elements than it did.
 
     Raises:
         Refusal: it reduces, reads memory, or need not be defined for all numbers.
     """
-    if summed_loops(generic):
+    if summed_loops(generic) and not is_masked:
         raise Refusal("a reduction uses what would be enlarged", generic.location)
     for each in children(generic):
         is_arithmetic = each.name.startswith(("arith.", "math."))

@@ -1,0 +1,156 @@
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-share-rows))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-share-rows{other-order=false}))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope | FileCheck %s --check-prefix=ORDER
+
+#read = #hal.pipeline.binding<storage_buffer, ReadOnly>
+#layout = #hal.pipeline.layout<bindings = [#read, #hal.pipeline.binding<storage_buffer>]>
+#lanes = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [32, 1, 1] subgroup_size = 32>
+#config = #iree_gpu.lowering_config<{reduction = [0, 3], thread = [1, 0], workgroup = [32, 0]}>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// A row of 777 becomes one of 800, whose end does not count. What is computed of the sums has the same lanes.
+
+// CHECK-LABEL: func.func @parts
+// CHECK-SAME:    pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32
+// CHECK:         memref<3000x800xf32
+// CHECK:         partial_reduction = [0, 800], subgroup_basis = {{\[}}[4, 1], [0, 1]], thread = [0, 1], workgroup = [4, 0]
+// CHECK:         %[[COLUMN:.+]] = linalg.index 1
+// CHECK:         %[[THERE:.+]] = arith.cmpi ult, %[[COLUMN]], %c777
+// CHECK:         %[[COUNTED:.+]] = arith.select %[[THERE]], %{{.+}}, %{{.+}} : f32
+// CHECK:         arith.addf %[[COUNTED]], %{{.+}} : f32
+// CHECK:         lane_basis = {{\[}}[1, 32], [0, 1]], serial = [0, 800]
+// ORDER-LABEL: func.func @parts
+// ORDER-SAME:    TileAndFuse
+// ORDER:         memref<3000x777xf32
+// expected-remark @+9 {{tile of a workgroup: 4 rows, of each of which 32 lanes have 25 x 1 a step}}
+func.func @parts() attributes {translation_info = #lanes} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<3000x777xf32, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<3000x777xf32, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %0 : memref<3000x777xf32, #hal.descriptor_type<storage_buffer>> -> tensor<3000x777xf32>
+  %none = tensor.empty() : tensor<3000xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%none : tensor<3000xf32>) -> tensor<3000xf32>
+  %sums = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<3000x777xf32>) outs(%zeros : tensor<3000xf32>) attrs = {lowering_config = #config} {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<3000xf32>
+  %empty = tensor.empty() : tensor<3000x777xf32>
+  %r = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]} ins(%in, %sums : tensor<3000x777xf32>, tensor<3000xf32>) outs(%empty : tensor<3000x777xf32>) {
+  ^bb0(%x: f32, %s: f32, %o: f32):
+    %d = arith.divf %x, %s : f32
+    linalg.yield %d : f32
+  } -> tensor<3000x777xf32>
+  iree_codegen.store_to_buffer %r, %1 : tensor<3000x777xf32> into memref<3000x777xf32, #hal.descriptor_type<storage_buffer>>
+  return
+}
+
+// A maximum is the same in any order. Rows of 1000 are read 4 at a time, and 4 warps have a row of which there are few.
+
+// CHECK-LABEL: func.func @maxima
+// CHECK:         partial_reduction = [0, 1024], subgroup_basis = {{\[}}[1, 4], [0, 1]], thread = [0, 4], workgroup = [1, 0]
+// ORDER-LABEL: func.func @maxima
+// ORDER:         partial_reduction = [0, 1024], subgroup_basis = {{\[}}[1, 4], [0, 1]], thread = [0, 4], workgroup = [1, 0]
+// ORDER:         arith.constant 0xFF800000 : f32
+// ORDER:         arith.maximumf
+// expected-remark @+9 {{tile of a workgroup: a row, of each of which 128 lanes have 2 x 4 a step}}
+func.func @maxima() attributes {translation_info = #lanes} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<7x1000xf32, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<7xf32, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %0 : memref<7x1000xf32, #hal.descriptor_type<storage_buffer>> -> tensor<7x1000xf32>
+  %none = tensor.empty() : tensor<7xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%none : tensor<7xf32>) -> tensor<7xf32>
+  %r = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<7x1000xf32>) outs(%zeros : tensor<7xf32>) attrs = {lowering_config = #config} {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.maximumf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<7xf32>
+  iree_codegen.store_to_buffer %r, %1 : tensor<7xf32> into memref<7xf32, #hal.descriptor_type<storage_buffer>>
+  return
+}
+
+// The place of the largest element is the least one of those that equal it, before the first NaN.
+
+// CHECK-LABEL: func.func @searched
+// CHECK:         arith.cmpf uno
+// CHECK:         arith.minui
+// CHECK:         arith.maxnumf
+// CHECK:         partial_reduction = [0, 1024], {{.*}} workgroup = [1, 0]
+// CHECK:         arith.cmpf oeq
+// CHECK:         arith.minui
+// CHECK:         linalg.generic
+// CHECK:         arith.cmpf ogt
+// CHECK:         linalg.yield %{{.+}} : i64
+// ORDER-LABEL: func.func @searched
+// ORDER:         arith.cmpf oeq
+// expected-remark @+12 {{tile of a workgroup: a row, of each of which 128 lanes have 2 x 4 a step}}
+func.func @searched() attributes {translation_info = #lanes} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %first = arith.constant 0 : i64
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<7x1000xf32, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<7xi64, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %0 : memref<7x1000xf32, #hal.descriptor_type<storage_buffer>> -> tensor<7x1000xf32>
+  %none = tensor.empty() : tensor<7xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%none : tensor<7xf32>) -> tensor<7xf32>
+  %nowhere = tensor.empty() : tensor<7xi64>
+  %firsts = linalg.fill ins(%first : i64) outs(%nowhere : tensor<7xi64>) -> tensor<7xi64>
+  %r:2 = linalg.generic {indexing_maps = [#all, #row, #row], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<7x1000xf32>) outs(%zeros, %firsts : tensor<7xf32>, tensor<7xi64>) attrs = {lowering_config = #config} {
+  ^bb0(%x: f32, %o: f32, %p: i64):
+    %i = linalg.index 1 : index
+    %n = arith.index_cast %i : index to i64
+    %s = arith.maximumf %x, %o : f32
+    %c = arith.cmpf ogt, %x, %o : f32
+    %q = arith.select %c, %n, %p : i64
+    linalg.yield %s, %q : f32, i64
+  } -> (tensor<7xf32>, tensor<7xi64>)
+  iree_codegen.store_to_buffer %r#1, %1 : tensor<7xi64> into memref<7xi64, #hal.descriptor_type<storage_buffer>>
+  return
+}
+
+// Columns are no rows: their elements are no neighbours.
+
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME:    TileAndFuse
+// expected-remark @below {{lanes keep their rows: rows lie across}}
+func.func @columns() attributes {translation_info = #lanes} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<1000x7xf32, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<7xf32, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %0 : memref<1000x7xf32, #hal.descriptor_type<storage_buffer>> -> tensor<1000x7xf32>
+  %none = tensor.empty() : tensor<7xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%none : tensor<7xf32>) -> tensor<7xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, #row], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<1000x7xf32>) outs(%zeros : tensor<7xf32>) attrs = {lowering_config = #config} {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<7xf32>
+  iree_codegen.store_to_buffer %r, %1 : tensor<7xf32> into memref<7xf32, #hal.descriptor_type<storage_buffer>>
+  return
+}
+
+// What lanes cannot reduce stays, as bytes do.
+
+// CHECK-LABEL: func.func @bytes
+// CHECK-SAME:    TileAndFuse
+// expected-remark @below {{lanes keep their rows: lanes exchange no i8}}
+func.func @bytes() attributes {translation_info = #lanes} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i8
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<7x1000xi8, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<7xi8, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %0 : memref<7x1000xi8, #hal.descriptor_type<storage_buffer>> -> tensor<7x1000xi8>
+  %none = tensor.empty() : tensor<7xi8>
+  %zeros = linalg.fill ins(%zero : i8) outs(%none : tensor<7xi8>) -> tensor<7xi8>
+  %r = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<7x1000xi8>) outs(%zeros : tensor<7xi8>) attrs = {lowering_config = #config} {
+  ^bb0(%x: i8, %o: i8):
+    %s = arith.maxsi %x, %o : i8
+    linalg.yield %s : i8
+  } -> tensor<7xi8>
+  iree_codegen.store_to_buffer %r, %1 : tensor<7xi8> into memref<7xi8, #hal.descriptor_type<storage_buffer>>
+  return
+}

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`tuning/elements/row_tiles.py`: how rows are spread over warps and lanes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bankwise.tuning.costs.processors import processor_of
+from bankwise.tuning.elements.row_tiles import Rows, RowTile, row_tile
+
+
+def tile(length: int, count: int, neighbours: int = 1, beside: int = 0) -> RowTile:
+    processor = processor_of("sm_90")
+    assert processor is not None
+    return row_tile(Rows(length, count, beside or count, neighbours), 32, processor)
+
+
+@pytest.mark.parametrize(
+    ("length", "count", "neighbours", "expected"),
+    [
+        # Measured on an H200, the fastest but for a tenth.
+        (777, 3000, 1, RowTile(1, 32, 1, 25, 4)),
+        (6625, 160, 1, RowTile(1, 32, 8, 26, 1)),
+        (4096, 4096, 8, RowTile(8, 32, 4, 4, 1)),
+        (5120, 4096, 8, RowTile(8, 32, 4, 5, 1)),
+        (33, 512, 1, RowTile(1, 8, 1, 5, 4)),
+        # Few rows get more warps, and rows that registers do not hold are read in steps.
+        (1000, 7, 4, RowTile(4, 32, 4, 2, 1)),
+        (50257, 64, 1, RowTile(1, 32, 32, 10, 1)),
+        (151936, 7, 8, RowTile(8, 32, 32, 4, 1)),
+        (1, 5, 1, RowTile(1, 32, 1, 1, 1)),
+    ],
+)
+def test_rows_get_lanes(length: int, count: int, neighbours: int, expected: RowTile) -> None:
+    assert tile(length, count, neighbours) == expected
+
+
+@given(
+    length=st.integers(1, 10**6),
+    count=st.integers(1, 10**5),
+    beside=st.integers(1, 300),
+    power=st.integers(0, 3),
+    arch=st.sampled_from([("sm_80", 32), ("gfx942", 64)]),
+)
+def test_all_rows_get_whole_warps_and_registers(
+    length: int, count: int, beside: int, power: int, arch: tuple[str, int]
+) -> None:
+    name, lanes = arch
+    processor = processor_of(name)
+    assert processor is not None
+    neighbours = 1 << power
+    found = row_tile(Rows(length, count, beside, neighbours), lanes, processor)
+    assert found.vector == neighbours
+    assert found.lanes & (found.lanes - 1) == 0
+    assert lanes <= found.workgroup_warps(lanes) * lanes <= 1024
+    assert found.rows * found.lanes * found.warps == found.workgroup_warps(lanes) * lanes
+    assert found.length(length) >= length
+    assert found.vector * found.vectors <= 48
+    # No more than an eighth of the rows of a workgroup is missing, unless it has only one.
+    assert found.rows == 1 or 8 * beside >= 7 * (-(-beside // found.rows) * found.rows)

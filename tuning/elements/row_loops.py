@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which loop of each operation of a function goes along the same rows.
+
+A softmax is a maximum, a sum and what is computed of both. Each is a `linalg.generic` with loops of
+its own, which index the dimensions of tensors that they share:
+
+    %max = linalg.generic {... (d0, d1) -> (d0, d1), (d0, d1) -> (d0)} ins(%x) ...
+    %out = linalg.generic {... (d0, d1) -> (d1, d0), (d0, d1) -> (d1)} ins(%x, %max) ...
+
+Loop `d0` of the first goes along the same dimension as `d1` of the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iree.compiler import ir
+
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.indexing_maps import GENERIC, loops_of
+from ...dialect_utils.operations import defining_operation, operands_with
+
+
+def loops_along(root: ir.Operation, loop: int) -> dict[ir.Operation, int]:
+    """Returns the loop of each operation that goes along the same dimension as one of `root`.
+
+    Operations that share no tensor along that dimension are not there.
+
+    Raises:
+        Refusal: an operation has two such loops.
+    """
+    found, pending = {root: loop}, [root]
+    while pending:
+        operation = pending.pop()
+        for value, dims in indexed(operation):
+            if found[operation] not in dims:
+                continue
+            place = dims.index(found[operation])
+            users = {user for user, _ in operands_with(value)} | {defining_operation(value)}
+            for user in (each for each in users if each is not None and each.name == GENERIC):
+                for other, theirs in indexed(user):
+                    if other != value:
+                        continue
+                    if user not in found:
+                        pending.append(user)
+                    if found.setdefault(user, theirs[place]) != theirs[place]:
+                        raise Refusal("an operation has rows along two loops")
+    return found
+
+
+def indexed(operation: ir.Operation) -> Iterator[tuple[ir.Value, tuple[int, ...]]]:
+    """Yields the operands and the results of an operation, and the loops that index them."""
+    loops, results = loops_of(operation), [*operation.results]
+    yield from zip(operation.operands, loops, strict=True)
+    yield from zip(results, loops[len(loops) - len(results) :], strict=True)

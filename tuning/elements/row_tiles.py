@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How the rows of a reduction are spread over warps and lanes.
+
+    lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 32], [0, 1]],
+        partial_reduction = [0, 800], subgroup_basis = [[4, 1], [0, 1]], thread = [0, 1],
+        workgroup = [4, 0]}>
+
+Four warps have a row each, of 25 times 32 elements. What is computed with the sums has `serial` in
+the place of `partial_reduction`, and the same numbers. A row that is no multiple of them is
+computed as a longer one (`tuning/shapes/enlarged_shapes.py`).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+from iree.compiler import ir
+
+from ...dialect_utils.indexing_maps import ITERATORS, summed_loops
+from ...dialect_utils.lowering_config import (
+    BASIS,
+    CONFIG,
+    LANE_BASIS,
+    THREAD,
+    WORKGROUP,
+    LoweringConfig,
+    basis_attribute,
+    numbers_attribute,
+)
+from ..costs.processors import Processor
+
+PARTIAL, SERIAL = "partial_reduction", "serial"
+"""How many elements of a row a step has, where they are reduced and where they are not."""
+
+
+_LANES_OF_WORKGROUP = 1024
+_WARPS = (1, 2, 4, 8, 16, 32)
+"""How many may share a row. With other numbers IREE masks what they exchange."""
+_LEAST_WARPS = 4
+"""Of a workgroup, and of a multiprocessor, where there are rows for them."""
+_LEAST_LANES = 4
+_FEW_ELEMENTS, _MOST_ELEMENTS = 8, 32
+"""How many elements of a row a lane has at least, where the rows are long, and at most."""
+_MOST_REGISTERS = 40
+"""How many it keeps at most, where these are a whole row or no more warps can share it."""
+_LEAST_VECTORS = 4
+
+
+class RowTile(NamedTuple):
+    """What a workgroup has of the rows, and what a lane has of a row.
+
+    Attributes:
+        vector: how many neighbours a lane has together.
+        lanes: how many lanes of a warp share a row, a power of two.
+        warps: how many warps share a row.
+        vectors: how many vectors a lane has in a step.
+        rows: how many rows a workgroup has.
+    """
+
+    vector: int
+    lanes: int
+    warps: int
+    vectors: int
+    rows: int
+
+    @property
+    def step(self) -> int:
+        """Returns how many elements of a row a step has."""
+        return self.vector * self.lanes * self.warps * self.vectors
+
+    def length(self, row: int) -> int:
+        """Returns how long a row is that is rounded up to whole steps."""
+        return -(-row // self.step) * self.step
+
+    def workgroup_warps(self, warp_size: int) -> int:
+        """Returns how many warps a workgroup has."""
+        return self.warps * self.rows * self.lanes // warp_size
+
+    def configure(
+        self, operation: ir.Operation, row: int, outer: int | None, warp_size: int, *, is_root: bool
+    ) -> None:
+        """Gives an operation its part of the configuration.
+
+        Args:
+            row: the loop of the operation along rows.
+            outer: the one from row to row, if it has one.
+            is_root: whether it decides on the workgroups.
+        """
+        context = operation.context
+        order = range(len(ir.ArrayAttr(operation.attributes[ITERATORS])))
+        lanes, warps = {row: self.lanes}, {row: self.warps}
+        if outer is not None:
+            lanes[outer] = warp_size // self.lanes
+            warps[outer] = self.workgroup_warps(warp_size) // self.warps
+        thread = {row: self.vector, outer: int(self.lanes < warp_size)}
+        step = {row: self.step}
+        entries = {
+            LANE_BASIS: basis_attribute([lanes.get(n, 1) for n in order], order, context),
+            BASIS: basis_attribute([warps.get(n, 1) for n in order], order, context),
+            THREAD: numbers_attribute([thread.get(n, 0) for n in order], context),
+            PARTIAL if summed_loops(operation) else SERIAL: numbers_attribute(
+                [step.get(n, 0) for n in order], context
+            ),
+        }
+        if is_root:
+            rows = {row: 0, outer: self.rows}
+            sizes = [rows.get(n, 1) for n in order]
+            entries[WORKGROUP] = numbers_attribute(sizes, context)
+        operation.attributes[CONFIG] = LoweringConfig(entries).attribute(context)
+
+    def __str__(self) -> str:
+        lanes = prod((self.lanes, self.warps))
+        rows = "a row" if self.rows == 1 else f"{self.rows} rows"
+        return f"{rows}, of each of which {lanes} lanes have {self.vectors} x {self.vector} a step"
+
+
+class Rows(NamedTuple):
+    """The rows that a function reduces.
+
+    Attributes:
+        length: how many elements a row has.
+        total: how many rows there are.
+        beside: how many of them lie along one loop; 1 where not all operations have it.
+        neighbours: how many elements a lane can read and write together, a power of two.
+    """
+
+    length: int
+    total: int
+    beside: int
+    neighbours: int
+
+    @property
+    def vectors(self) -> int:
+        """Returns how many vectors a row has."""
+        return -(-self.length // self.neighbours)
+
+
+def row_tile(rows: Rows, warp_size: int, processor: Processor) -> RowTile:
+    """Returns how rows are spread over warps and lanes.
+
+    A lane keeps what it has of a row in registers, if that is no more than 32 elements, so that the
+    row is read once. Longer rows are shared by more warps, up to a whole workgroup, and beyond that
+    read step by step. H200, us, with as many warps a row:
+
+    | softmax | 1 | 2 | 4 | 8 | 16 | 32 |
+    | --- | --- | --- | --- | --- | --- | --- |
+    | 3000x777 f16 | 7.6 | 7.8 | 8.2 | 10.2 | | |
+    | 4096x4096 f16 | 38.9 | 29.4 | 26.8 | 27.1 | 31.1 | |
+    | 160x6625 f32 | | | 7.4 | 6.2 | 6.5 | 7.8 |
+
+    Short rows share a warp: 512x33 f32 takes 2.9 us with a row for each warp, and 2.6 with four.
+    """
+    lanes = _lanes(rows, warp_size)
+    most = _LANES_OF_WORKGROUP // warp_size
+    counts = [each for each in _WARPS if each <= most] if lanes == warp_size else [1]
+
+    def elements(warps: int) -> int:
+        return -(-rows.vectors // (lanes * warps)) * rows.neighbours
+
+    def suffices(warps: int) -> bool:
+        found = elements(warps)
+        if rows.total * warps < processor.multiprocessors * _LEAST_WARPS:
+            return found <= max(rows.neighbours, _FEW_ELEMENTS)
+        divides = found * lanes * warps == rows.length
+        return found <= (_MOST_REGISTERS if divides else _MOST_ELEMENTS)
+
+    warps = next(filter(suffices, counts), counts[-1])
+    vectors = elements(warps) // rows.neighbours
+    if elements(warps) > _MOST_REGISTERS:
+        vectors = _step(vectors, rows.neighbours)
+    together = max(1, _LEAST_WARPS // warps)
+    all_warps = rows.total * lanes * warps // warp_size
+    while together > 1 and all_warps < together * warps * processor.multiprocessors:
+        together //= 2
+    together *= warp_size // lanes
+    while together > warp_size // lanes and _is_wasteful(rows.beside, together):
+        together //= 2
+    return RowTile(rows.neighbours, lanes, warps, vectors, together)
+
+
+def _lanes(rows: Rows, warp_size: int) -> int:
+    """Returns how many lanes of a warp share a row."""
+    lanes = min(_power_of_two(-(-rows.length // _FEW_ELEMENTS)), warp_size)
+    lanes = max(lanes, min(_LEAST_LANES, _power_of_two(rows.vectors)))
+    while lanes < warp_size and _is_wasteful(rows.beside, warp_size // lanes):
+        lanes *= 2
+    return lanes
+
+
+def _step(vectors: int, neighbours: int) -> int:
+    """Returns how many vectors of a row a lane has in a step, where it has so many in all."""
+    least = max(_LEAST_VECTORS, _FEW_ELEMENTS // neighbours)
+    return min(range(least, least + least // 2 + 1), key=lambda n: -(-vectors // n) * n)
+
+
+def _is_wasteful(count: int, together: int) -> bool:
+    """Returns whether more than an eighth of the rows of workgroups would not be there."""
+    return 8 * count < 7 * (-(-count // together) * together)
+
+
+def _power_of_two(number: int) -> int:
+    """Returns the smallest power of two that is not below a number."""
+    return 1 << (number - 1).bit_length()

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lets lanes share the rows of a softmax, a norm or another reduction, whatever their length.
+
+Where no power of two divides the length of a row, IREE gives each row to a lane, which reads its
+elements one by one, while its neighbours read other rows:
+
+    lowering_config = #iree_gpu.lowering_config<{reduction = [0, 3], thread = [1, 0],
+        workgroup = [32, 0]}>
+
+This pass lets the lanes of a warp, or of several, have neighbouring elements of a row
+(`tuning/elements/row_tiles.py`). A row that is no whole number of them is computed as a longer one:
+what lies beyond its end is not read (`tuning/shapes/restore_shapes.py`), and does not count
+(`tuning/elements/row_masks.py`). Rows that lanes share already are spread over more warps, where
+there are too few rows or these are long.
+
+A sum is made in another order than without the pass: outputs are right to rounding. A maximum, and
+what else does not depend on an order, is the same bits; without `other-order` only functions are
+changed that reduce by such operations alone.
+
+Runs on the configured function, before its pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import ClassVar, NamedTuple
+
+from iree.compiler import ir
+from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
+
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.gpu_target import gpu_features_of
+from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
+from ...dialect_utils.lowering_config import (
+    BASIS,
+    CONFIG,
+    LANE_BASIS,
+    REDUCTION,
+    THREAD,
+    TRANSLATION_INFO,
+    WORKGROUP,
+    LoweringConfig,
+    WarpLaunch,
+    changed_info,
+    only_root,
+)
+from ...dialect_utils.operations import operations_in
+from ...passes.base import FunctionPass, PassContext
+from ..costs.processors import Processor, processor_of
+from ..shapes.enlarged_shapes import EnlargedShapes, enlarged_shapes
+from ..tiles.tiled_operation import loop_extents
+from .arg_reductions import ArgReduction
+from .elements import aligned_elements, buffers_of
+from .row_loops import indexed, loops_along
+from .row_masks import combiners_of, leave_out
+from .row_tiles import PARTIAL, Rows, RowTile, row_tile
+
+_FILL = "linalg.fill"
+_BY_THREADS = frozenset({REDUCTION, THREAD, WORKGROUP})
+_BY_LANES = frozenset({BASIS, LANE_BASIS, PARTIAL, THREAD, WORKGROUP})
+
+
+@dataclass(frozen=True)
+class ShareRows(FunctionPass):
+    """Spreads rows over lanes and warps.
+
+    Attributes:
+        other_order: whether sums may be made in another order.
+    """
+
+    name: ClassVar[str] = "bankwise-share-rows"
+    summary: ClassVar[str] = "let lanes share rows of any length"
+    later_passes_may_refuse: ClassVar[bool] = True
+    kept: ClassVar[str] = "lanes of rows"
+
+    other_order: bool = True
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the configuration and the shapes of `function`; never fails."""
+        function = function.operation
+        for operation in operations_in(function, GENERIC):
+            searched = ArgReduction.of(operation)
+            if searched is not None:
+                searched.part()
+        plan = partial(_planned, function, context.test_target, other_order=self.other_order)
+        found = context.planned(function.location, "lanes keep their rows", plan)
+        if found is None:
+            return
+        found.apply(function)
+        self.record_tile(context, function, found.root, found.tile, str(found.tile))
+
+
+class _SharedRows(NamedTuple):
+    """A function that reduces rows.
+
+    Attributes:
+        root: the reduction that decides on its workgroups.
+        along: the loop along rows of each operation that has one.
+        outer: the loop from row to row of some of these; none where they share no such loop.
+        length: how many elements a row has.
+        shapes: those that tensors get.
+    """
+
+    root: ir.Operation
+    along: Mapping[ir.Operation, int]
+    outer: Mapping[ir.Operation, int]
+    length: int
+    launch: WarpLaunch
+    tile: RowTile
+    shapes: EnlargedShapes
+
+    def apply(self, function: ir.Operation) -> None:
+        """Configures the operations and the function, and lengthens the rows."""
+        warp_size = self.launch.warp_size
+        for fill in operations_in(function, _FILL):
+            if CONFIG in fill.attributes:
+                del fill.attributes[CONFIG]
+        for operation, loop in self.along.items():
+            outer, is_root = self.outer.get(operation), operation == self.root
+            self.tile.configure(operation, loop, outer, warp_size, is_root=is_root)
+        pipeline = ir.Attribute.parse("#iree_gpu.pipeline<VectorDistribute>", function.context)
+        info = self.launch.with_warps(self.tile.workgroup_warps(warp_size))
+        function.attributes[TRANSLATION_INFO] = changed_info(info, pipeline=pipeline)
+        if not self.shapes.shapes:
+            return
+        self.shapes.apply(function)
+        if self.tile.length(self.length) != self.length:
+            for operation, loop in self.along.items():
+                if summed_loops(operation):
+                    leave_out(operation, loop, self.length)
+
+
+def _planned(
+    function: ir.Operation, test_target: str | None, *, other_order: bool
+) -> _SharedRows | None:
+    """Returns how the rows of a function are shared; None where IREE's way is as good.
+
+    Raises:
+        Refusal: something is not understood.
+    """
+    processor = processor_of(gpu_features_of(function, test_target).arch)
+    root = None if processor is None else _root(function)
+    if processor is None or root is None or len(summed_loops(root)) != 1:
+        return None
+    (loop,) = summed_loops(root)
+    extents = loop_extents(root, loops_of(root), range(len(root.operands)))
+    if not any(len({*dims}) == len(extents) for dims in loops_of(root)[:-1]):
+        # Each operand of a matmul lacks a loop.
+        return None
+    along = loops_along(root, loop)
+    if _adds_in_order(function, along) and not other_order:
+        return None
+    outer, launch = _outer(root, extents), _launch(function, processor)
+    beside = {} if outer is None else loops_along(root, outer)
+    if not {*beside} >= {*along}:
+        beside = {}
+    rows = Rows(
+        length=extents[loop],
+        total=prod(size for each, size in enumerate(extents) if each != loop),
+        neighbours=_neighbours(along),
+        beside=extents[outer] if beside and outer is not None else 1,
+    )
+    tile = row_tile(rows, launch.warp_size, processor)
+    lengths = dict(enumerate(extents)) | {loop: tile.length(rows.length)}
+    if beside and outer is not None:
+        lengths[outer] = -(-extents[outer] // tile.rows) * tile.rows
+    reductions = [each for each in along if summed_loops(each)]
+    shapes = enlarged_shapes(root, loops_of(root), lengths, reductions)
+    return _SharedRows(root, along, beside, rows.length, launch, tile, shapes)
+
+
+def _root(function: ir.Operation) -> ir.Operation | None:
+    """Returns the reduction of rows that decides on the workgroups of a function, if there is one.
+
+    IREE gives a tensor that is one row to a single lane, which no operation has a tile for.
+    """
+    root = only_root(function)
+    if root is not None:
+        is_known = LoweringConfig.of(root.attributes[CONFIG]).entries.keys() in (
+            _BY_THREADS,
+            _BY_LANES,
+        )
+        return root if root.name == GENERIC and is_known else None
+    found = [each for each in operations_in(function, GENERIC) if summed_loops(each)]
+    return found[0] if len(found) == 1 and _is_of_one_lane(function) else None
+
+
+def _is_of_one_lane(function: ir.Operation) -> bool:
+    if TRANSLATION_INFO not in function.attributes:
+        return False
+    info = iree_codegen.TranslationInfoAttr(function.attributes[TRANSLATION_INFO])
+    return prod(info.workgroup_size or [0]) == 1
+
+
+def _launch(function: ir.Operation, processor: Processor) -> WarpLaunch:
+    if _is_of_one_lane(function):
+        return WarpLaunch.of_one_warp(processor.lanes, function.context)
+    return WarpLaunch.as_row(function)
+
+
+def _adds_in_order(function: ir.Operation, along: Mapping[ir.Operation, int]) -> bool:
+    """Returns whether another order of the elements of rows may give other bits.
+
+    Raises:
+        Refusal: something else is reduced than rows, or it is not known how.
+    """
+    found = False
+    for each in operations_in(function):
+        if CONFIG in each.attributes and each not in along and each.name != _FILL:
+            raise Refusal("it is computed with something that has no rows", each.location)
+        if each.name != GENERIC:
+            continue
+        summed = summed_loops(each)
+        if (each in along and not summed <= {along[each]}) or (each not in along and summed):
+            raise Refusal("not only rows are reduced", each.location)
+        if summed:
+            found |= any(combiner.keeps_order for combiner in combiners_of(each))
+    return found
+
+
+def _outer(root: ir.Operation, extents: Sequence[int]) -> int | None:
+    """Returns the innermost loop from row to row of a reduction, if there are several rows."""
+    found = [loop for loop in loops_of(root)[-1] if extents[loop] > 1]
+    return found[-1] if found else None
+
+
+def _neighbours(along: Mapping[ir.Operation, int]) -> int:
+    """Returns how many neighbours of a row a lane can read and write together.
+
+    Raises:
+        Refusal: the elements of rows are no neighbours.
+    """
+    found = []
+    for operation, loop in along.items():
+        for value, dims in indexed(operation):
+            if loop not in dims or not buffers_of(value):
+                continue
+            if dims[-1] != loop:
+                raise Refusal("rows lie across", operation.location)
+            bits = element_bits(ir.ShapedType(value.type).element_type)
+            if bits is None or bits % 8:
+                raise Refusal(f"elements are {value.type.element_type}")
+            found.append(aligned_elements(value, bits // 8))
+    return min(found, default=1)
