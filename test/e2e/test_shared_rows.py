@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,6 +70,18 @@ def test_no_element_is_larger_behind_a_nan() -> None:
     np.testing.assert_array_equal(largest, rows.max(axis=1))
     before = [rows[0, :40].argmax(), 0, 0, 0, 7, rows[5].argmax()]
     np.testing.assert_array_equal(places, before)
+
+
+def test_only_the_program_knows_how_many_rows_there_are() -> None:
+    program = RowProgram("softmax", "f32", (6, 33)).program()
+    source = program.source.replace("tensor<6x", "tensor<?x").replace(
+        "%empty = tensor.empty()",
+        "%c0 = arith.constant 0 : index\n"
+        "%count = tensor.dim %x, %c0 : tensor<?x33xf32>\n%empty = tensor.empty(%count)",
+    )
+    run = run_program(replace(program, source=source))
+    assert largest(run) <= program.tolerance
+    assert run.actions_of(ShareRows.name) == [Action.RETILE]
 
 
 def test_sums_keep_their_order_at_exact() -> None:

@@ -113,7 +113,7 @@ def aligned_elements(value: ir.Value, size: int) -> int:
         if strides is None or DYNAMIC in strides:
             return 1
         sizes = zip(type_of(buffer).shape, strides, strict=True)
-        *outer, inner = [stride for extent, stride in sizes if extent > 1] or [1]
+        *outer, inner = [stride for extent, stride in sizes if extent != 1] or [1]
         start = _start(buffer)
         if inner != 1 or start is None:
             return 1

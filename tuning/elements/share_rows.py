@@ -32,6 +32,7 @@ from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
@@ -51,8 +52,8 @@ from ...dialect_utils.lowering_config import (
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
 from ..costs.processors import Processor, processor_of
-from ..shapes.enlarged_shapes import EnlargedShapes, enlarged_shapes
-from ..tiles.tiled_operation import loop_extents
+from ..shapes.enlarged_shapes import EnlargedShapes, computed_size, enlarged_shapes
+from ..tiles.tiled_operation import loop_sizes
 from .arg_reductions import ArgReduction
 from .elements import aligned_elements, buffers_of
 from .row_loops import indexed, loops_along
@@ -60,6 +61,8 @@ from .row_masks import combiners_of, leave_out
 from .row_tiles import PARTIAL, Rows, RowTile, row_tile
 
 _FILL = "linalg.fill"
+_MANY = 4096
+"""How many rows are assumed where only the program knows it."""
 _BY_THREADS = frozenset({REDUCTION, THREAD, WORKGROUP})
 _BY_LANES = frozenset({BASIS, LANE_BASIS, PARTIAL, THREAD, WORKGROUP})
 
@@ -147,7 +150,9 @@ def _planned(
     if processor is None or root is None or len(summed_loops(root)) != 1:
         return None
     (loop,) = summed_loops(root)
-    extents = loop_extents(root, loops_of(root), range(len(root.operands)))
+    extents = loop_sizes(root, loops_of(root), range(len(root.operands)))
+    if extents[loop] <= 0:
+        raise Refusal("how long a row is is not known")
     if not any(len({*dims}) == len(extents) for dims in loops_of(root)[:-1]):
         # Each operand of a matmul lacks a loop.
         return None
@@ -158,16 +163,19 @@ def _planned(
     beside = {} if outer is None else loops_along(root, outer)
     if not {*beside} >= {*along}:
         beside = {}
+    sizes = [_MANY if size == DYNAMIC else size for size in extents]
     rows = Rows(
         length=extents[loop],
-        total=prod(size for each, size in enumerate(extents) if each != loop),
+        total=prod(size for each, size in enumerate(sizes) if each != loop),
         neighbours=_neighbours(along),
-        beside=extents[outer] if beside and outer is not None else 1,
+        beside=sizes[outer] if beside and outer is not None else 1,
     )
     tile = row_tile(rows, launch.warp_size, processor)
     lengths = dict(enumerate(extents)) | {loop: tile.length(rows.length)}
     if beside and outer is not None:
-        lengths[outer] = -(-extents[outer] // tile.rows) * tile.rows
+        is_known = extents[outer] != DYNAMIC
+        whole = -(-extents[outer] // tile.rows) * tile.rows
+        lengths[outer] = whole if is_known else computed_size(tile.rows)
     reductions = [each for each in along if summed_loops(each)]
     shapes = enlarged_shapes(root, loops_of(root), lengths, reductions)
     return _SharedRows(root, along, beside, rows.length, launch, tile, shapes)
@@ -224,7 +232,7 @@ def _adds_in_order(function: ir.Operation, along: Mapping[ir.Operation, int]) ->
 
 def _outer(root: ir.Operation, extents: Sequence[int]) -> int | None:
     """Returns the innermost loop from row to row of a reduction, if there are several rows."""
-    found = [loop for loop in loops_of(root)[-1] if extents[loop] > 1]
+    found = [loop for loop in loops_of(root)[-1] if extents[loop] != 1]
     return found[-1] if found else None
 
 
