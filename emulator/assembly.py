@@ -55,6 +55,7 @@ class Kernel:
         places: for each instruction its place in the file (`data_sections`).
         functions: for each function that the kernel reaches the index of its first instruction;
             their code stands behind the kernel's own.
+        place_step: by how much the place behind an instruction of 4 bytes differs from its own.
         base: the address of the file, once it is linked.
     """
 
@@ -70,6 +71,7 @@ class Kernel:
     data: DataImage = field(default=NO_DATA, repr=False)
     places: tuple[int, ...] = field(default=(), repr=False)
     functions: tuple[int, ...] = field(default=(), repr=False)
+    place_step: int = CODE_STEP
     base: int = 0
 
     @property
@@ -81,11 +83,6 @@ class Kernel:
     def lanes(self) -> int:
         """Returns the lanes of a wave."""
         return _lanes(self.chip, self.directives)
-
-    @property
-    def place_step(self) -> int:
-        """Returns by how much the place behind an instruction of 4 bytes differs from its own."""
-        return CODE_STEP
 
     @property
     def arguments(self) -> tuple[KernelArgument, ...]:
@@ -135,7 +132,7 @@ def parse_assembly(text: str, source: str = "<text>") -> dict[str, Kernel]:
         AssemblyError: the text is no assembly of AMD GPUs or is truncated, or an instruction
             cannot be read; the message starts with `source` and the line.
     """
-    file = _File(text, source)
+    file = AssemblyFile(text, source)
     kernels = {name: file.kernel(name) for name in file.directives}
     # One image for all: code says which entries the global offset table has.
     data = file.data.image()
@@ -153,7 +150,19 @@ def parse_kernel(text: str, source: str = "<text>", name: str = "", arch: str = 
     Raises:
         AssemblyError: the file holds no such kernel, or `parse_assembly` would raise the error.
     """
-    file = _File(text, source, arch)
+    return chosen_kernel(AssemblyFile(text, source, arch), name, arch)
+
+
+def named_chip(text: str) -> str:
+    """Returns the chip that an assembly file names in its `.amdgcn_target`; empty if none."""
+    target = next((m[1] for line in text.split("\n") if (m := _TARGET.match(line))), "")
+    found = ARCH.search(target)
+    return found[1] if found else ""
+
+
+def chosen_kernel(file: AssemblyFile, name: str, arch: str) -> Kernel:
+    """Returns a kernel of a file, as `parse_kernel` does."""
+    source = file.source
     if file.arch not in EMULATED_CHIPS:
         raise AssemblyError(
             f"{source}: the assembly is for {file.arch}; the emulator runs "
@@ -161,10 +170,10 @@ def parse_kernel(text: str, source: str = "<text>", name: str = "", arch: str = 
         )
     if arch and file.arch != arch:
         raise AssemblyError(f"{source}: the assembly is for {file.arch}, not for {arch}")
-    return replace(file.kernel(_chosen(file, name)), data=file.data.image())
+    return replace(file.kernel(_chosen(file, name)), data=file.image())
 
 
-def _chosen(file: _File, name: str) -> str:
+def _chosen(file: AssemblyFile, name: str) -> str:
     """Returns the symbol of the kernel that a name denotes; AssemblyError if there is not one."""
     symbols = list(file.directives)
     if name in symbols:
@@ -186,14 +195,17 @@ _BLOCK_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"|;[^\n]*|//[^\n]*)|/\*.*?\*/',
 _NOT_NEEDED = ("next_free_vgpr", "next_free_sgpr", "inst_pref_size")
 
 
-class _File:
+class AssemblyFile:
     """The text of a file; what concerns all kernels is read at once, and a kernel when asked for.
 
     Attributes:
         arch: the chip that the code is for.
         directives: for each kernel the lines and values of its `.amdhsa_*` directives, as texts.
+        place_step: by how much the place behind an instruction of 4 bytes differs from its own.
         metadata: what the metadata says of each kernel.
     """
+
+    place_step = CODE_STEP
 
     def __init__(self, text: str, source: str, arch: str = "") -> None:
         self.source = source
@@ -238,6 +250,14 @@ class _File:
             raise AssemblyError(f"{self.source}:{error}") from None
 
     def read_metadata(self) -> Metadata:
+        start, end = self.metadata_lines()
+        try:
+            return parse_metadata("\n".join(self.lines[start + 1 : end]), start + 2)
+        except MetadataError as error:
+            raise self.error(start + 1, str(error)) from None
+
+    def metadata_lines(self) -> tuple[int, int]:
+        """Returns the indices of the lines before and behind the metadata."""
         try:
             start = next(i for i, x in enumerate(self.lines) if x.strip() == ".amdgpu_metadata")
             end = next(i for i, x in enumerate(self.lines) if x.strip() == ".end_amdgpu_metadata")
@@ -245,10 +265,7 @@ class _File:
             raise self.error(
                 len(self.lines), "no .amdgpu_metadata block: the file is truncated"
             ) from None
-        try:
-            return parse_metadata("\n".join(self.lines[start + 1 : end]), start + 2)
-        except MetadataError as error:
-            raise self.error(start + 1, str(error)) from None
+        return start, end
 
     def read_directives(self) -> dict[str, dict[str, tuple[int, str]]]:
         found: dict[str, dict[str, tuple[int, str]]] = {}
@@ -294,8 +311,7 @@ class _File:
         directives = self.directive_values(name)
         chip = _chip(self.arch)
         self.check_wave_size(name, chip, directives)
-        reader = CodeReader(self.lines, self.data, chip, _lanes(chip, directives), self.error)
-        code = reader.read(name)
+        code = self.read_code(name, chip, _lanes(chip, directives))
         if not any(i.mnemonic == "s_endpgm" for i in code.instructions):
             raise self.error(len(self.lines), f"kernel '{name}' has no s_endpgm")
         lanes = _lanes(chip, directives)
@@ -311,9 +327,22 @@ class _File:
             metadata=self.metadata[name],
             locations=tuple(code.locations),
             source=self.source,
-            places=tuple(code_place(each.line) for each in code.instructions),
+            places=tuple(map(self.place, code.instructions)),
+            place_step=self.place_step,
             functions=tuple(code.functions),
         )
+
+    def read_code(self, name: str, chip: Chip, lanes: int) -> FunctionCode:
+        """Returns the code of a kernel with what it reaches."""
+        return CodeReader(self.lines, self.data, chip, lanes, self.error).read(name)
+
+    def place(self, instruction: Instruction) -> int:
+        """Returns the place of an instruction in the file."""
+        return code_place(instruction.line)
+
+    def image(self) -> DataImage:
+        """Returns the data of the file, for the kernels that were read."""
+        return self.data.image()
 
     def check_wave_size(self, name: str, chip: Chip, directives: Mapping[str, int]) -> None:
         """Refuses waves of a size that the chip has not."""

@@ -8,7 +8,7 @@ which calls leave the address behind them is a return, and may go behind any cal
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from .assembly import Kernel
@@ -58,7 +58,7 @@ class CallGraph:
             return [self.kernel.labels[source.text]] if source.text in self.kernel.labels else []
         if not isinstance(source, Register):
             return []
-        address = self._constants(index).get(source.index)
+        address = self._constants(index).pair(source.index)
         if address is not None:
             known = self.indices.get(address - self.kernel.base)
             return [] if known is None else [known]
@@ -88,19 +88,15 @@ class CallGraph:
         places = {*data.symbols.values(), *(each.target for each in data.relocations)}
         return sorted({self.indices[place] for place in places if place in self.indices})
 
-    def _constants(self, index: int) -> dict[int, int]:
-        """Returns the 64-bit addresses in pairs of scalar registers, as far as they are known.
-
-        They are computed by the straight run of scalar instructions before an instruction.
-        """
+    def _constants(self, index: int) -> ScalarConstants:
+        """Returns the scalar registers that the straight run before an instruction decides."""
         start = index
         while start and start not in self._targets and self._goes_on(start - 1):
             start -= 1
-        words: dict[int, int] = {}
-        carry: int | None = None
+        constants = ScalarConstants(self._pointer)
         for each in self.kernel.instructions[start:index]:
-            carry = self._execute(each, words, carry)
-        return {low: word | words[low + 1] << 32 for low, word in words.items() if low + 1 in words}
+            constants.execute(each)
+        return constants
 
     @cached_property
     def _targets(self) -> frozenset[int]:
@@ -110,45 +106,8 @@ class CallGraph:
         name = self.kernel.instructions[index].mnemonic
         return name not in JUMPS and not name.startswith(("s_branch", "s_endpgm"))
 
-    def _execute(self, instruction: Instruction, words: dict[int, int], carry: int | None):
-        """Executes a scalar instruction on the known words; returns the carry if it is known."""
-        name, operands = instruction.mnemonic, instruction.operands
-        target = operands[0].value if operands else None
-        if not isinstance(target, Register) or target.file != "s":
-            return carry if name.startswith(("v_", "global_", "s_nop", "s_wait")) else None
-        sources = [_word(operand, words) for operand in operands[1:]]
-        pair = self._pair(instruction, words)
-        for number in range(target.index, target.index + target.count):
-            words.pop(number, None)
-        if pair is not None:
-            words[target.index], words[target.index + 1] = pair & 0xFFFFFFFF, pair >> 32
-            return carry
-        if name in ("s_add_u32", "s_add_i32", "s_addc_u32") and None not in sources:
-            carried = 0 if name != "s_addc_u32" else carry
-            if carried is None:
-                return None
-            total = sum(word or 0 for word in sources) + carried
-            words[target.index] = total & 0xFFFFFFFF
-            return total >> 32
-        if name == "s_sext_i32_i16" and sources[0] is not None:
-            words[target.index] = ((sources[0] & 0xFFFF) ^ 0x8000) - 0x8000 & 0xFFFFFFFF
-        return None
-
-    def _pair(self, instruction: Instruction, words: Mapping[int, int]) -> int | None:
-        """Returns the 64 bits that an instruction leaves, if they are a known address."""
-        if instruction.mnemonic == GET_PC and len(instruction.operands) == 2:
-            value = instruction.operands[1].value
-            return int(value.value) if isinstance(value, Literal) else None
-        if instruction.mnemonic not in ("s_load_dwordx2", "s_load_b64"):
-            return None
-        start, offset = (operand.value for operand in instruction.operands[1:3])
-        if not isinstance(start, Register) or not isinstance(offset, Literal):
-            return None
-        low, high = words.get(start.index), words.get(start.index + 1)
-        if low is None or high is None:
-            return None
-        place = (low | high << 32) + int(offset.value) - self.kernel.base
-        return self._pointers.get(place)
+    def _pointer(self, address: int) -> int | None:
+        return self._pointers.get(address - self.kernel.base)
 
     @cached_property
     def _pointers(self) -> Mapping[int, int]:
@@ -161,10 +120,69 @@ class CallGraph:
         }
 
 
-def _word(operand: Operand, words: Mapping[int, int]) -> int | None:
-    value = operand.value
-    if isinstance(value, Literal) and isinstance(value.value, int):
-        return value.value & 0xFFFFFFFF
-    if isinstance(value, Register) and value.file == "s" and value.count == 1:
-        return words.get(value.index)
-    return None
+class ScalarConstants:
+    """The scalar registers whose values a straight run of instructions decides.
+
+    Args:
+        pointer: returns the address that the data has at an address, where it has one.
+    """
+
+    def __init__(self, pointer: Callable[[int], int | None]) -> None:
+        self._pointer = pointer
+        self._words: dict[int, int] = {}
+        self._carry: int | None = None
+
+    def pair(self, index: int) -> int | None:
+        """Returns the 64 bits of two registers; None if they are not known."""
+        low, high = self._words.get(index), self._words.get(index + 1)
+        return None if low is None or high is None else low | high << 32
+
+    def execute(self, instruction: Instruction) -> None:
+        """Executes the next instruction, whose program counter stands behind its operands."""
+        name, operands = instruction.mnemonic, instruction.operands
+        target = operands[0].value if operands else None
+        if not isinstance(target, Register) or target.file != "s":
+            if name.startswith("s_") and not name.startswith(("s_nop", "s_wait", "s_delay")):
+                self._carry = None
+            return
+        words = [self._word(operand) for operand in operands[1:]]
+        pair = self._address(instruction)
+        for number in range(target.index, target.index + target.count):
+            self._words.pop(number, None)
+        if pair is not None:
+            self._words[target.index], self._words[target.index + 1] = pair & _WORD, pair >> 32
+            return
+        carry, self._carry = self._carry, None
+        known = [word for word in words if word is not None]
+        if len(known) < len(words):
+            return
+        if name in ("s_add_u32", "s_add_i32") or (name == "s_addc_u32" and carry is not None):
+            total = sum(known) + (carry or 0 if name == "s_addc_u32" else 0)
+            self._words[target.index], self._carry = total & _WORD, total >> 32
+        elif name == "s_mov_b32":
+            self._words[target.index], self._carry = known[0], carry
+        elif name == "s_sext_i32_i16":
+            self._words[target.index] = ((known[0] & 0xFFFF) ^ 0x8000) - 0x8000 & _WORD
+
+    def _address(self, instruction: Instruction) -> int | None:
+        """Returns the 64 bits that an instruction leaves, if they are a known address."""
+        values = [operand.value for operand in instruction.operands]
+        if instruction.mnemonic == GET_PC and len(values) == 2:
+            return int(values[1].value) if isinstance(values[1], Literal) else None
+        if instruction.mnemonic in ("s_load_dwordx2", "s_load_b64") and len(values) == 3:
+            start, offset = values[1:]
+            if isinstance(start, Register) and isinstance(offset, Literal):
+                address = self.pair(start.index)
+                return None if address is None else self._pointer(address + int(offset.value))
+        return None
+
+    def _word(self, operand: Operand) -> int | None:
+        value = operand.value
+        if isinstance(value, Literal) and isinstance(value.value, int):
+            return value.value & _WORD
+        if isinstance(value, Register) and value.file == "s" and value.count == 1:
+            return self._words.get(value.index)
+        return None
+
+
+_WORD = 0xFFFFFFFF

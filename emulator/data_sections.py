@@ -116,6 +116,7 @@ class DataImage:
             entry.
         unknown: bytes that depend on symbols which the file does not define.
         variables: what kernels may store to, by name.
+        end: a place behind all else in the file, where that is known.
     """
 
     regions: tuple[Region, ...] = ()
@@ -125,6 +126,7 @@ class DataImage:
     labels: Mapping[str, int] = field(default_factory=dict)
     unknown: tuple[UnknownData, ...] = ()
     variables: Mapping[str, Variable] = field(default_factory=dict)
+    end: int = 0
 
     @property
     def extent(self) -> int:
@@ -132,7 +134,7 @@ class DataImage:
         named = (*self.symbols.values(), *(each.target for each in self.relocations))
         has_code = any(place >= _CODE_START for place in named)
         last = self.regions[-1] if self.regions else Region(0, b"")
-        return 2 * _CODE_START if has_code else last.end
+        return max(self.end, 2 * _CODE_START if has_code else last.end)
 
     def at(self, base: int) -> list[bytes]:
         """Returns the bytes of each region as they are when the image starts at address `base`."""
@@ -199,6 +201,37 @@ def uncommented(line: str) -> str:
     if ";" not in line and "//" not in line:
         return line.strip()
     return _COMMENT.sub(lambda match: match[1] or "", line).strip()
+
+
+def reached_places(
+    symbols: Iterable[int],
+    relocations: Iterable[DataRelocation],
+    places: Iterable[int],
+    is_code: Callable[[int], bool],
+) -> set[int]:
+    """Returns the places of code that are reached from some places, by the addresses in data.
+
+    Data from a symbol on to the next one belong to it.
+
+    Args:
+        symbols: the places of the symbols in data.
+    """
+    starts = sorted(set(symbols))
+    targets: dict[int, list[int]] = {}
+    for each in relocations:
+        targets.setdefault(bisect_right(starts, each.offset), []).append(each.target)
+    found: set[int] = set()
+    seen: set[int] = set()
+    waiting = list(places)
+    while waiting:
+        place = waiting.pop()
+        owner = bisect_right(starts, place)
+        if is_code(place):
+            found.add(place)
+        elif owner not in seen:
+            seen.add(owner)
+            waiting += targets.get(owner, [])
+    return found
 
 
 class MissingSymbolError(DataError):
@@ -370,23 +403,9 @@ class DataReader:
 
         Data from a symbol on to the next one belong to it. What is reached from there counts too.
         """
-        starts = sorted({*self._symbols.values(), *self._table.values()})
-        targets: dict[int, list[int]] = {}
-        for each in self._relocations:
-            owner = bisect_right(starts, each.offset) - 1
-            targets.setdefault(owner, []).append(each.target)
-        found: set[int] = set()
-        seen: set[int] = set()
-        waiting = list(places)
-        while waiting:
-            place = waiting.pop()
-            owner = bisect_right(starts, place) - 1
-            if place >= _CODE_START:
-                found.add((place - _CODE_START) // CODE_STEP)
-            elif owner not in seen:
-                seen.add(owner)
-                waiting += targets.get(owner, [])
-        return found
+        starts = {*self._symbols.values(), *self._table.values()}
+        code = reached_places(starts, self._relocations, places, lambda at: at >= _CODE_START)
+        return {(place - _CODE_START) // CODE_STEP for place in code}
 
     def _variables(self) -> dict[str, Variable]:
         """Returns the symbols in sections that may be written, with their sizes.

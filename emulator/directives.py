@@ -65,6 +65,24 @@ _UNEXPANDED = re.compile(
     r"\.(macro|endm|altmacro|rept|endr|irpc?|if\w*|else\w*|endif|include|incbin)", re.IGNORECASE
 )
 
+_FILES = re.compile(r"^\s*\.(include|incbin)\b", re.MULTILINE | re.IGNORECASE)
+_REGISTER_OF_SYMBOLS = re.compile(r"\b[sva]\[[^\]\n]*[A-Za-z_]")
+_ASSIGNED = re.compile(r"^\s*\.(?:set|equ|equiv)\s+([\w.$]+)", re.MULTILINE)
+
+
+def needs_assembler(text: str) -> bool:
+    """Returns whether only an assembler makes plain code of a text.
+
+    It holds macros, registers that symbols number, or symbols that change their values. Files that
+    it includes are nobody's to read.
+    """
+    if _FILES.search(text):
+        return False
+    names = _ASSIGNED.findall(text)
+    unexpanded = any(_UNEXPANDED.match(line.strip()) for line in text.split("\n") if "." in line)
+    return unexpanded or len(set(names)) < len(names) or bool(_REGISTER_OF_SYMBOLS.search(text))
+
+
 _EXCEPTIONS = (
     *("fp_ieee_invalid_op", "fp_denorm_src", "fp_ieee_div_zero", "fp_ieee_overflow"),
     *("fp_ieee_underflow", "fp_ieee_inexact", "int_div_zero"),

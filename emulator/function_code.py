@@ -12,12 +12,12 @@ The code that a label begins goes on to the end of its function: `.size`, anothe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from .chips import Chip
 from .data_sections import ASSIGNMENT, DataError, DataReader, code_place, uncommented
-from .directives import SECTIONS, check_between_instructions, split_directive
+from .directives import SECTIONS, WIDTHS, check_between_instructions, split_directive
 from .instruction_text import (
     AssemblyError,
     Instruction,
@@ -28,6 +28,11 @@ from .instruction_text import (
     parse_instruction,
 )
 from .source_locations import LocationReader, SourceLine
+
+
+class EncodedCodeError(AssemblyError):
+    """Code that is written as numbers, which an assembler and a disassembler make readable."""
+
 
 LABEL = re.compile(r'^("[^"]+"|[.\w$]+):')
 # What ends the code of a function, besides the label that compilers put there.
@@ -80,12 +85,12 @@ class _Part:
         return (entry[0] for entry in self.entries if not isinstance(entry, str))
 
 
-def _ends(part: _Part) -> bool:
-    """Returns whether control flow cannot pass the end of a function.
+def ends_flow(code: Iterable[Instruction]) -> bool:
+    """Returns whether control flow cannot pass the end of some code.
 
     Behind the call of a function that does not return there may be nothing.
     """
-    instructions = [each for each in part.instructions if each.mnemonic not in _PADDING]
+    instructions = [each for each in code if each.mnemonic not in _PADDING]
     return bool(instructions) and instructions[-1].mnemonic.startswith((*_NEVER_PASSED, *_CALLS))
 
 
@@ -121,7 +126,7 @@ class CodeReader:
             reached = self._reached(waiting.pop())
             waiting += [part for line in sorted(reached) if (part := self._extended(line))]
         for part in self._parts.values():
-            if len(self._parts) > 1 and not _ends(part):
+            if len(self._parts) > 1 and not ends_flow(part.instructions):
                 where = part.end - 1
                 raise self.error(where, "control flow passes the last instruction of a function")
         code = FunctionCode()
@@ -162,9 +167,11 @@ class CodeReader:
             try:
                 self._read_line(code, number, part, locations)
             except (AssemblyError, DataError) as error:
-                raise self.error(number, str(error)) from None
+                located = self.error(number, str(error))
+                encoded = split_directive(code)[0] in WIDTHS
+                raise EncodedCodeError(*located.args) if encoded else located from None
         else:
-            if not _ends(part):
+            if not ends_flow(part.instructions):
                 whose = f"kernel '{name}'" if name else f"the function of line {start}"
                 raise self.error(len(self.lines), f"the code of {whose} has no end")
         self._parts[part.end] = part

@@ -23,9 +23,12 @@ from types import MappingProxyType
 import numpy as np
 
 from ..bank_model.shown_text import counted
-from ..emulator.assembly import Kernel, parse_kernel
+from ..emulator.assembly import Kernel, named_chip, parse_kernel
 from ..emulator.counters import totals
+from ..emulator.directives import needs_assembler
+from ..emulator.disassembly import is_disassembly, parse_disassembly
 from ..emulator.dispatch import Dispatch, size_text
+from ..emulator.function_code import EncodedCodeError
 from ..emulator.global_memory import GlobalMemory
 from ..emulator.instruction_text import AssemblyError
 from ..emulator.kernel_arguments import LDS_POINTER, argument_block, explicit_arguments
@@ -42,9 +45,11 @@ from .argument_values import (
     shown,
     value_bytes,
 )
+from .code_object import is_code_object, read_code_object
 from .dispatch_record import DispatchRecord, run_dispatch, sampled_workgroups
 from .dtypes import unpacked
 from .file_variables import FileVariables
+from .llvm_tools import LlvmToolError, assembled, expanded, find_tool
 from .triton_cache import Parameter, TritonKernel, kernel_beside
 
 NO_VARIABLES: Mapping[str, Array] = MappingProxyType({})
@@ -160,8 +165,7 @@ def read_kernel(source: str | os.PathLike[str], kernel: str = "", target: str = 
         AssemblyError, OSError: `run_assembly` documents them.
         TritonCacheError: Triton's `.json` beside the file cannot be used.
     """
-    text, name = _read(source)
-    parsed = parse_kernel(text, name, kernel, target)
+    text, parsed, name = _read(source, kernel, target)
     triton = kernel_beside(Path(name)) if name != _NO_FILE else None
     if triton is None or triton.name != parsed.name:
         return KernelFile(text, parsed)
@@ -356,14 +360,42 @@ def argument_name(kernel: Kernel, number: int) -> str:
 _NO_FILE = "<text>"
 
 
-def _read(source: str | os.PathLike[str]) -> tuple[str, str]:
-    """Returns an assembly file's text, and what messages call it."""
+def _read(source: str | os.PathLike[str], kernel: str, target: str) -> tuple[str, Kernel, str]:
+    """Returns a file's text, a kernel of it, and what messages call the file."""
     if isinstance(source, str) and "\n" in source:
-        return source, _NO_FILE
+        return *_parsed(source, _NO_FILE, kernel, target), _NO_FILE
+    name = os.fspath(source)
+    contents = Path(source).read_bytes()
+    if is_code_object(contents):
+        return *_disassembled(contents, name, kernel, target), name
     try:
-        return Path(source).read_text(), os.fspath(source)
+        text = contents.decode()
     except UnicodeDecodeError:
-        raise AssemblyError(f"{os.fspath(source)}: it is no text, and so no assembly") from None
+        raise AssemblyError(f"{name}: it is no text, and so no assembly") from None
+    return *_parsed(text, name, kernel, target), name
+
+
+def _disassembled(contents: bytes, name: str, kernel: str, target: str) -> tuple[str, Kernel]:
+    found = read_code_object(contents, name, target)
+    return found.text, parse_disassembly(found.text, name, kernel, target, found.data)
+
+
+def _parsed(text: str, name: str, kernel: str, target: str) -> tuple[str, Kernel]:
+    """Returns a text, which LLVM may have had to write anew, and a kernel of it."""
+    if is_disassembly(text):
+        return text, parse_disassembly(text, name, kernel, target)
+    chip = named_chip(text) or target
+    try:
+        if chip and needs_assembler(text) and find_tool("llvm-mc"):
+            text, name = expanded(text, chip), f"{name}, as llvm-mc prints it"
+        try:
+            return text, parse_kernel(text, name, kernel, target)
+        except EncodedCodeError:
+            if not chip or not find_tool("llvm-mc"):
+                raise
+        return _disassembled(assembled(text, chip), f"{name}, disassembled", kernel, target)
+    except LlvmToolError as error:
+        raise AssemblyError(f"{name}: {error}") from None
 
 
 def _required_size(kernel: Kernel) -> Size:

@@ -13,8 +13,8 @@ from ..runtime.output_settings import OutputSettings
 from .argument_parser import ArgumentParser
 from .usage import UsageError, check_choice, flag_of, size_of
 
-ASSEMBLY_SUFFIXES = (".s", ".S", ".asm", ".amdgcn", ".rocmasm")
-"""How the names of assembly files end."""
+ASSEMBLY_SUFFIXES = (".s", ".S", ".asm", ".amdgcn", ".rocmasm", ".co", ".hsaco")
+"""How the names of files end that hold kernels as assembly or as code objects."""
 
 Size = tuple[int, ...]
 
