@@ -60,11 +60,13 @@ from .mnemonics import lacks
 from .polling import Poll, polling_loops
 from .spread import condition, spread
 from .step import BuildContext, Step
-from .supervision import MAX_STEPS
+from .supervision import MAX_STEPS, Waits
 from .turns import take_turns, waves_text
 from .undefined import UndefinedBits
+from .wait_paths import checked_waits
 from .waits import (
     Queue,
+    WaitReport,
     check_waits,
     is_direct_load,
     is_wait,
@@ -169,7 +171,8 @@ class Program:
         polls = frozenset(i for loop in self.polling_loops.values() for i in loop.polls)
         names = {i: self.kernel.instructions[i].mnemonic for i in polls}
         self.polled_lds = frozenset(i for i in polls if names[i].startswith(("ds_", "flat_")))
-        waits = check_waits(self.kernel)
+        self.warnings: list[str] = []
+        waits = self._check_waits(context.waits)
         count = len(self.steps)
         self.next_flow += [count] * (count - len(self.next_flow))
         self.loads_directly = any(map(is_direct_load, self.kernel.instructions))
@@ -178,10 +181,23 @@ class Program:
             self.steps = [_settling(instruction, step) for instruction, step in pairs]
         # For each barrier the accesses to the LDS that no wait has ended.
         self.unfinished = waits.unfinished
-        for missing in waits.missing[:1]:
+
+    def _check_waits(self, wanted: Waits) -> WaitReport:
+        """Looks for uses of registers that a load has not written yet for certain.
+
+        Raises:
+            MissingWaitError: there is one, and such are errors.
+        """
+        if wanted is Waits.OFF:
+            return check_waits(self.kernel)
+        found = checked_waits(self.kernel)
+        for missing in (*found.missing, *found.doubtful):
             error = MissingWaitError(missing.message(self.kernel))
             self.locate(error, self.kernel.instructions[missing.instruction])
-            raise error
+            if wanted is Waits.ERROR and missing in found.missing:
+                raise error
+            self.warnings.append(str(error))
+        return found.report
 
     def _add(
         self, context: BuildContext, instruction: Instruction, indexed: bool

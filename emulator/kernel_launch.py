@@ -104,7 +104,9 @@ def _runs(
             f"kernel '{kernel.name}' takes {kernel.kernarg_bytes} bytes of arguments, "
             f"not {len(arguments)}"
         )
-    program = Program(BuildContext(_link(kernel, memory), lds_model))
+    program = Program(BuildContext(_link(kernel, memory), lds_model, supervision.waits))
+    for text in program.warnings:
+        supervision.warn(text)
     total = math.prod(dispatch.grid) if workgroups is None else len(workgroups)
     if recorder is not None:
         recorder.begin_launch(total)

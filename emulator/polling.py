@@ -48,13 +48,13 @@ class PollingLoop:
 def polling_loops(kernel: Kernel) -> Mapping[int, PollingLoop]:
     """Returns the loops of a kernel that can poll, by the indices of their branches back."""
     found: dict[int, PollingLoop] = {}
-    flows: dict[int, _Flow] = {}
+    flows: dict[int, Flow] = {}
     for last, instruction in enumerate(kernel.instructions):
         first = _target(kernel, instruction)
         if first is None or first > last:
             continue
         for index in range(first, last + 1):
-            flows.setdefault(index, _flow(kernel, index))
+            flows.setdefault(index, flow_of(kernel, index))
         body = {index: flows[index] for index in range(first, last + 1)}
         loads = {index: flow.loaded for index, flow in body.items() if flow.loaded}
         if not _decided_by(body, loads):
@@ -67,7 +67,7 @@ def polling_loops(kernel: Kernel) -> Mapping[int, PollingLoop]:
     return found
 
 
-class _Flow(NamedTuple):
+class Flow(NamedTuple):
     """What an instruction does to registers.
 
     Attributes:
@@ -88,7 +88,7 @@ class _Flow(NamedTuple):
 
 
 def _decided_by(
-    body: Mapping[int, _Flow], sources: Mapping[int, frozenset[RegisterKey]]
+    body: Mapping[int, Flow], sources: Mapping[int, frozenset[RegisterKey]]
 ) -> frozenset[int]:
     """Returns the branches of a loop that decide whether it goes on, and depend on some values.
 
@@ -117,9 +117,9 @@ def _decided_by(
     return frozenset(index for index in ends if index == last or body[index].target not in body)
 
 
-_SCC_KEY: RegisterKey = ("s", SCC)
+SCC_KEY: RegisterKey = ("s", SCC)
 _EXEC_KEYS = frozenset(registers_of(EXEC))
-_COMPUTED_ANEW = frozenset({_SCC_KEY, *registers_of(VCC)})
+_COMPUTED_ANEW = frozenset({SCC_KEY, *registers_of(VCC)})
 
 
 def _target(kernel: Kernel, instruction: Instruction) -> int | None:
@@ -130,7 +130,8 @@ def _target(kernel: Kernel, instruction: Instruction) -> int | None:
     return kernel.labels.get(value.text) if isinstance(value, Name) else None
 
 
-def _flow(kernel: Kernel, index: int) -> _Flow:
+def flow_of(kernel: Kernel, index: int) -> Flow:
+    """Returns what the instruction at an index does to registers."""
     instruction = kernel.instructions[index]
     name = instruction.mnemonic
     loaded = frozenset(will_load(instruction))
@@ -146,16 +147,16 @@ def _flow(kernel: Kernel, index: int) -> _Flow:
         reads.update(key for keys in operands[first:] for key in keys)
         writes.update(key for keys in operands[:results] for key in keys)
     if name.startswith("s_") and not _KEEPS_SCC.match(name):
-        writes.add(_SCC_KEY)
+        writes.add(SCC_KEY)
     if _READS_SCC.match(name):
-        reads.add(_SCC_KEY)
+        reads.add(SCC_KEY)
     if "saveexec" in name or name.startswith("v_cmpx"):
         writes |= _EXEC_KEYS
     if "saveexec" in name:
         reads |= _EXEC_KEYS
     counts = not loaded and not _MASKS.match(name) and not (reads & writes) <= _COMPUTED_ANEW
     target = _target(kernel, instruction)
-    return _Flow(loaded, frozenset(reads), frozenset(writes), counts, _condition(name), target)
+    return Flow(loaded, frozenset(reads), frozenset(writes), counts, _condition(name), target)
 
 
 def _results(instruction: Instruction) -> int:
@@ -164,7 +165,10 @@ def _results(instruction: Instruction) -> int:
         return 0
     if queues_of(instruction) and not will_load(instruction):
         return 0
-    return 2 if "_co_" in instruction.mnemonic else 1
+    return 2 if _TWO_RESULTS.search(instruction.mnemonic) else 1
+
+
+_TWO_RESULTS = re.compile(r"_co_|v_div_scale|v_mad_[iu]64|_swap_")
 
 
 _ACCUMULATES = re.compile(r"_(addk|mulk|add_co_k|fmac|mac|pk_fmac|dot\w*c|mfmac|smfmac)_")
@@ -183,7 +187,7 @@ def _condition(mnemonic: str) -> frozenset[RegisterKey]:
     if not mnemonic.startswith("s_cbranch"):
         return frozenset()
     if "scc" in mnemonic:
-        return frozenset({_SCC_KEY})
+        return frozenset({SCC_KEY})
     return frozenset(registers_of(VCC)) if "vcc" in mnemonic else _EXEC_KEYS
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..bank_model.lds_rules import Lds
 from .assembly import Kernel
+from .supervision import Waits
 from .wave_state import WaveGroup
 
 Step = Callable[[WaveGroup], None]
@@ -16,10 +17,15 @@ Step = Callable[[WaveGroup], None]
 
 @dataclass(frozen=True)
 class BuildContext:
-    """What an instruction's step may depend on, besides the instruction."""
+    """What an instruction's step may depend on, besides the instruction.
+
+    Attributes:
+        waits: what becomes of a use without a wait.
+    """
 
     kernel: Kernel
     lds_model: Lds
+    waits: Waits = Waits.ERROR
 
     @property
     def lds_of_waves(self) -> Lds:

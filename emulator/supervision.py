@@ -3,11 +3,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from .assembly import Kernel
 from .instruction_text import Instruction
+
+
+class Waits(StrEnum):
+    """What becomes of a register that is used before a load has written it for certain.
+
+    An `error` refuses the kernel if there is a path to the use, and warns if that is doubtful.
+    """
+
+    OFF = "off"
+    WARN = "warn"
+    ERROR = "error"
+
 
 MAX_STEPS = 2_000_000
 """The most steps of a portion of workgroups, where nobody says another number.
@@ -34,6 +48,10 @@ class RunState:
     instruction: Instruction
 
 
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=2)
+
+
 @dataclass(frozen=True)
 class Supervision:
     """How a run is watched.
@@ -45,7 +63,11 @@ class Supervision:
     Attributes:
         max_steps: the most steps of workgroups that run at once, which bounds endless loops.
         watch: is told now and then how far the run is.
+        waits: what becomes of a use without a wait.
+        warn: is told what may be wrong.
     """
 
     max_steps: int = MAX_STEPS
     watch: Callable[[RunState], None] | None = None
+    waits: Waits = Waits.ERROR
+    warn: Callable[[str], None] = _warn

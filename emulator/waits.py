@@ -394,7 +394,7 @@ _Numbers = dict[RegisterKey, tuple[int, int]]
 
 
 @dataclass
-class _State:
+class State:
     """What may be under way at one place.
 
     The instructions of a queue are numbered as they are issued, so that a number is a birthday: the
@@ -455,7 +455,7 @@ class _State:
                 return _Pending(queue, self.age(queue, number), index)
         return None
 
-    def join(self, other: _State) -> bool:
+    def join(self, other: State) -> bool:
         """Adds what may be under way on another path to here; returns whether that was news."""
         news = False
         for queue in Queue:
@@ -475,10 +475,10 @@ class _State:
             news = True
         return news
 
-    def copy(self) -> _State:
+    def copy(self) -> State:
         """Returns a copy, which changes on its own."""
         loads = {queue: dict(numbers) for queue, numbers in self.loads.items()}
-        return _State(self.most, loads, dict(self.accesses), dict(self.issued), self.signalled)
+        return State(self.most, loads, dict(self.accesses), dict(self.issued), self.signalled)
 
 
 # -- the search ------------------------------------------------------------------------------------
@@ -525,10 +525,12 @@ class WaitReport:
 
 def check_waits(kernel: Kernel) -> WaitReport:
     """Follows all paths through a kernel, whose instructions the emulator knows."""
-    return _Search(kernel).run()
+    return Search(kernel).run()
 
 
-class _Search:
+class Search:
+    """Follows the control flow until nothing that may be under way is new."""
+
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.effects = [_effect(instruction) for instruction in kernel.instructions]
@@ -537,7 +539,7 @@ class _Search:
         self.limits = {queue: limits[queue] for queue in _IN_ORDER}
         self.calls = CallGraph(kernel)
         self.starts = self.block_starts()
-        self.before: dict[int, _State] = {}
+        self.before: dict[int, State] = {}
         self.missing: dict[int, MissingWait] = {}
         self.unfinished: dict[int, frozenset[int]] = {}
 
@@ -558,7 +560,7 @@ class _Search:
     def run(self) -> WaitReport:
         # The start of the text too: firmware that does not preload arguments begins there.
         roots = {0, self.kernel.entry}
-        self.before = {start: _State(self.limits) for start in roots}
+        self.before = {start: State(self.limits) for start in roots}
         # In the order of the text: most of what leads to a block is known when it is looked at.
         waiting = set(roots)
         while waiting:
@@ -577,37 +579,56 @@ class _Search:
         missing = tuple(self.missing[index] for index in sorted(self.missing))
         return WaitReport(missing, self.unfinished)
 
-    def walk(self, start: int, state: _State, report: bool = False) -> list[int]:
+    def walk(self, start: int, state: State, report: bool = False) -> list[int]:
         """Takes `state` through a block; returns where control goes from there."""
-        instructions = self.kernel.instructions
-        index = start
-        while index < len(instructions):
-            instruction, effect = instructions[index], self.effects[index]
-            if effect.wait is not None:
-                state.wait(effect.wait)
-            else:
-                if report:
-                    self.look(index, effect, state)
-                state.issue(index, effect)
-            name = instruction.mnemonic
-            if name in ("s_barrier_signal", "s_barrier_wait"):
-                signals = name == "s_barrier_signal"
-                state.signalled = frozenset(state.accesses) if signals else frozenset()
-            if name == "s_endpgm":
-                return []
-            if name in JUMPS:
-                return self.calls.followers(index)
-            if name.startswith(("s_branch", "s_cbranch")):
-                target = instruction.operands[0].value
-                label = target.text if isinstance(target, Name) else ""
-                taken = [self.kernel.labels[label]] if label in self.kernel.labels else []
-                return taken if name == "s_branch" else [*taken, index + 1]
-            index += 1
-            if index in self.starts:
-                return [index]
-        return []
+        last = start
+        for index in self.block(start):
+            self.pass_over(index, state, report)
+            last = index
+        return self.followers(last)
 
-    def look(self, index: int, effect: _Effect, state: _State) -> None:
+    def block(self, start: int) -> range:
+        """Returns the instructions of the block that begins at an index."""
+        stop = start + 1
+        while stop < len(self.kernel.instructions) and stop not in self.starts:
+            stop += 1
+        return range(start, min(stop, len(self.kernel.instructions)))
+
+    def pass_over(self, index: int, state: State, report: bool) -> None:
+        """Takes `state` behind an instruction, and with `report` notes what is wrong there."""
+        effect, name = self.effects[index], self.kernel.instructions[index].mnemonic
+        if effect.wait is not None:
+            state.wait(effect.wait)
+        else:
+            if report:
+                self.look(index, effect, state)
+            state.issue(index, effect)
+        if name in ("s_barrier_signal", "s_barrier_wait"):
+            signals = name == "s_barrier_signal"
+            state.signalled = frozenset(state.accesses) if signals else frozenset()
+
+    def followers(self, last: int) -> list[int]:
+        """Returns where control goes from the last instruction of a block.
+
+        The first one of two is where a branch goes if it is taken.
+        """
+        if last >= len(self.kernel.instructions):
+            return []
+        instruction = self.kernel.instructions[last]
+        name = instruction.mnemonic
+        if name == "s_endpgm":
+            return []
+        if name in JUMPS:
+            return self.calls.followers(last)
+        behind = [last + 1] if last + 1 < len(self.kernel.instructions) else []
+        if not name.startswith(("s_branch", "s_cbranch")):
+            return behind
+        target = instruction.operands[0].value
+        label = target.text if isinstance(target, Name) else ""
+        taken = [self.kernel.labels[label]] if label in self.kernel.labels else []
+        return taken if name == "s_branch" else [*taken, *behind]
+
+    def look(self, index: int, effect: _Effect, state: State) -> None:
         """Notes what is wrong at one instruction, and forgets it, so that it is reported once."""
         # What is loaded may replace what an older load of the same queue brings.
         in_order = effect.queues[0] if effect.queues and effect.queues[0] in _IN_ORDER else None

@@ -33,7 +33,7 @@ from ..emulator.global_memory import GlobalMemory
 from ..emulator.instruction_text import AssemblyError
 from ..emulator.kernel_arguments import LDS_POINTER, argument_block, explicit_arguments
 from ..emulator.kernel_metadata import KernelArgument, Size
-from ..emulator.supervision import MAX_STEPS, RunState, Supervision
+from ..emulator.supervision import MAX_STEPS, RunState, Supervision, Waits
 from .argument_values import (
     ArgumentError,
     Array,
@@ -95,6 +95,7 @@ def run_assembly(
     max_steps: int | None = None,
     timing: bool = False,
     variables: Mapping[str, Array] | None = None,
+    waits: str = "error",
 ) -> AssemblyRun:
     """Runs a kernel of an assembly file on the emulator, and counts what it does.
 
@@ -113,9 +114,10 @@ def run_assembly(
         workgroups: the size of the sample of workgroups to run, the first and the last among them;
             None runs all. The buffers of a sample are incomplete.
         max_steps: the most steps of workgroups that run at once, which ends endless loops. A step
-            is an instruction that waves execute together. None for 100,000,000.
+            is an instruction that waves execute together. None for 2,000,000.
         timing: whether the time of the whole grid is predicted, as `AssemblyRun.record.timing`.
         variables: what `FileVariables` is given.
+        waits: what a use of a register is that no load has written yet: `error`, `warn` or `off`.
 
     Raises:
         AssemblyError: the text is no assembly that the emulator reads, or holds no such kernel.
@@ -123,13 +125,12 @@ def run_assembly(
             with the file and the line of the metadata that describes it; or `grid` or another
             argument of this function has a value that cannot be.
         TypeError: an argument of this function has a type that cannot be; the message names it.
-        EmulationError: the kernel cannot be launched so, or does what a program must not do. All
-            errors of the emulator derive from it: `LaunchError`, `GlobalAccessError` and so on.
+        EmulationError: the kernel cannot be launched so, or does what a program must not do.
         OSError: the file cannot be read.
     """
     _check_texts(kernel=kernel, target=target)
     sizes, limits = (grid, block, shared), (workgroups, max_steps)
-    options = LaunchOptions.checked(*sizes, *limits, timing=timing)
+    options = LaunchOptions.checked(*sizes, *limits, timing=timing, waits=waits)
     return run_kernel(read_kernel(source, kernel, target), arguments, options, variables or {})
 
 
@@ -216,19 +217,26 @@ class LaunchOptions:
         max_steps: int | None = None,
         watch: Callable[[RunState], None] | None = None,
         timing: bool = False,
+        waits: str = "error",
+        warn: Callable[[str], None] | None = None,
     ) -> LaunchOptions:
-        """Returns options that can be; `watch` is told now and then how far the run is.
+        """Returns options that can be.
+
+        `watch` is told now and then how far the run is, and `warn` what may be wrong.
 
         Raises:
             TypeError, ArgumentError: an option cannot be; the message names it.
         """
         steps = MAX_STEPS if max_steps is None else _whole("max_steps", max_steps, 1)
+        if waits not in tuple(Waits):
+            raise ArgumentError(f"waits is {waits!r}, where {', '.join(Waits)} are known")
+        supervision = Supervision(steps, watch, Waits(waits))
         return cls(
             _size("grid", grid),
             None if isinstance(block, tuple | list) and not block else _size("block", block),
             None if shared is None else _whole("shared", shared, 0),
             None if workgroups is None else _whole("workgroups", workgroups, 1),
-            Supervision(steps, watch),
+            supervision if warn is None else replace(supervision, warn=warn),
             timing,
         )
 

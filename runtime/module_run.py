@@ -293,12 +293,16 @@ def _emulated_device(
     watch: Callable[[RunState], None] | None,
 ) -> EmulatedDevice:
     """Returns the emulator for a module's kernels, as it was asked for."""
-    from ..emulator.supervision import MAX_STEPS, Supervision
+    from ..emulator.supervision import MAX_STEPS, Supervision, Waits
     from .emulated_device import EmulatedDevice
 
     steps = MAX_STEPS if settings.max_steps is None else settings.max_steps
-    supervision = Supervision(steps, watch)
+    supervision = Supervision(steps, watch, Waits(settings.waits), _warn)
     return EmulatedDevice(kernels, settings.workgroups, supervision, timing=settings.predicts)
+
+
+def _warn(text: str) -> None:
+    print(f"bankwise-run: warning: {text}", file=sys.stderr)
 
 
 def _trace(line: str) -> None:

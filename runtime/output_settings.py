@@ -19,6 +19,7 @@ class OutputSettings:
         annotate: whether the assembly is printed with the counters of each line.
         workgroups: the size of the sample to emulate; None for whole grids.
         max_steps: the most steps that a dispatch takes; None for the emulator's limit.
+        waits: what becomes of uses without a wait: `off`, `warn` or `error`.
         max_elements: the most elements of an output to print.
         thresholds: absolute tolerances by element type.
         relative: the relative tolerance.
@@ -32,6 +33,7 @@ class OutputSettings:
     annotate: bool
     workgroups: int | None
     max_steps: int | None
+    waits: str
     max_elements: int
     thresholds: Mapping[str, float]
     relative: float

@@ -54,7 +54,7 @@ def _shown(known: argparse.Namespace) -> dict[str, Any]:
     """Returns the attributes of `OutputSettings`."""
     names = ("counters", "timing", "timeline", "counters_json", "annotate", "workgroups")
     return {
-        **{name: getattr(known, name) for name in (*names, "max_steps")},
+        **{name: getattr(known, name) for name in (*names, "max_steps", "waits")},
         "max_elements": known.output_max_element_count,
         "thresholds": {x: getattr(known, f"expected_{x}_threshold") for x in _THRESHOLDS},
         "relative": known.expected_rtol,
@@ -198,6 +198,7 @@ def _check(settings: RunSettings, known: argparse.Namespace) -> None:
         (settings.counters_json is not None, "--counters-json"),
         (settings.workgroups is not None, "--workgroups"),
         (settings.max_steps is not None, "--max-steps"),
+        (settings.waits != "error", "--waits"),
     ):
         if given and not emulated:
             raise UsageError(f"{flag}: device '{settings.device}' is not emulated")
@@ -289,4 +290,6 @@ def _add_emulator_flags(parser: ArgumentParser) -> None:
         help="print the assembly with executions and conflict cycles beside each line")  # fmt: skip
     add("--workgroups", type=int, metavar="N", help="emulate a sample of N workgroups")
     add("--max-steps", type=int, metavar="N",
-        help="end an emulated dispatch after N steps as endless (100,000,000)")  # fmt: skip
+        help="end an emulated dispatch after N steps as endless (2,000,000)")  # fmt: skip
+    add("--waits", choices=("off", "warn", "error"), default="error",
+        help="what a register is that is used before a load has written it")  # fmt: skip

@@ -43,7 +43,11 @@ def run_assembly_file(settings: AssemblySettings) -> int:
         sizes = (settings.grid, settings.block, settings.shared)
         limits = (settings.workgroups, settings.max_steps)
         with emulation_progress() as watch:
-            options = LaunchOptions.checked(*sizes, *limits, watch, settings.predicts)
+            options = LaunchOptions.checked(
+                *(*sizes, *limits, watch, settings.predicts),
+                waits=settings.waits,
+                warn=lambda text: print(f"{PROGRAM}: warning: {text}", file=sys.stderr),
+            )
             run = run_kernel(file, arguments, options, variables)
         print(f"device: emulated-{kernel.arch}", file=sys.stderr)
         print(f"EXEC @{shown_text(kernel.name)}")

@@ -42,7 +42,7 @@ def test_a_sweep_is_drawn_again_beside_its_table_or_elsewhere():
         (["--kernels=conv"], "'conv' is neither attention nor matmul nor a .json"),
         (["--dtypes=f8"], "--dtypes: 'f8' is not one of f16, bf16, f32"),
         (["--dtypes="], "--dtypes: '' is not one of"),
-        (["--targets=sm_80"], "--targets: 'sm_80' is not one of gfx942, gfx950"),
+        (["--targets=sm_80"], "--targets: 'sm_80' is not one of gfx90a, gfx942, gfx950"),
         (["--mitigations=none,best"], "--mitigations: 'best' is not one of auto"),
         (["--jobs=0"], "--jobs=0: expects a number from 1"),
         (["--jobs=two"], "invalid int value"),
