@@ -26,6 +26,7 @@ from typing import NamedTuple
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, MAPS, loops_of, summed_loops
 from ...dialect_utils.lowering_config import CONFIG
 from ...dialect_utils.operations import (
@@ -36,6 +37,7 @@ from ...dialect_utils.operations import (
     segments_of,
     terminator,
 )
+from .row_masks import LEAST_BITS
 
 _SELECT, _CAST, _INDEX = "arith.select", "arith.index_cast", "linalg.index"
 _PLACE_BITS = 32
@@ -98,6 +100,8 @@ class ArgReduction(NamedTuple):
         predicate = compares.attributes["predicate"] if element is not None else None
         known = _STRICT.get((compares.name, getattr(predicate, "value", -1)), ())
         if other != before[1 - place] or extreme.name not in known or element is None:
+            return None
+        if (element_bits(element.type) or 0) < LEAST_BITS:
             return None
         if {*extreme.operands} != {element, other} or _uses_before(operation, element, before):
             return None

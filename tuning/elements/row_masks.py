@@ -42,7 +42,7 @@ _INTEGERS = {
 _SIGNED = {"arith.maxsi": 1, "arith.minsi": 0}
 """The lowest bit of the neutral element's shift: the least number, and the largest one."""
 
-_LEAST_BITS = 16
+LEAST_BITS = 16
 """Of what lanes exchange: LLVM ends with an error where AMD's lanes reduce bytes."""
 
 
@@ -88,7 +88,7 @@ def combiners_of(reduction: ir.Operation) -> list[Combiner]:
         user, number = uses[0]
         if user != combiner:
             raise Refusal("what it reduces by is not understood", reduction.location)
-        if (element_bits(made.type) or 0) < _LEAST_BITS:
+        if (element_bits(made.type) or 0) < LEAST_BITS:
             raise Refusal(f"lanes exchange no {made.type}", reduction.location)
         found.append(Combiner(combiner, 1 - number))
     return found

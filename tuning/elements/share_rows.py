@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import prod
+from math import gcd, prod
 from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
@@ -52,7 +52,12 @@ from ...dialect_utils.lowering_config import (
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
 from ..costs.processors import Processor, processor_of
-from ..shapes.enlarged_shapes import EnlargedShapes, computed_size, enlarged_shapes
+from ..shapes.enlarged_shapes import (
+    EnlargedShapes,
+    check_elementwise,
+    computed_size,
+    enlarged_shapes,
+)
 from ..tiles.tiled_operation import loop_sizes
 from .arg_reductions import ArgReduction
 from .elements import aligned_elements, buffers_of
@@ -60,6 +65,7 @@ from .row_loops import indexed, loops_along
 from .row_masks import combiners_of, leave_out
 from .row_tiles import PARTIAL, Rows, RowTile, row_tile
 
+_KEPT = "lanes keep their rows"
 _FILL = "linalg.fill"
 _MANY = 4096
 """How many rows are assumed where only the program knows it."""
@@ -85,12 +91,13 @@ class ShareRows(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the configuration and the shapes of `function`; never fails."""
         function = function.operation
-        for operation in operations_in(function, GENERIC):
-            searched = ArgReduction.of(operation)
-            if searched is not None:
-                searched.part()
         plan = partial(_planned, function, context.test_target, other_order=self.other_order)
-        found = context.planned(function.location, "lanes keep their rows", plan)
+        found = context.planned(function.location, _KEPT, plan)
+        searches = [] if found is None else list(map(ArgReduction.of, found.along))
+        for search in filter(None, searches):
+            search.part()
+        if any(searches):
+            found = context.planned(function.location, _KEPT, plan)
         if found is None:
             return
         found.apply(function)
@@ -167,7 +174,7 @@ def _planned(
     rows = Rows(
         length=extents[loop],
         total=prod(size for each, size in enumerate(sizes) if each != loop),
-        neighbours=_neighbours(along),
+        neighbours=gcd(_neighbours(along), extents[loop]),
         beside=sizes[outer] if beside and outer is not None else 1,
     )
     tile = row_tile(rows, launch.warp_size, processor)
@@ -177,6 +184,7 @@ def _planned(
         whole = -(-extents[outer] // tile.rows) * tile.rows
         lengths[outer] = whole if is_known else computed_size(tile.rows)
     reductions = [each for each in along if summed_loops(each)]
+    check_elementwise(root, is_masked=True)
     shapes = enlarged_shapes(root, loops_of(root), lengths, reductions)
     return _SharedRows(root, along, beside, rows.length, launch, tile, shapes)
 
@@ -225,7 +233,7 @@ def _adds_in_order(function: ir.Operation, along: Mapping[ir.Operation, int]) ->
         summed = summed_loops(each)
         if (each in along and not summed <= {along[each]}) or (each not in along and summed):
             raise Refusal("not only rows are reduced", each.location)
-        if summed:
+        if summed and ArgReduction.of(each) is None:
             found |= any(combiner.keeps_order for combiner in combiners_of(each))
     return found
 

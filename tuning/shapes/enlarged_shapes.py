@@ -404,7 +404,7 @@ class _Shapes:
 
     def _spread_generic(self, generic: ir.Operation) -> None:
         """Notes the shapes of what a `linalg.generic` takes and makes, whose loops get longer."""
-        _check_elementwise(generic, is_masked=generic in self.masked)
+        check_elementwise(generic, is_masked=generic in self.masked)
         values = [*generic.operands, *generic.results]
         maps = loops_of(generic)
         maps = (*maps, *maps[len(maps) - len(generic.results) :])
@@ -462,7 +462,7 @@ def _users_of(buffer: ir.Value) -> Iterator[ir.Operation]:
             yield from _users_of(user.results[0])
 
 
-def _check_elementwise(generic: ir.Operation, *, is_masked: bool) -> None:
+def check_elementwise(generic: ir.Operation, *, is_masked: bool = False) -> None:
     """Makes sure that a `linalg.generic` may compute more elements than it did.
 
     Raises:

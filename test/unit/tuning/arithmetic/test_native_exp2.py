@@ -8,6 +8,7 @@ the PTX ISA lets it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from bankwise.tuning.arithmetic.native_exp2 import NativeExp2, flushes_subnormal
 
 from ...functions import Parsed, gpu_target, launched, parse, run
 
-Floats = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.floating[Any]]
 
 EX2_ERROR = 2.0**-22
 """The relative error of `ex2.approx` that the PTX ISA allows."""
