@@ -101,6 +101,8 @@ _FAMILIES = (
 _WITHOUT_EFFECT: Mapping[str, int | None] = {
     **dict.fromkeys(("s_nop", "s_sethalt"), 0xFFFF),
     "s_setprio": 3,
+    **dict.fromkeys(("s_incperflevel", "s_decperflevel"), 0xF),
+    **dict.fromkeys(("s_wakeup", "s_ttracedata")),
     "s_sleep": 0x7F,
     **dict.fromkeys(("s_clause", "s_set_inst_prefetch_distance"), 0xFFFF),
     **dict.fromkeys(("s_icache_inv", "s_dcache_inv", "s_dcache_wb", "s_endpgm")),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -215,6 +216,45 @@ def exponent_field(a: Array) -> Array:
     bits, mantissa = bits_view(a), int(np.finfo(a.dtype).nmant)
     mask = (1 << (8 * a.itemsize - 1 - mantissa)) - 1
     return (bits >> bits.dtype.type(mantissa)).astype(np.int64) & mask
+
+
+_BITS_OF_TWO_OVER_PI = 1201
+
+
+@cache
+def _digits_of_two_over_pi() -> int:
+    """Returns 2 / pi in units of 2 ** -1201, rounded down, by Machin's formula for pi."""
+    guard = 64
+    one = 1 << _BITS_OF_TWO_OVER_PI + guard
+
+    def arctangent_of_inverse(number: int) -> int:
+        total, term, divisor = 0, one // number, 1
+        while term:
+            total += term // divisor if divisor % 4 == 1 else -(term // divisor)
+            term //= number * number
+            divisor += 2
+        return total
+
+    pi = 16 * arctangent_of_inverse(5) - 4 * arctangent_of_inverse(239)
+    return (2 * one * one // pi) >> guard
+
+
+def _two_over_pi(value: Array, segment: Array) -> Array:
+    """Returns 53 bits of 2 / pi, those that matter to the remainder of a large number by pi / 2.
+
+    This is `V_TRIG_PREOP_F64` of the CDNA3 ISA: the segment counts 53 bits, and the bits begin so
+    much further behind as the number's exponent is above 1077. Exponents from 1968 on get a result
+    that is 2 ** 128 times as large, which keeps it from being subnormal.
+    """
+    exponents = exponent_field(value).astype(np.int64)
+    shifts = (segment.astype(np.int64) & 31) * 53 + np.maximum(exponents - 1077, 0)
+    scales = -53 - shifts + np.where(exponents >= 1968, 128, 0)
+    digits = _digits_of_two_over_pi()
+    mask = (1 << _BITS_OF_TWO_OVER_PI) - 1
+    distinct, which = np.unique(shifts, return_inverse=True)
+    parts = [(digits << int(s) & mask) >> _BITS_OF_TWO_OVER_PI - 53 for s in distinct]
+    mantissas = np.array(parts, np.float64)[which].reshape(shifts.shape)
+    return np.ldexp(mantissas, scales.astype(np.int32))
 
 
 def _div_fixup(quotient: Array, denominator: Array, numerator: Array) -> Array:
@@ -689,6 +729,7 @@ _ROWS: dict[str, LaneOp] = {
     "v_cvt_off_f32_i4": LaneOp("f32", ("u32",), _off_i4),
     **{f"v_cvt_f32_ubyte{i}": LaneOp("f32", ("u32",), _byte(i)) for i in range(4)},
     "v_cvt_f32_bf16": LaneOp("f32", ("b16",), floats.widen_bf16),
+    "v_trig_preop_f64": LaneOp("f64", ("f64", "u32"), _two_over_pi),
     "v_cvt_pkrtz_f16_f32": LaneOp("b32", ("f32", "f32"), paired(floats.round_to_zero_f16)),
     "v_cvt_pk_f16_f32": LaneOp("b32", ("f32", "f32"), paired(floats.round_to_f16)),
     "v_cvt_pk_bf16_f32": LaneOp("b32", ("f32", "f32"), paired(floats.round_to_bf16)),
@@ -697,6 +738,7 @@ _ROWS: dict[str, LaneOp] = {
     "v_sat_pk_u8_i16": LaneOp("u16", ("u32",), _sat_pk_u8_i16),
     "v_pack_b32_f16": LaneOp("b32", ("f16", "f16"), pack_halves),
 }
+
 
 LANE_OPS: Mapping[str, LaneOp] = _ROWS
 """Instructions whose lanes compute alone, by mnemonic without its encoding."""

@@ -384,3 +384,27 @@ def test_fp8_to_f32_takes_the_chips_format() -> None:
 def test_f32_to_fp8_keeps_the_other_half(op_sel: str, expected: int) -> None:
     code = f"v_cvt_pk_fp8_f32 v9, v0, v1 {op_sel}"
     assert first(code, {0: [1.0], 1: [2.0], 9: 0xAAAABBBB}, arch="gfx950") == expected
+
+
+# The first 1,152 bits of 2 / pi, as fdlibm's `__kernel_rem_pio2` has them, 24 bits each.
+TWO_OVER_PI = (
+    0xA2F983, 0x6E4E44, 0x1529FC, 0x2757D1, 0xF534DD, 0xC0DB62, 0x95993C, 0x439041, 0xFE5163,
+    0xABDEBB, 0xC561B7, 0x246E3A, 0x424DD2, 0xE00649, 0x2EEA09, 0xD1921C, 0xFE1DEB, 0x1CB129,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("segment", [0, 1, 2, 5])
+def test_bits_of_two_over_pi(segment: int) -> None:
+    """Each segment has the next 53 bits; what a large number begins with is cut off."""
+    digits = int("".join(f"{part:024b}" for part in TWO_OVER_PI), 2)
+    length = 24 * len(TWO_OVER_PI)
+    values = np.resize(np.array([1.0, 3.0, 2.0**60, 2.0**80]), 64)
+    words = values.view(np.uint32).reshape(64, 2)
+    machine = run_lanes(
+        f"v_trig_preop_f64 v[4:5], v[0:1], {segment}", {0: words[:, 0], 1: words[:, 1]}
+    )
+    found = np.stack([machine.vgpr[4, 0], machine.vgpr[5, 0]], axis=-1).copy().view(np.float64)
+    for lane, exponent in enumerate((0, 1, 60, 80)):
+        shift = 53 * segment + max(0, exponent + 1023 - 1077)
+        bits = digits >> length - shift - 53 & (1 << 53) - 1
+        assert found[lane, 0] == np.ldexp(float(bits), -53 - shift)
