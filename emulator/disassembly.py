@@ -110,6 +110,7 @@ class DisassembledFile(AssemblyFile):
                 self._lines.append(_Line(number, int(found[2], 16), found[1], words))
         self._symbols.sort()
         self._lines.sort(key=lambda each: each.address)
+        self._begun = {each.address for each in self._lines}
         self._addresses = {each.number: each.address for each in self._lines}
         self._starts = sorted({address for address, _ in self._symbols})
 
@@ -169,11 +170,6 @@ class DisassembledFile(AssemblyFile):
         indices = {self.place(each): index for index, each in enumerate(code.instructions)}
         for part in parts.values():
             for target in part.branches:
-                if target not in indices:
-                    raise self.error(
-                        part.instructions[0].line,
-                        f"this function branches to {target:#x}, where no instruction begins",
-                    )
                 code.labels[_label(target)] = indices[target]
         return code
 
@@ -200,6 +196,9 @@ class DisassembledFile(AssemblyFile):
                 *others, _ = instruction.operands
                 operands = (*others, Operand(Name(_label(target))))
                 instruction = replace(instruction, operands=operands)
+                if target not in self._begun:
+                    message = f"it branches to {target:#x}, where no instruction begins"
+                    raise self.error(line.number, message)
                 part.branches.append(target)
             part.instructions.append(instruction)
             part.named.extend(self._named(instruction, line, constants))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
@@ -394,13 +395,17 @@ def _parsed(text: str, name: str, kernel: str, target: str) -> tuple[str, Kernel
         return text, parse_disassembly(text, name, kernel, target)
     chip = named_chip(text) or target
     try:
-        if chip and needs_assembler(text) and find_tool("llvm-mc"):
+        return text, parse_kernel(text, name, kernel, target)
+    except AssemblyError as error:
+        encoded = isinstance(error, EncodedCodeError)
+        helped = encoded or needs_assembler(text)
+        if not chip or not helped or find_tool("llvm-mc") is None:
+            raise
+    try:
+        if not encoded:
             text, name = expanded(text, chip), f"{name}, as llvm-mc prints it"
-        try:
-            return text, parse_kernel(text, name, kernel, target)
-        except EncodedCodeError:
-            if not chip or not find_tool("llvm-mc"):
-                raise
+            with suppress(EncodedCodeError):
+                return text, parse_kernel(text, name, kernel, target)
         return _disassembled(assembled(text, chip), f"{name}, disassembled", kernel, target)
     except LlvmToolError as error:
         raise AssemblyError(f"{name}: {error}") from None

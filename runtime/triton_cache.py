@@ -24,8 +24,8 @@ from typing import Any
 
 from ..bank_model.json_text import read_json
 
-_SOURCES = (".ttir", ".glir")
-"""How the names of files with a kernel's source end: of Triton, and of Gluon."""
+_SOURCES = (".ttir", ".glir", ".ttgir")
+"""How the names of files end that have a kernel's parameters: Triton's, and Gluon's of two ages."""
 SUFFIX = ".amdgcn"
 """How the names of the assembly files end."""
 

@@ -138,6 +138,14 @@ def test_all_arguments_of_the_assembly_may_be_given(cache: Path):
     assert (run.buffers[2] == 48).all()
 
 
+@pytest.mark.parametrize("suffix", [".glir", ".ttgir"])
+def test_gluons_kernels_have_another_source(cache: Path, suffix: str):
+    (source,) = cache.glob("*/matmul.ttir")
+    source.rename(source.with_suffix(suffix))
+    (assembly,) = cache.glob("*/matmul.amdgcn")
+    assert (product(assembly).buffers[2] == 48).all()
+
+
 def test_a_kernel_that_wants_scratch_memory_gets_it_for_each_program(cache: Path):
     path = changed(cache, global_scratch_size=128, num_ctas=2)
     # The kernel begins with a load of the last 4 bytes: 4 programs have 256 each.
