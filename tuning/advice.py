@@ -3,9 +3,9 @@
 
 The levels `layout` and `exact` keep the order of sums, and with it the kernels of attentions that
 IREE computes one row at a time, of matmuls of dynamic sizes, of which it computes one element at a
-time, and of those of f32 that read operands from global memory alone on NVIDIA GPUs. The level
-`fast` may compute them up to a hundred times as fast: nobody shall have to find that out with a
-profiler.
+time, of those of f32 that read operands from global memory alone on NVIDIA GPUs, and of softmaxes,
+norms and sums of which each row is one lane's. The level `fast` may compute them up to a hundred
+times as fast: nobody shall have to find that out with a profiler.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from iree.compiler import ir
 
 from ..bank_model.shown_text import counted
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
-from ..dialect_utils.lowering_config import roots_in
+from ..dialect_utils.lowering_config import only_root, roots_in
 from ..passes.base import PassContext
 from ..passes.decisions import Action, Decision, LayoutRound
 from ..passes.mode import LEVELLED, LEVELS, Mode
@@ -26,6 +26,7 @@ from .attention.scalar_attention import scalar_attention
 from .attention.tile_by_lanes import TileByLanes, has_instruction, lane_attention
 from .attention.use_matrix_instructions import UseMatrixInstructions, matrix_attention
 from .costs.scalar_cost import mask_microseconds
+from .elements.share_rows import ShareRows, gains_by_another_order
 from .matmuls.dynamic_matmuls import dynamic_matmul
 from .matmuls.lane_choice import lane_matmul
 from .matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
@@ -37,18 +38,24 @@ _LEAST_FACTOR = 1.1
 _SHOWN = 8
 """How many kernels a note names."""
 _FAST = list(LEVELS)[-1]
-_ATTENTION, _MATMUL = "attention", "matmul"
+_ATTENTION, _MATMUL, _REDUCTION = "attention", "matmul", "reduction"
+_HOW = {
+    _ATTENTION: "one row at a time",
+    _MATMUL: "without tiles of its operands",
+    _REDUCTION: "with a row for each lane",
+}
+"""How scalar instructions compute it."""
 
 
 class Advice(NamedTuple):
-    """What a function with an attention or a matmul would gain.
+    """What a function with an attention, a matmul or a reduction of rows would gain.
 
     Attributes:
         function: its name.
         pass_name: the pass that would change it.
         times: the predicted microseconds as it is and at the level `fast`; None where there is no
             prediction, as for a matmul.
-        kind: what it computes, `attention` or `matmul`.
+        kind: what it computes: `attention`, `matmul` or `reduction`.
     """
 
     function: str
@@ -79,8 +86,7 @@ def advise(function: ir.Operation, name: str, mode: Mode, context: PassContext) 
         return None
     if advice is None or context.users_configuration():
         return None
-    part = "one row at a time" if advice.kind == _ATTENTION else "without tiles of its operands"
-    reason = f"scalar instructions compute it {part}; the level {_FAST} does not"
+    reason = f"scalar instructions compute it {_HOW[advice.kind]}; the level {_FAST} does not"
     if advice.times is not None:
         now, then = advice.times
         reason += f", and is predicted to take {then:.1f} us of {now:.1f} us"
@@ -97,6 +103,8 @@ def _advice(function: ir.Operation, name: str) -> Advice | None:
     Raises:
         Refusal: no pass changes its attention or matmul.
     """
+    if _reduces_by_single_lanes(function):
+        return Advice(name, ShareRows.name, None, _REDUCTION)
     attention = scalar_attention(function)
     circumstances = TileByLanes().circumstances(function)
     if attention is None:
@@ -119,6 +127,15 @@ def _advice(function: ir.Operation, name: str) -> Advice | None:
     assert circumstances is not None
     advice = Advice(name, pass_name, (attention.microseconds(circumstances.processor), time))
     return advice if advice.factor is None or advice.factor >= _LEAST_FACTOR else None
+
+
+def _reduces_by_single_lanes(function: ir.Operation) -> bool:
+    if only_root(function) is None:
+        return False
+    try:
+        return gains_by_another_order(function)
+    except Refusal:
+        return False
 
 
 def advice_text(given: Sequence[Advice], flag: str) -> str:

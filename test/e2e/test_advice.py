@@ -16,6 +16,7 @@ from bankwise.bench.benchmark import RESULTS
 from bankwise.bench.gpu.modes import EXACT, FAST, STOCK
 from bankwise.bench.gpu.record import Record
 from bankwise.bench.gpu.timed_sets import attentions_of_models
+from bankwise.bench.program_families.rows import RowProgram
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.sweep.cases import target_flags
@@ -134,3 +135,15 @@ def test_an_unmodified_compiler_says_it_of_each_executable(program: Path, tmp_pa
     )
     assert result.returncode == 0, result.stderr
     assert sorted(found[2] for found in NOTE.findall(result.stderr)) == ["BANKWISE_LEVEL=fast"] * 2
+
+
+@pytest.mark.parametrize(("length", "is_said"), [(77, True), (1024, False)])
+def test_rows_that_single_lanes_sum_are_counted(
+    tool: Tool, tmp_path: Path, length: int, is_said: bool
+) -> None:
+    source = tmp_path / "rows.mlir"
+    source.write_text(RowProgram("sum", "f32", (64, length)).program().source)
+    result = tool("bankwise-compile", str(source), "-o", os.devnull, *target_flags("sm_80"))
+    assert result.returncode == 0, result.stderr
+    said = "note: 1 reduction keeps IREE's scalar instructions, and would run faster with"
+    assert (said in result.stderr) == is_said

@@ -104,6 +104,21 @@ class ShareRows(FunctionPass):
         self.record_tile(context, function, found.root, found.tile, str(found.tile))
 
 
+def gains_by_another_order(function: ir.Operation) -> bool:
+    """Returns whether each row of a function is one lane's, unless sums are made in another order.
+
+    Raises:
+        Refusal: something is not understood.
+    """
+    root = _root(function)
+    if root is None or BASIS in LoweringConfig.of(root.attributes[CONFIG]).entries:
+        return False
+    return (
+        _planned(function, None, other_order=True) is not None
+        and _planned(function, None, other_order=False) is None
+    )
+
+
 class _SharedRows(NamedTuple):
     """A function that reduces rows.
 
@@ -195,6 +210,8 @@ def _root(function: ir.Operation) -> ir.Operation | None:
     IREE gives a tensor that is one row to a single lane, which no operation has a tile for.
     """
     root = only_root(function)
+    if root is not None and root.name != GENERIC:
+        return None
     if root is not None:
         is_known = LoweringConfig.of(root.attributes[CONFIG]).entries.keys() in (
             _BY_THREADS,
