@@ -104,6 +104,13 @@ STRIDED = _handed(
         "bankwise-restore-shapes",
     ),
 )
+WINDOWS = _handed(
+    "windows",
+    "functions",
+    "there is one where loops over windows are to be unrolled",
+    ("bankwise-tile-windows",),
+    ("bankwise-unroll-windows",),
+)
 KEYS = _handed(
     "keys",
     "functions",

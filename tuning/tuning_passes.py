@@ -23,6 +23,8 @@ from .contractions.transpose_bytes import TransposeBytes
 from .convolutions.implicit_gemm import ImplicitGemm
 from .convolutions.slice_strided_images import SliceStridedImages
 from .convolutions.tile_convolutions_by_lanes import TileConvolutionsByLanes
+from .convolutions.tile_windows import TileWindows
+from .convolutions.unroll_windows import UnrollWindows
 from .copies.form_direct_loads import FormDirectLoads
 from .copies.share_copies import ShareCopies
 from .copies.stage_operands import StageOperands
@@ -95,6 +97,8 @@ PASSES: tuple[type[FunctionPass], ...] = (
     CarryIntegers,
     ImplicitGemm,
     TileConvolutionsByLanes,
+    TileWindows,
+    UnrollWindows,
     AddParts,
     EnlargeMatmuls,
     Retile,

@@ -58,6 +58,8 @@ from .contractions.rename_contractions import RenameContractions
 from .contractions.transpose_bytes import TransposeBytes
 from .convolutions.implicit_gemm import ImplicitGemm
 from .convolutions.tile_convolutions_by_lanes import TileConvolutionsByLanes
+from .convolutions.tile_windows import TileWindows
+from .convolutions.unroll_windows import UnrollWindows
 from .copies.form_direct_loads import FormDirectLoads
 from .copies.share_copies import ShareCopies
 from .copies.stage_operands import StageOperands
@@ -218,6 +220,7 @@ STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, RoundUpKeys, mitigations=ALL, corrects=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
     Step(_START, TileConvolutionsByLanes, _tiles, since="fast", optional=True),
+    Step(_FUSED_START, TileWindows, since="fast", only=_has_mma_sync, optional=True),
     Step(_START, TileMatmulsByLanes, _tiles, since="fast", optional=True),
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
     Step(_ROWS, ShareRows, _sharing_rows, since="exact", optional=True),
@@ -274,6 +277,7 @@ STEPS: tuple[Step, ...] = (
     Step(COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, SignedExtremes, mitigations=ALL, corrects=True),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
+    Step(_ANNOTATED, UnrollWindows, since="fast", only=_has_mma_sync),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", only=is_lane_tiled_matmul),

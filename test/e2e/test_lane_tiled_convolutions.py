@@ -8,9 +8,11 @@ import pytest
 from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
-from bankwise.passes.pipeline_edit import PipelineEdit
+from bankwise.passes.pipeline_edit import TILING, PipelineEdit
 from bankwise.sweep.cases import target_flags
 from bankwise.tuning.convolutions.tile_convolutions_by_lanes import TileConvolutionsByLanes
+from bankwise.tuning.convolutions.tile_windows import TileWindows
+from bankwise.tuning.convolutions.unroll_windows import UnrollWindows
 
 from .program_runs import run_again
 
@@ -70,3 +72,31 @@ def test_copies_and_contractions_overlap_on_nvidia_gpus(case: Windowed) -> None:
     assert [each.pass_name for each in log if each.action is Action.RETILE] == [PASS]
     assert [each.action for each in log].count(Action.OVERLAP) == 2
     assert "cp.async" in code.decode("latin-1")
+
+
+FUSED = frozenset({"TileAndFuse"})
+WINDOWED = [
+    PipelineEdit.before(TILING, TileWindows(everywhere=True), pipelines=FUSED, optional=True),
+    PipelineEdit.before("iree-codegen-unroll-annotated-loops", UnrollWindows(), pipelines=FUSED),
+]
+DEPTHWISE = ("n c h w", "c y x", "n c h w")
+POOLED = ("n c h w", "y x", "n c h w")
+
+
+@pytest.mark.sampled(every=4)
+@pytest.mark.parametrize(
+    ("op", "dims", "stride", "width"),
+    [
+        ("depthwise_conv_2d_nchw_chw", DEPTHWISE, 1, 18),
+        ("depthwise_conv_2d_nchw_chw", DEPTHWISE, 2, 19),
+        ("depthwise_conv_2d_nhwc_hwc", ("n h w c", "y x c", "n h w c"), 2, 11),
+        ("pooling_nchw_max", POOLED, 1, 13),
+    ],
+)
+def test_lanes_lie_along_rows_of_what_has_windows(
+    op: str, dims: tuple[str, str, str], stride: int, width: int
+) -> None:
+    case = convolution(op, dims, stride, n=2, c=12, h=9, w=width, y=3, x=3)
+    run = run_again(case.program(), edits=WINDOWED)
+    assert run.error <= run.program.tolerance
+    assert run.actions_of(TileWindows.name) == [Action.RETILE]

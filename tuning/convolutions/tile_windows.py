@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lets neighbouring lanes compute neighbouring elements where each element has a window of its own.
+
+Depthwise convolutions and pooling sum over a window of an image and over nothing else. IREE 3.13
+gives them workgroups of one warp, whose lanes may lie along the channels of an image that has its
+channels first, so that each of them reads other lines of memory:
+
+    indexing_maps = [(n, h, w, c, y, x) -> (n, c, h + y, w + x), ...]
+    lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 0, 0, 5, 5],
+        thread = [1, 1, 1, 1, 0, 0], workgroup = [1, 1, 2, 16, 0, 0]}>
+
+This pass lets lanes lie along the innermost dimension of the result, in workgroups of up to 8
+warps. Where neighbours of the result have neighbours of the image, a lane has up to 4 of them, and
+computes them with one column of the window at a time; loops over columns are unrolled
+(`bankwise-unroll-windows`), so that what two columns have in common is read once:
+
+    lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 0, 0, 5, 1],
+        thread = [1, 1, 4, 1, 0, 0], workgroup = [1, 12, 80, 1, 0, 0]}>
+
+An element is summed in another order then: outputs are right to rounding.
+
+Runs on the configured function, before its pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import ClassVar, NamedTuple
+
+from iree.compiler import ir
+
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.gpu_target import gpu_features_of
+from ...dialect_utils.handed_attributes import WINDOWS
+from ...dialect_utils.indexing_maps import summed_loops
+from ...dialect_utils.lowering_config import (
+    CONFIG,
+    REDUCTION,
+    THREAD,
+    TRANSLATION_INFO,
+    WORKGROUP,
+    LoweringConfig,
+    WarpLaunch,
+    numbers_attribute,
+)
+from ...passes.base import FunctionPass, PassContext
+from ..costs.processors import processor_of
+from ..matmuls.matmul_tiles import generic_root
+from .loop_sums import LoopSum, loop_sums
+
+_IMAGE, _RESULT = 0, 2
+_VECTORS = (4, 5, 3, 2)
+"""How many neighbours a lane may have, the best first."""
+_MOST_UNROLLED = 64
+"""The most elements of a window that one lane reads without a loop."""
+_WARPS = (8, 4, 2)
+_WORKGROUPS_EACH = 2
+"""How many workgroups each multiprocessor should have at least, before these have fewer warps."""
+
+
+@dataclass(frozen=True)
+class TileWindows(FunctionPass):
+    """Configures depthwise convolutions and pooling for lanes along rows of the result.
+
+    Attributes:
+        everywhere: whether it does so on other GPUs than NVIDIA's, too.
+    """
+
+    name: ClassVar[str] = "bankwise-tile-windows"
+    summary: ClassVar[str] = "let neighbouring lanes compute neighbours of what has windows"
+    later_passes_may_refuse: ClassVar[bool] = True
+    kept: ClassVar[str] = "configuration"
+
+    everywhere: bool = False
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the configuration of `function`; never fails."""
+        function = function.operation
+        plan = partial(self._planned, function, context.test_target)
+        found = context.planned(function.location, "the tile of windows stays", plan)
+        if found is None:
+            return
+        found.configure(function)
+        self.record_tile(context, function, found.operation, str(found), str(found))
+
+    def _planned(self, function: ir.Operation, test_target: str | None) -> _Tile | None:
+        """Returns the tile of what has windows and decides on the workgroups of a function.
+
+        None stands for another function.
+
+        Raises:
+            Refusal: something is not understood.
+        """
+        features, root = gpu_features_of(function, test_target), generic_root(function)
+        processor = processor_of(features.arch)
+        if root is None or not (features.mma_sync or self.everywhere) or processor is None:
+            return None
+        try:
+            config = LoweringConfig.of(root.attributes[CONFIG])
+        except Refusal:
+            return None
+        if {*config.entries} != {REDUCTION, THREAD, WORKGROUP}:
+            return None
+        windows = _windows(root)
+        if windows is None:
+            return None
+        launch = WarpLaunch.as_row(function)
+        if launch.warps != 1:
+            return None
+        sums, extents = windows
+        return _tile(root, launch, sums, extents, processor.multiprocessors)
+
+
+class _Tile(NamedTuple):
+    """The tile of an operation with windows.
+
+    Attributes:
+        workgroup, thread, window: the elements of a workgroup, of a lane, and those of the window
+            that are read at a time, by loop; 0 for loops that an entry does not mean.
+    """
+
+    operation: ir.Operation
+    launch: WarpLaunch
+    workgroup: tuple[int, ...]
+    thread: tuple[int, ...]
+    window: tuple[int, ...]
+
+    @property
+    def lanes(self) -> int:
+        """Returns how many lanes have elements."""
+        pairs = zip(self.workgroup, self.thread, strict=True)
+        return prod(size // each for size, each in pairs if each)
+
+    def configure(self, function: ir.Operation) -> None:
+        """Makes it the tile of the operation in its function."""
+        context = function.context
+        entries = {WORKGROUP: self.workgroup, THREAD: self.thread, REDUCTION: self.window}
+        config = LoweringConfig(
+            {name: numbers_attribute(each, context) for name, each in entries.items()}
+        )
+        self.operation.attributes[CONFIG] = config.attribute(context)
+        warps = -(-self.lanes // self.launch.warp_size)
+        function.attributes[TRANSLATION_INFO] = self.launch.with_warps(warps)
+        function.attributes[WINDOWS] = ir.UnitAttr.get(context)
+
+    def __str__(self) -> str:
+        sizes = " x ".join(str(each) for each in self.workgroup if each)
+        vector = prod(each for each in self.thread if each)
+        return f"{sizes} with windows, of which a lane has {vector}"
+
+
+def _windows(root: ir.Operation) -> tuple[Sequence[Sequence[LoopSum]], dict[int, int]] | None:
+    """Returns what indexes the operands of an operation with windows, and how long its loops are.
+
+    None stands for an operation that sums over something else, as the channels of a convolution.
+
+    Raises:
+        Refusal: a dimension is indexed by something else than a sum of loops.
+    """
+    summed = summed_loops(root)
+    sums = loop_sums(root)
+    extents: dict[int, int] = {}
+    for operand, dims in zip(root.operands, sums, strict=True):
+        for size, each in zip(ir.ShapedType(operand.type).shape, dims, strict=True):
+            if each.loop is not None:
+                extents[each.loop] = size
+    moved = [{*each.factors} for each in sums[_IMAGE] if len(each.factors) > 1]
+    are_windows = all(any(loop in each and each - summed for each in moved) for loop in summed)
+    is_plain = all(each.loop is not None for each in sums[_RESULT])
+    loops = len(ir.ArrayAttr(root.attributes["iterator_types"]))
+    if not summed or not are_windows or not is_plain or {*extents} != {*range(loops)}:
+        return None
+    return None if DYNAMIC in extents.values() else (sums, extents)
+
+
+def _tile(
+    root: ir.Operation,
+    launch: WarpLaunch,
+    sums: Sequence[Sequence[LoopSum]],
+    extents: dict[int, int],
+    multiprocessors: int,
+) -> _Tile:
+    """Returns the tile of an operation with windows."""
+    summed, loops = summed_loops(root), len(extents)
+    order = [each.loop for each in reversed(sums[_RESULT]) if each.loop is not None]
+    innermost = order[0]
+    last = sums[_IMAGE][-1]
+    vector = 1
+    if last.factors.get(innermost) == 1:
+        vector = next((each for each in _VECTORS if extents[innermost] % each == 0), 1)
+    elements = prod(extents[loop] for loop in order)
+    fitting = (
+        each
+        for each in _WARPS
+        if elements // (vector * each * launch.warp_size) >= _WORKGROUPS_EACH * multiprocessors
+    )
+    most = next(fitting, _WARPS[-1]) * launch.warp_size
+    workgroup, thread, window = [0] * loops, [0] * loops, [0] * loops
+    threads = 1
+    for loop in order:
+        thread[loop] = vector if loop == innermost else 1
+        share = _largest_divisor(extents[loop] // thread[loop], most // threads)
+        workgroup[loop] = share * thread[loop]
+        threads *= share
+    room = _MOST_UNROLLED
+    for loop in sorted(summed, key=lambda each: each in last.factors):
+        beside = vector > 1 and loop in last.factors
+        window[loop] = 1 if beside or extents[loop] > room else extents[loop]
+        room //= window[loop]
+    return _Tile(root, launch, tuple(workgroup), tuple(thread), tuple(window))
+
+
+def _largest_divisor(number: int, most: int) -> int:
+    """Returns the largest divisor of a number up to a limit."""
+    return max(each for each in range(1, min(number, most) + 1) if number % each == 0)
