@@ -92,9 +92,10 @@ _SINCE_RDNA4: Mapping[str, str] = {
 def arithmetic_names(chip: Chip) -> Mapping[str, str]:
     """Returns the names without encodings that a chip has for arithmetic that others name
     otherwise, with the shared ones."""
-    names: dict[str, str] = {}
+    # The low half of a product is that of either sign, and has two names with one encoding.
+    names: dict[str, str] = {"v_mul_lo_i32": "v_mul_lo_u32"}
     if chip.is_rdna:
-        names |= _SINCE_RDNA3
+        names = dict(_SINCE_RDNA3)
     if chip.isa >= Isa.RDNA4:
         names |= _SINCE_RDNA4
     return names
@@ -105,8 +106,6 @@ def shared_name(chip: Chip, mnemonic: str) -> str:
 
     An encoding behind the name stays there.
     """
-    if not chip.is_rdna:
-        return mnemonic
     base = base_name(mnemonic)
     shared = arithmetic_names(chip).get(base)
     return mnemonic if shared is None else shared + mnemonic[len(base) :]

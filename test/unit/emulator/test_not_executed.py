@@ -23,11 +23,15 @@ _CHANNELS = ("x", "xy", "xyz", "xyzw")
 _WIDTHS = ("dword", "dwordx2", "dwordx4")
 
 ON_ALL: Mapping[str, tuple[str, ...]] = {
-    "formats of texels, which no compiler of compute kernels emits": tuple(
-        f"{buffer}_{verb}_format_{d16}{channels}"
-        for buffer, verb, d16, channels in itertools.product(
-            ("buffer", "tbuffer"), ("load", "store"), ("", "d16_"), _CHANNELS
-        )
+    "formats of texels, which no compiler of compute kernels emits": (
+        "buffer_load_format_d16_hi_x",
+        "buffer_store_format_d16_hi_x",
+        *(
+            f"{buffer}_{verb}_format_{d16}{channels}"
+            for buffer, verb, d16, channels in itertools.product(
+                ("buffer", "tbuffer"), ("load", "store"), ("", "d16_"), _CHANNELS
+            )
+        ),
     ),
     "global wave sync, by which a driver orders workgroups": tuple(
         f"ds_gws_{name}"
@@ -71,7 +75,12 @@ ON_ONE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "roundings and denormals of older chips, which are not documented exactly": (
             *("v_mac_f32", "v_mad_f32", "v_mad_legacy_f32", "v_madak_f32", "v_madmk_f32"),
         ),
-        "images": ("image_load", "image_sample", "image_store", "image_get_resinfo"),
+        "images": (
+            *("image_load", "image_sample", "image_store", "image_get_resinfo"),
+            *("image_load_mip", "image_load_mip_pck", "image_load_mip_pck_sgn", "image_load_pck"),
+            *("image_load_pck_sgn", "image_store_mip", "image_store_mip_pck", "image_store_pck"),
+            *(f"image_atomic_{name}" for name in _ATOMICS),
+        ),
     },
     "gfx942": {
         "the rounding of xf32 is not documented": (
@@ -82,6 +91,9 @@ ON_ONE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             f"{memory}_load_lds_{width}"
             for memory in ("global", "scratch")
             for width in ("ubyte", "sbyte", "ushort", "sshort")
+        ),
+        "cube maps, which later versions of LLVM have no longer": (
+            *("v_cubeid_f32", "v_cubema_f32", "v_cubesc_f32", "v_cubetc_f32"),
         ),
         "private memory straight to the LDS": ("scratch_load_lds_dword",),
     },
