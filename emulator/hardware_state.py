@@ -136,6 +136,9 @@ def register_field(instruction: Instruction, operand: Operand) -> tuple[str, int
     name, *numbers = words
     if name.isdecimal():
         name = _NUMBERS[chip.is_rdna].get(int(name), name)
+    if chip.has_split_counters:
+        # LLVM 20 and later write HW_REG_WAVE_MODE there for what LLVM 19 calls HW_REG_MODE.
+        name = name.replace("HW_REG_WAVE_", "HW_REG_")
     if len(numbers) not in (0, 2) or not all(number.isalnum() for number in numbers):
         raise _no_model(instruction, operand)
     offset, size = (int(number, 0) for number in numbers) if numbers else (0, 32)

@@ -116,6 +116,8 @@ def set_initial_state(machine: Machine, state: LaunchState) -> None:
         x, y, z = ids
         machine.define_scalar(_TTMP_ID_X, x)
         machine.define_scalar(_TTMP_ID_YZ, y | z << np.uint32(16))
+        wave = np.arange(machine.waves, dtype=np.uint32) % np.uint32(per)
+        machine.define_scalar(_TTMP_WAVE, wave << np.uint32(25), bits=0x1F << 25)
     else:
         first = directives.get("user_sgpr_count", len(values))
         for number, each in enumerate(ids):
@@ -131,6 +133,8 @@ def set_initial_state(machine: Machine, state: LaunchState) -> None:
 
 # TTMP9 holds the id in x; TTMP7 that in y in its low half, and that in z in the other.
 _TTMP_ID_X, _TTMP_ID_YZ = TTMP.index + 9, TTMP.index + 7
+_TTMP_WAVE = TTMP.index + 8
+"""Bits 29:25 are the wave's number in its workgroup (LLVM, `SITargetLowering::lowerWaveID`)."""
 
 
 def user_scalars(dispatch: Dispatch, state: LaunchState) -> list[int]:

@@ -600,8 +600,9 @@ _ROWS: dict[str, LaneOp] = {
     "v_and_or_b32": LaneOp("b32", ("b32",) * 3, lambda a, b, c: a & b | c),
     "v_bfi_b32": LaneOp("b32", ("b32",) * 3, lambda a, b, c: c ^ ((b ^ c) & a)),
     "v_perm_b32": LaneOp("b32", ("b32",) * 3, _perm),
-    "v_alignbit_b32": LaneOp("b32", ("b32",) * 3, _alignbit),
-    "v_alignbyte_b32": LaneOp("b32", ("b32",) * 3, _alignbyte),
+    # RDNA names half a register for the distance, of which 5 bits at most matter anywhere.
+    "v_alignbit_b32": LaneOp("b32", ("b32", "b32", "b16"), _alignbit),
+    "v_alignbyte_b32": LaneOp("b32", ("b32", "b32", "b16"), _alignbyte),
     "v_bfe_u32": LaneOp("u32", ("u32",) * 3, _bfe_u32),
     "v_bfe_i32": LaneOp("i32", ("i32", "u32", "u32"), _bfe_i32),
     "v_bfm_b32": LaneOp(

@@ -118,10 +118,11 @@ class Machine:
         """Returns the counts of the run so far, summed over the workgroups."""
         return self.workgroup_counters.total()
 
-    def define_scalar(self, index: int, values: U32) -> None:
-        """Gives scalar register `index` of every wave its initial value [waves]."""
+    def define_scalar(self, index: int, values: U32, bits: int = 0xFFFFFFFF) -> None:
+        """Gives scalar register `index` of every wave its initial value [waves] in some bits."""
         self.sgpr[index] = values
-        self._s_complete[index] = True
+        self.s_defined.bits[index] = bits
+        self._s_complete[index] = bits == ALL_BITS
 
     def define_vector(self, index: int, values: U32) -> None:
         """Gives vector register `index` of every wave its initial values [waves, lanes]."""

@@ -34,6 +34,17 @@ def test_a_wave_may_wait_for_a_time():
     assert machine.sgpr[8, 0] <= machine.sgpr[10, 0] < machine.sgpr[8, 0] + 100
 
 
+@pytest.mark.parametrize("name", ["HW_REG_MODE", "HW_REG_WAVE_MODE"])
+def test_registers_of_rdna4_have_the_names_of_both_assemblers(name: str):
+    code = f"\ts_setreg_imm32_b32 hwreg({name}, 23, 1), 1\n\ts_getreg_b32 s8, hwreg({name}, 23, 1)"
+    assert run(code, "gfx1201").sgpr[8, 0] == 1
+
+
+def test_only_rdna4_has_the_newer_names():
+    with pytest.raises(EmulationError, match="no model of 'hwreg"):
+        run("\ts_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 23, 1), 1", "gfx1100")
+
+
 def test_time_on_rdna():
     code = (
         "\ts_sendmsg_rtn_b64 s[8:9], sendmsg(MSG_RTN_GET_REALTIME)\n\ts_waitcnt lgkmcnt(0)\n"

@@ -93,6 +93,13 @@ def test_the_workgroups_id_lies_in_trap_registers_since_rdna4() -> None:
     assert machine.sgpr[TTMP.index + 7].tolist() == [0] * 6
 
 
+def test_the_number_of_a_wave_lies_in_a_trap_register_since_rdna4() -> None:
+    code = "\ts_bfe_u32 s5, ttmp8, 0x50019\n\ts_lshr_b32 s6, ttmp8, 30"
+    machine = run(code, "gfx1201", threads=96, workgroups=2)
+    assert machine.sgpr[5].tolist() == [0, 1, 2, 0, 1, 2]
+    assert (undefined_bits(machine, "s6") == 0b11).all()
+
+
 def test_the_workgroups_id_follows_the_user_registers_on_rdna3() -> None:
     machine = machine_of(kernel("\ts_nop 0", arch="gfx1100"), workgroups=2)
     assert machine.sgpr[2].tolist() == [0, 0, 1, 1] and machine.lanes == 32
@@ -187,6 +194,9 @@ def test_halves_of_registers_are_read_and_written() -> None:
     assert (lanes(machine, 1) == 0x42000005).all()
     machine = narrow("v_fmac_f16_e32 v1.h, v0.h, v0.h", {0: one_two, 1: one_two})
     assert (lanes(machine, 1) == 0x46003C00).all()
+    code = "v_alignbit_b32 v2, v0, v1, v3.h\nv_alignbyte_b32 v4, v0, v1, v3.l"
+    machine = narrow(code, {0: 0x12345678, 1: 0x9ABCDEF0, 3: 0x00080001})
+    assert (lanes(machine, 2) == 0x789ABCDE).all() and (lanes(machine, 4) == 0x789ABCDE).all()
     with pytest.raises(EmulationError, match=r"v0\.h where a whole register is expected"):
         narrow("v_add_f32_e32 v1, v0.h, v0", {0: 1})
 
