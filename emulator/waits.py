@@ -331,12 +331,15 @@ def queue_of_direct_loads(chip: Chip) -> Queue:
     return Queue.ASYNC if chip.isa is Isa.GFX1250 else Queue.VECTOR
 
 
-def _effect(instruction: Instruction) -> _Effect:
+def _effect(instruction: Instruction, halved: frozenset[RegisterKey] = frozenset()) -> _Effect:
+    """Returns what an instruction means, where the registers `halved` are looked at by halves."""
     if is_wait(instruction):
         return _Effect(wait=waited_for(instruction))
     keys = [
-        registers_of(value) if isinstance(value := operand.value, Register) else ()
-        for operand in instruction.operands
+        _keys(instruction, number, value, halved)
+        if isinstance(value := operand.value, Register)
+        else ()
+        for number, operand in enumerate(instruction.operands)
     ]
     implicit = _implicit(instruction)
     everything = tuple(key for part in (*keys, implicit) for key in part)
@@ -355,6 +358,42 @@ def _effect(instruction: Instruction) -> _Effect:
         rest = tuple(key for part in (*keys[1:], implicit) for key in part)
         return _Effect(used=rest, loaded=keys[0], queues=queues)
     return _Effect(used=everything, queues=queues)
+
+
+# From RDNA3 on the two halves of a vector register are loaded apart: what loads, stores or computes
+# with one of them need not wait for what loads the other one (LLVM's SIInsertWaitcnts looks at
+# halves too). Only a VALU instruction of gfx1250 may change the whole register (LLVM,
+# GCNSubtarget, hasD16Writes32BitVgpr).
+_HALF_LOAD = re.compile(r"_load_(?!.*format).*d16")
+_HALF_DATA = re.compile(r"_(?:load|store)_.*(d16_hi)|_load_.*d16|_store_[bu](?:8|16)$")
+
+
+def _halved(kernel: Kernel) -> frozenset[RegisterKey]:
+    """Returns the vector registers of which a load brings half."""
+    return frozenset(
+        key
+        for instruction in kernel.instructions
+        if instruction.chip.is_rdna and _HALF_LOAD.search(instruction.mnemonic)
+        for key in registers_of(instruction.operands[0].register)
+    )
+
+
+def _keys(
+    instruction: Instruction, number: int, register: Register, halved: frozenset[RegisterKey]
+) -> tuple[RegisterKey, ...]:
+    """Returns the registers, or their halves, that an operand names."""
+    keys = registers_of(register)
+    if halved.isdisjoint(keys):
+        return keys
+    name, halves = instruction.mnemonic, register.half or "lh"
+    if queues_of(instruction):
+        data = int("_store_" in name and not name.startswith(("buffer_", "tbuffer_")))
+        found = _HALF_DATA.search(name)
+        if found and number == data:
+            halves = "h" if found[1] else "l"
+    elif instruction.chip.isa is Isa.GFX1250:
+        halves = "lh"
+    return tuple((f"v.{half}", key[1]) for key in keys for half in halves)
 
 
 def _implicit(instruction: Instruction) -> tuple[RegisterKey, ...]:
@@ -533,7 +572,8 @@ class Search:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.effects = [_effect(instruction) for instruction in kernel.instructions]
+        halved = _halved(kernel)
+        self.effects = [_effect(instruction, halved) for instruction in kernel.instructions]
         counters = _counters(kernel.chip).values()
         limits = {queue: counter.most - 1 for counter in counters for queue in counter.queues}
         self.limits = {queue: limits[queue] for queue in _IN_ORDER}
@@ -672,4 +712,5 @@ def _name(key: RegisterKey) -> str:
     if key == _SCC:
         return "scc"
     file, index = key
-    return scalar_name(index) if file == "s" else f"{file}{index}"
+    kind, _, half = file.partition(".")
+    return scalar_name(index) if file == "s" else f"{kind}{index}{'.' * bool(half)}{half}"

@@ -223,6 +223,39 @@ V, F, L, FL, S = Queue.VECTOR, Queue.FLAT_VECTOR, Queue.LDS, Queue.FLAT_LDS, Que
 STORES = Queue.STORES
 
 
+@pytest.mark.parametrize("load", ["global_load_d16_u8 v1, v0, s[2:3]", "ds_load_u16_d16 v1, v0"])
+@pytest.mark.parametrize(
+    ("use", "register"),
+    [
+        # What has to do with the other half alone need not wait.
+        ("v_mov_b16_e32 v4.l, v1.h", ""),
+        ("v_mov_b16_e32 v1.h, v4.l", ""),
+        ("buffer_load_d16_hi_i8 v1, v0, s[4:7], 0 offen", ""),
+        ("ds_load_u8_d16_hi v1, v0", ""),
+        ("ds_store_b8_d16_hi v0, v1", ""),
+        ("global_store_d16_hi_b16 v0, v1, s[2:3]", ""),
+        ("v_mov_b16_e32 v4.l, v1.l", "v1.l"),
+        ("v_mov_b16_e32 v1.l, v4.l", "v1.l"),
+        ("v_mov_b32_e32 v4, v1", "v1.l"),
+        ("ds_store_b16 v0, v1", "v1.l"),
+        ("ds_store_b8_d16_hi v1, v2", "v1.l"),
+        ("buffer_store_b8 v1, v0, s[4:7], 0 offen", "v1.l"),
+        ("global_store_b32 v0, v1, s[2:3]", "v1.l"),
+    ],
+)
+def test_halves_of_a_register_are_loaded_apart_since_rdna3(
+    load: str, use: str, register: str
+) -> None:
+    found = [each[1] for each in missing(f"{load}\n{use}", "gfx1100")]
+    assert found == ([register] if register else [])
+
+
+def test_arithmetic_of_gfx1250_may_change_the_other_half() -> None:
+    code = "global_load_d16_b16 v1, v0, s[2:3]\n"
+    assert missing(code + "v_mov_b16_e32 v1.h, v4.l", "gfx1250")[0][1] == "v1.l"
+    assert missing(code + "global_load_d16_hi_b16 v1, v0, s[2:3]", "gfx1250") == []
+
+
 def vm(count: int) -> dict[Queue, int]:
     """Returns what a wait for loads from memory says."""
     return {V: count, F: count}
