@@ -73,6 +73,7 @@ from .workarounds.order_fragments import OrderFragments
 from .workarounds.order_scaled_operands import OrderScaledOperands
 from .workarounds.round_up_keys import RoundUpKeys
 from .workarounds.signed_extremes import SignedExtremes
+from .workarounds.sum_packed_tiles import SumPackedTiles
 from .workarounds.unroll_private_loops import UnrollPrivateLoops
 from .workarounds.widen_sums import WidenSums
 
@@ -114,6 +115,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     StageOperands,
     FoldTransposes,
     GatherWindows,
+    SumPackedTiles,
     RoundUpKeys,
     ShareCopies,
     RestoreShapes,

@@ -103,6 +103,7 @@ from .workarounds.order_fragments import OrderFragments
 from .workarounds.order_scaled_operands import OrderScaledOperands
 from .workarounds.round_up_keys import RoundUpKeys
 from .workarounds.signed_extremes import SignedExtremes
+from .workarounds.sum_packed_tiles import SumPackedTiles
 from .workarounds.unroll_private_loops import UnrollPrivateLoops
 
 _PAD_CONVOLUTIONS = "iree-codegen-gpu-pad-convs"
@@ -218,6 +219,7 @@ STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, RoundUpKeys, mitigations=ALL, corrects=True),
+    Step(_FUSED_START, SumPackedTiles, mitigations=ALL, corrects=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
     Step(_START, TileConvolutionsByLanes, _tiles, since="fast", optional=True),
     Step(_FUSED_START, TileWindows, since="fast", only=_has_mma_sync, optional=True),

@@ -41,6 +41,8 @@ FAST = (
     ("attention_f16_1x64x320x64", "gfx1201"),
     ("onnx_lstm_cell", "gfx1100"),
 )
+WRONG_IN_STOCK = (("reproducer_mmt4d_f32", "gfx1201"),)
+"""What only our modes compute rightly."""
 BY_NIGHT = tuple(
     (f"onnx_{name}", "gfx942")
     for name in (
@@ -74,6 +76,19 @@ def test_a_program_is_right_and_no_worse_than_stock(name: str, target: str):
     assert row.equal
     assert row.stock_identical
     assert list(row.figures) == ["none", "stock", "auto"]
+
+
+@pytest.mark.parametrize(("name", "target"), WRONG_IN_STOCK)
+def test_a_program_that_stock_has_wrong_is_right(name: str, target: str):
+    of = program(name)
+    inputs, flags = of.draw_inputs(), (*target_flags(target), *of.flags)
+    (expected,) = of.expected(inputs)
+    errors = {
+        mode: largest_error(run_emulated(of.source, flags, mode, inputs).outputs[0], expected)
+        for mode in ("stock", "none", "auto/layout", "auto", "auto/fast")
+    }
+    assert errors.pop("stock") > 1
+    assert max(errors.values()) <= of.tolerance
 
 
 def counted(of: Program, mitigation: str) -> dict[str, int]:

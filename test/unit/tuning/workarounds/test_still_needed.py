@@ -150,6 +150,12 @@ def begins_minima_with_minus_one(tmp_path: Path) -> bool:
     return emulated("signed_minimum.mlir", "gfx942", [np.full((4, 1024), 5, np.int32)])[0] != 5
 
 
+def shares_out_summed_tiles(tmp_path: Path) -> bool:
+    """The product of packed f32 matrices has one of 16 summed tiles on gfx1201."""
+    ones = [np.ones((count, 16, 8, 1), np.float32) for count in (4, 2)]
+    return emulated("packed_tiles.mlir", "gfx1201", ones)[0, 0, 0, 0] != 16
+
+
 def drops_functions_of_factors(tmp_path: Path) -> bool:
     """A factor's exponential is not computed on gfx942."""
     zeros, ones = np.zeros((16, 32), np.float16), np.ones((16, 32), np.float16)
@@ -384,6 +390,7 @@ CHECKS: dict[str, Callable[[Path], bool]] = {
     f"{FOLDER}/own_lds.py": sums_the_lds_of_kernels,
     f"{FOLDER}/round_up_keys.py": shares_no_keys_that_the_program_counts,
     f"{FOLDER}/signed_extremes.py": begins_minima_with_minus_one,
+    f"{FOLDER}/sum_packed_tiles.py": shares_out_summed_tiles,
     f"{FOLDER}/unroll_private_loops.py": keeps_results_in_local_memory,
     f"{FOLDER}/widen_sums.py": fails_on_sums_in_f16,
 }
