@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
+from bankwise.bench.program_families.matmuls import Contraction
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.pipeline_edit import TILING, PipelineEdit
@@ -60,6 +61,24 @@ def nhwc(n: int, h: int, w: int, c: int, f: int, window: int, stride: int = 1) -
 )
 def test_lanes_share_convolutions(case: Windowed, tile: str) -> None:
     run = run_again(case.program(), edits=edits(tile))
+    assert run.error <= run.program.tolerance
+    assert run.actions_of(PASS) == [Action.RETILE]
+
+
+@pytest.mark.sampled(every=3)
+@pytest.mark.parametrize(
+    ("right", "sizes", "tile"),
+    [
+        ("k n", {"m": 20, "n": 70, "k": 96}, "16,64,16,1,4,2"),
+        ("n k", {"m": 33, "n": 50, "k": 64}, "16,64,16,2,4,4"),
+        ("b k n", {"b": 3, "m": 9, "n": 17, "k": 40}, "16,64,16,1,4,2"),
+    ],
+)
+def test_warps_share_sums_of_matmuls(right: str, sizes: dict[str, int], tile: str) -> None:
+    left = "b m k" if "b" in sizes else "m k"
+    output = "b m n" if "b" in sizes else "m n"
+    matmul = Contraction("", "f32", sizes, left, right, output, epilogue=("bias", "relu"))
+    run = run_again(matmul.program(), edits=edits(tile))
     assert run.error <= run.program.tolerance
     assert run.actions_of(PASS) == [Action.RETILE]
 

@@ -154,6 +154,10 @@ class Contraction(NamedTuple):
         return prod(self.extents[loop] for loop in group)
 
 
+class NoMatricesError(Refusal):
+    """The refusal of a sum of products that has no rows, no columns, or sums over nothing."""
+
+
 def configured_contraction(function: ir.Operation) -> Contraction | None:
     """Returns the contraction by matrix instructions that decides on the workgroups of `function`.
 
@@ -179,6 +183,7 @@ def scalar_contraction(operation: ir.Operation) -> Contraction:
     Its summed elements get the order that they have in memory, whatever IREE does.
 
     Raises:
+        NoMatricesError: it multiplies no matrices, as depthwise convolutions do not.
         Refusal: it is not understood.
     """
     return _contraction(operation, _order_in_memory)
@@ -211,7 +216,7 @@ def _contraction(operation: ir.Operation, ordered: _Ordering) -> Contraction:
     parallel = [tuple(loop for loop in of_result if loop in part) for part in parts]
     summed = ordered(a & b - c, sums, extents)
     if not parallel[1] or not parallel[2] or not summed:
-        raise Refusal("it multiplies no matrices")
+        raise NoMatricesError("it multiplies no matrices")
     groups = (*([parallel[0]] if parallel[0] else []), *parallel[1:], summed)
     return Contraction(operation, sums, extents, groups, left, results)
 

@@ -12,6 +12,10 @@ is tiled so, too, or by threads that have a part of one row. This pass makes one
 rows, the columns and the summed elements (`tuning/convolutions/joined_loops.py`), and gives lanes
 tiles of the matmul that is left (`tuning/matmuls/lane_matmuls.py`), with operands in the LDS.
 
+Where workgroups are few, sums are split into parts, and each part has warps of its own
+(`tuning/matmuls/add_parts.py`). A matmul whose loops are in order is tiled here for that alone, if
+it is predicted to save a tenth of the time.
+
 Sums are made in another order than without the pass: outputs are right to rounding.
 
 Runs on the configured function, before its pipeline.
@@ -21,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -32,11 +36,17 @@ from ...dialect_utils.lowering_config import WarpLaunch
 from ...passes.base import PassContext
 from ..costs.tile_cost import ScalarTile
 from ..matmuls.dynamic_matmuls import multiplies, rounded_shapes, scalar_matmul_root
-from ..matmuls.lane_choice import BEST, has_instruction, tiled_by_lanes
+from ..matmuls.lane_choice import (
+    BEST,
+    check_few_rows,
+    gains_by_parts,
+    has_instruction,
+    tiled_by_lanes,
+)
 from ..matmuls.lane_matmuls import LaneTiledMatmul, multiplies_floats
 from ..matmuls.matmul_tiles import generic_root
 from ..tiles.tiling_pass import TilingPass
-from .joined_loops import Contraction, JoinedLoops, scalar_contraction
+from .joined_loops import Contraction, JoinedLoops, NoMatricesError, scalar_contraction
 
 
 @dataclass(frozen=True)
@@ -90,13 +100,20 @@ class TileConvolutionsByLanes(TilingPass):
         root = self._root(function, context.test_target)
         if root is None:
             return None
-        contraction = scalar_contraction(root)
-        if contraction.is_plain and contraction.is_in_order:
+        try:
+            contraction = scalar_contraction(root)
+        except NoMatricesError:
+            return None
+        is_matmul = contraction.is_plain and contraction.is_in_order
+        if (
+            is_matmul
+            and self.tile == BEST
+            and (self.everywhere or contraction.possible_parts == [1])
+        ):
             return None
         circumstances = self.circumstances(function, context.test_target)
-        if not self.everywhere and (
-            circumstances is None or not circumstances.processor.fma_cycles
-        ):
+        is_known = circumstances is not None and circumstances.processor.fma_cycles > 0
+        if not is_known and not self.everywhere:
             raise Refusal("there is no prediction for the GPU")
         with _copy_of(function) as trial:
             copied = generic_root(trial)
@@ -105,7 +122,13 @@ class TileConvolutionsByLanes(TilingPass):
             attempt.plan()
             attempt.apply(trial)
             parts = contraction.possible_parts
-            matmul = tiled_by_lanes(trial, copied, circumstances, parts, self.tile)
+            best = tiled_by_lanes(trial, copied, circumstances, parts, self.tile)
+            # The copy will be gone.
+            matmul = replace(best, operation=root)
+        if circumstances is not None and not self.everywhere:
+            if is_matmul and not gains_by_parts(function, root, matmul, circumstances):
+                return None
+            check_few_rows(root, matmul, circumstances)
         joined = JoinedLoops(contraction.in_parts(matmul.tile.parts))
         joined.plan()
         # The options of another pipeline say nothing on this one.
@@ -116,6 +139,8 @@ class TileConvolutionsByLanes(TilingPass):
         """Returns the product of f32 that decides on the workgroups, if it is to be tiled here."""
         root = generic_root(function) if self.everywhere else scalar_matmul_root(function)
         if root is None or not multiplies(root) or not multiplies_floats(root):
+            return None
+        if any(not ir.ShapedType(each.type).has_static_shape for each in root.operands):
             return None
         if not self.everywhere and has_instruction(function, root, test_target):
             return None

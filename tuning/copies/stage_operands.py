@@ -42,6 +42,7 @@ from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.index_bits import IndexBits
+from ...dialect_utils.loops import FOR
 from ...dialect_utils.memory.memref_types import WORKGROUP
 from ...dialect_utils.memory.staged_tensors import transfer_dims
 from ...dialect_utils.memory.vector_layouts import is_elementwise
@@ -119,7 +120,8 @@ def _reads_behind(operand: ir.Operation) -> Iterator[ir.Operation]:
             pending += [
                 each for each in definition.operands if isinstance(each.type, ir.VectorType)
             ]
-        elif definition.name != "arith.constant":
+        elif definition.name not in ("arith.constant", FOR):
+            # What a loop has summed is no copy.
             raise Refusal(f"{definition.name} makes it")
 
 

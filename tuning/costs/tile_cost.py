@@ -1098,6 +1098,22 @@ def scalar_work(
 ) -> TileWork:
     """Returns what a workgroup of a matmul does without matrix instructions.
 
+    Few workgroups with long sums, f32 on an H200 at its own clock, in us:
+
+    | rows x columns x sums | tile, part of a lane, parts of the sums | measured | predicted |
+    | --- | --- | ---: | ---: |
+    | 256x100x512 | 32 x 32, 2 x 4, 1 | 11.4 | 18.5 |
+    | | 16 x 32, 1 x 4, 1 | 8.9 | 15.9 |
+    | | 16 x 32, 2 x 4, 4 | 6.6 | 10.8 |
+    | | 8 x 32, 2 x 4, 8 | 6.4 | 7.5 |
+    | 64x1600x576 | 64 x 64, 8 x 4, 1 | 28.0 | 43.1 |
+    | | 32 x 32, 2 x 4, 1 | 14.1 | 20.4 |
+    | | 32 x 32, 4 x 4, 4 | 10.3 | 15.7 |
+    | 64x100x2304 | 16 x 32, 2 x 4, 4 | 23.2 | 30.0 |
+    | | 8 x 32, 2 x 4, 8 | 17.5 | 19.8 |
+
+    The clock is a third faster than that of `Processor`. The order is the same.
+
     Args:
         shape: rows, columns, and summed elements.
     """

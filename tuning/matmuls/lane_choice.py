@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from math import prod
 
 from iree.compiler import ir
 
@@ -22,10 +23,12 @@ from .dynamic_matmuls import (
     scalar_matmul_root,
 )
 from .lane_matmuls import LaneTiledMatmul, lane_tilings, multiplies_floats
-from .row_sums import row_sum_logarithms, sums_rows
+from .row_sums import row_sum_logarithms, row_sum_microseconds, sums_rows
 from .scalar_contractions import scalar_root
 from .scalar_matmul_tiles import divided_by_tile, thread_tiled_matmul
 
+_GAIN_OF_PARTS = 0.1
+"""The part of the predicted time that sums in parts must save where they need not be."""
 BEST = "best"
 """Stands for the tile that is predicted to take the least time."""
 
@@ -102,6 +105,54 @@ def tiled_by_lanes(
         raise Refusal("no tile of lanes fits in the LDS")
     rounded_shapes(best, best.loops)
     return best
+
+
+def gains_by_parts(
+    function: ir.Operation,
+    root: ir.Operation,
+    matmul: LaneTiledMatmul,
+    circumstances: Circumstances,
+) -> bool:
+    """Returns whether sums in parts save enough of the predicted time where they need not be.
+
+    Args:
+        root: the matmul that decides on the workgroups of `function`.
+        matmul: the same one with the best tile.
+    """
+    loops = ScalarLoops.of(function, root)
+    tilings = lane_tilings(root, loops, matmul.launch)
+    whole = fastest(tilings, loops.tiled[2], circumstances)
+    times = [] if whole is None else [tile_time(whole, whole.tile, circumstances)]
+    try:
+        threads = thread_tiled_matmul(function)
+        choice = None if threads is None else tile_choice(threads, circumstances)
+    except Refusal:
+        choice = None
+    if choice is not None:
+        handicap = 1 if choice.gains else choice.tiled.handicap
+        times.append(choice.best_time * handicap)
+    least = min(times, default=math.inf) * (1 - _GAIN_OF_PARTS)
+    return matmul.tile.parts > 1 and tile_time(matmul, matmul.tile, circumstances) <= least
+
+
+def check_few_rows(
+    root: ir.Operation, matmul: LaneTiledMatmul, circumstances: Circumstances
+) -> None:
+    """Makes sure that a tile is faster than a workgroup for each element, if IREE makes these.
+
+    Args:
+        root: the operation as IREE has configured it.
+
+    Raises:
+        Refusal: it is not.
+    """
+    if not sums_rows(root):
+        return
+    rows, columns, summed = matmul.shape
+    batch = prod(matmul.extents) // (rows * columns * summed)
+    usual = row_sum_microseconds(root, matmul.shape, batch, circumstances.processor)
+    if tile_time(matmul, matmul.tile, circumstances) > usual:
+        raise Refusal("a workgroup for each element is predicted to be faster")
 
 
 def _check_row_sums(

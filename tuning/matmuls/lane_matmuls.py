@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from math import gcd, prod
 from typing import ClassVar, Self
@@ -98,29 +99,13 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
 
     def takes(self, tile: ScalarTile) -> bool:
         """Returns whether the loops divide evenly into such tiles, and threads share the copies."""
-        step = tile.summed * tile.parts
-        sizes = zip(self.shape, (tile.rows, tile.columns, step), strict=True)
-        copied = ((tile.rows, step), (tile.columns, step))
-        return (
-            not any(size % part for size, part in sizes)
-            and row_lanes(tile, self.launch.warp_size) > 0
-            and _LEAST_WARPS * self.launch.warp_size <= tile.threads <= self._most_threads(tile)
-            and tile.part_threads % self.launch.warp_size == 0
-            and (tile.parts == 1 or tile.rows * tile.columns >= tile.threads)
-            and tile.thread_rows * tile.thread_columns * tile.summed <= MOST_MULTIPLY_ADDS
-            and share_evenly(copied, tile.threads)
-        )
+        sizes = zip(self.shape, (tile.rows, tile.columns, tile.summed * tile.parts), strict=True)
+        divides = not any(size % part for size, part in sizes)
+        return divides and _is_shared_evenly(tile, self.launch.warp_size)
 
     def candidates(self, circumstances: Circumstances | None = None) -> Iterator[ScalarTile]:
         """Yields tiles of many sizes."""
-        for rows, columns, summed, part in product(_SIZES, _SIZES, _STEPS, _PARTS):
-            if rows % part[0] == 0 and columns % part[1] == 0:
-                for parts in self.parts:
-                    yield ScalarTile(rows, columns, summed, *part, parts=parts)
-
-    @staticmethod
-    def _most_threads(tile: ScalarTile) -> int:
-        return MOST_THREADS if tile.parts == 1 else _MOST_THREADS_OF_PARTS
+        yield from _lane_tiles(self.launch.warp_size, self.parts)
 
     def copied_bytes(self, tile: ScalarTile) -> int:
         """Returns the bytes of A and B that a step copies."""
@@ -189,8 +174,38 @@ def lane_tilings(
     """Returns a matmul with each tile of lanes, and with sizes that these divide."""
     of_root = (root, loops.extents, launch, ScalarTile(1, 1, 1, 1, 1), loops.tiled)
     matmul = LaneTiledMatmul(*of_root, parts, computed=loops.computed)
-    enlarged = [matmul.enlarged(each) for each in matmul.candidates()]
-    return [each for each in enlarged if each.takes(each.tile)]
+    return [matmul.enlarged(each) for each in matmul.candidates()]
+
+
+@cache
+def _lane_tiles(lanes: int, counts: tuple[int, ...]) -> tuple[ScalarTile, ...]:
+    """Returns the tiles that warps of so many lanes share evenly.
+
+    Args:
+        counts: into how many parts sums may be split.
+    """
+    made = (
+        ScalarTile(rows, columns, summed, *part, parts=parts)
+        for rows, columns, summed, part in product(_SIZES, _SIZES, _STEPS, _PARTS)
+        for parts in counts
+    )
+    return tuple(each for each in made if _is_shared_evenly(each, lanes))
+
+
+def _is_shared_evenly(tile: ScalarTile, lanes: int) -> bool:
+    """Returns whether the lanes of some warps share a tile and its copies evenly."""
+    step = tile.summed * tile.parts
+    most = MOST_THREADS if tile.parts == 1 else _MOST_THREADS_OF_PARTS
+    return (
+        tile.rows % tile.thread_rows == 0
+        and tile.columns % tile.thread_columns == 0
+        and row_lanes(tile, lanes) > 0
+        and _LEAST_WARPS * lanes <= tile.threads <= most
+        and tile.part_threads % lanes == 0
+        and (tile.parts == 1 or tile.rows * tile.columns >= tile.threads)
+        and tile.thread_rows * tile.thread_columns * tile.summed <= MOST_MULTIPLY_ADDS
+        and share_evenly(((tile.rows, step), (tile.columns, step)), tile.threads)
+    )
 
 
 def multiplies_floats(root: ir.Operation) -> bool:

@@ -16,7 +16,7 @@ from math import log, prod
 from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.indexing_maps import loops_of
+from ...dialect_utils.indexing_maps import loops_of, summed_loops
 from ...dialect_utils.lowering_config import CONFIG, WORKGROUP, LoweringConfig
 from ..costs.processors import Processor
 from ..costs.row_sum_cost import RowSums
@@ -50,6 +50,21 @@ def row_sum_logarithms(
         sums = RowSums(rows, extents[column], extents[summed], strided)
         found.append(log(_COUNTS_AS * sums.microseconds(processor)))
     return found
+
+
+def row_sum_microseconds(
+    root: ir.Operation, shape: tuple[int, int, int], batch: int, processor: Processor
+) -> float:
+    """Returns what IREE's kernel is predicted to take, to be compared with tiles of lanes.
+
+    Args:
+        root: a matmul that `sums_rows`, with any loops.
+        shape: its rows, columns and summed elements.
+    """
+    summed = summed_loops(root)
+    strided = any(not summed.intersection(each[-1:]) for each in loops_of(root)[:2])
+    sums = RowSums(batch * shape[0], shape[1], shape[2], strided)
+    return _COUNTS_AS * sums.microseconds(processor)
 
 
 def sums_rows(root: ir.Operation) -> bool:

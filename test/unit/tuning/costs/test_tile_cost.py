@@ -346,6 +346,39 @@ def test_matmuls_of_multiply_adds_take_about_as_long_as_measured() -> None:
     assert predicted_microseconds(work, SM80) == pytest.approx(677, rel=0.2)
 
 
+FEW_WORKGROUPS = [
+    ((256, 100, 512), [((32, 32, 32, 2, 4), 1, 11.4), ((16, 32, 32, 1, 4), 1, 8.9),
+                       ((16, 32, 32, 2, 4), 4, 6.6), ((8, 32, 16, 2, 4), 8, 6.4)]),
+    ((64, 1600, 576), [((64, 64, 16, 8, 4), 1, 28.0), ((32, 32, 32, 2, 4), 1, 14.1),
+                       ((32, 32, 32, 4, 4), 4, 10.3)]),
+    ((64, 100, 2304), [((16, 32, 32, 2, 4), 4, 23.2), ((8, 32, 16, 2, 4), 8, 17.5)]),
+]  # fmt: skip
+"""Sizes, and tiles with the parts of their sums and the us that they took on an H200 at its own
+clock, the slowest first."""
+
+
+@pytest.mark.parametrize(("shape", "tiles"), FEW_WORKGROUPS)
+def test_sums_in_parts_are_ranked_as_measured(
+    shape: tuple[int, int, int], tiles: list[tuple[tuple[int, int, int, int, int], int, float]]
+) -> None:
+    times = []
+    for tile, parts, measured in tiles:
+        work = scalar_work(shape, ScalarTile(*tile, slots=2, parts=parts), SM80)
+        times.append(predicted_microseconds(work, SM80))
+        # The clock is a third faster than that of the model.
+        assert measured < times[-1] < 1.9 * measured
+    assert times == sorted(times, reverse=True)
+
+
+def test_parts_of_sums_have_warps_and_steps_of_their_own() -> None:
+    whole = scalar_work((64, 64, 1024), ScalarTile(16, 32, 32, 1, 4, 2), SM80)
+    parted = scalar_work((64, 64, 1024), ScalarTile(16, 32, 32, 1, 4, 2, parts=4), SM80)
+    assert (whole.warps, whole.steps, whole.workgroups) == (4, 32, 8)
+    assert (parted.warps, parted.steps, parted.workgroups) == (16, 8, 8)
+    # Tiles of all parts, and the sums of all parts.
+    assert parted.lds_bytes == 4 * whole.lds_bytes + 4 * 16 * 32 * 4
+
+
 def test_the_worked_example() -> None:
     cut = AttentionTile(64, 128, 64, 4, slots=2)
     work = attention_work(AttentionShape(16, 4096, 4096, 128, 128), cut, SM80)
