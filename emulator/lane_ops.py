@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -173,6 +173,17 @@ def extreme_or_nan(larger: bool) -> Function:
 
 def _legacy_multiply(a: Array, b: Array) -> Array:
     return np.where((a == 0) | (b == 0), np.float32(0), a * b)
+
+
+def multiply_add(a: Array, b: Array, c: Array, multiply: Function = np.multiply) -> Array:
+    """Returns a * b + c of f32 with two roundings, and zeros for denormals in any mode.
+
+    LLVM selects `v_mad_f32` and its kind for ISD::FMAD, which rounds the product, and only where
+    denormals are flushed, because they do not support them (SIISelLowering.cpp).
+    """
+    a, b, c = (floats.flush_denormals(each) for each in (a, b, c))
+    product = floats.flush_denormals(multiply(a, b))
+    return floats.flush_denormals(product + c)
 
 
 def _fract(a: Array) -> Array:
@@ -574,6 +585,10 @@ _ROWS: dict[str, LaneOp] = {
     "v_rcp_iflag_f32": LaneOp("f32", ("f32",), _F_UNARY["rcp"]),
     "v_fmamk_f32": LaneOp("f32", ("f32",) * 3, floats.fma),
     "v_fmaak_f32": LaneOp("f32", ("f32",) * 3, floats.fma),
+    **rows("f32", 3, dict.fromkeys(("mad_f32", "madmk_f32", "madak_f32"), multiply_add)),
+    "v_mad_legacy_f32": LaneOp(
+        "f32", ("f32",) * 3, partial(multiply_add, multiply=_legacy_multiply)
+    ),
     "v_mul_legacy_f32": LaneOp("f32", ("f32",) * 2, _legacy_multiply),
     "v_maximum3_f32": LaneOp("f32", ("f32",) * 3, extreme_or_nan(larger=True)),
     "v_minimum3_f32": LaneOp("f32", ("f32",) * 3, extreme_or_nan(larger=False)),

@@ -150,6 +150,7 @@ _LACKED: tuple[tuple[tuple[Isa, ...], str], ...] = (
         r"|s_set_inst_prefetch_distance",
     ),
     ((*_CDNA, *_RDNA4), r"v_fmac_dx9_zero_f32"),
+    ((Isa.CDNA3, Isa.CDNA4, *_RDNA3, *_RDNA4), r"v_ma[cd]_f32|v_mad_legacy_f32|v_mad[am]k_f32"),
     (
         (*_RDNA3, *_RDNA4),
         r"s_ff0_i32_b(32|64)|v_accvgpr_\w+|v_(add|sub)_[iu]16|v_subrev_u16"

@@ -19,7 +19,14 @@ from . import floats
 from .emulation_errors import UnknownInstructionError
 from .encodings import encoded_destination, encoded_source, encoded_sources, result_form
 from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Operand, Register
-from .lane_ops import LANE_OPS, LaneOp, difference_and_borrow, exponent_field, sum_and_carry
+from .lane_ops import (
+    LANE_OPS,
+    LaneOp,
+    difference_and_borrow,
+    exponent_field,
+    multiply_add,
+    sum_and_carry,
+)
 from .mnemonics import base_name
 from .operands import (
     DTYPES,
@@ -471,6 +478,7 @@ _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = {
     "v_fmac_f32": partial(_accumulate, kind="f32"),
     "v_fmac_f64": partial(_accumulate, kind="f64"),
     "v_fmac_f16": partial(_accumulate, kind="f16"),
+    "v_mac_f32": partial(_accumulate, kind="f32", function=multiply_add),
     "v_fmac_dx9_zero_f32": partial(_accumulate, kind="f32", function=legacy_fma),
     "v_cndmask_b32": partial(_select, kind="b32"),
     "v_cndmask_b16": partial(_select, kind="b16"),

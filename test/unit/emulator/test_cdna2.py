@@ -53,6 +53,39 @@ def test_private_memory_is_reached_by_a_descriptor():
     assert (machine.vgpr[6] == 4).all()
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "v_mad_f32 v4, v1, v2, -v3",
+        "v_xor_b32_e32 v3, 0x80000000, v3\n\tv_mac_f32_e32 v3, v1, v2\n\tv_mov_b32_e32 v4, v3",
+        "v_madmk_f32 v4, v1, 0x3f800001, v5",
+        "v_madak_f32 v4, v1, v2, 0xbf800002",
+        "v_mad_legacy_f32 v4, v1, v2, -v3",
+    ],
+)
+def test_older_sums_of_products_round_twice(code: str):
+    """(1 + 2 ** -23) ** 2 is 1 + 2 ** -22 + 2 ** -46, of which the product keeps two terms."""
+    values = {1: 0x3F800001, 2: 0x3F800001, 3: 0x3F800002, 5: 0xBF800002}
+    lines = [f"v_mov_b32_e32 v{index}, {word:#x}" for index, word in values.items()]
+    machine = run("\t" + "\n\t".join([*lines, code]), "gfx90a")
+    assert (machine.vgpr[4] == 0).all()
+
+
+def test_older_sums_of_products_have_no_denormals():
+    """In whatever mode; and a zero times infinity is zero for what is called legacy alone."""
+    code = """	v_mov_b32_e32 v1, 1
+	v_mov_b32_e32 v2, 0x7f800000
+	v_mad_f32 v3, v1, 1.0, 0
+	v_mad_f32 v4, v1, v2, 1.0
+	v_mad_legacy_f32 v5, v1, v2, 1.0
+"""
+    machine = run(code, "gfx90a")
+    assert (machine.vgpr[3] == 0).all() and (machine.vgpr[5] == 0x3F800000).all()
+    assert np.isnan(machine.vgpr[4].view(np.float32)).all()
+    with pytest.raises(EmulationError, match="gfx942 has no 'v_mad_f32'"):
+        run("\tv_mad_f32 v3, v1, 1.0, 0", "gfx942")
+
+
 def test_registers_with_names_are_not_counted():
     """A kernel of few registers has FLAT_SCRATCH too."""
     few = "\t\t.amdhsa_next_free_sgpr 8"

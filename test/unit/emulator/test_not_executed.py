@@ -72,9 +72,6 @@ ON_ALL: Mapping[str, tuple[str, ...]] = {
 }
 ON_ONE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "gfx90a": {
-        "roundings and denormals of older chips, which are not documented exactly": (
-            *("v_mac_f32", "v_mad_f32", "v_mad_legacy_f32", "v_madak_f32", "v_madmk_f32"),
-        ),
         "images": (
             *("image_load", "image_sample", "image_store", "image_get_resinfo"),
             *("image_load_mip", "image_load_mip_pck", "image_load_mip_pck_sgn", "image_load_pck"),

@@ -129,7 +129,13 @@ def _texts(arch: str) -> Mapping[str, str]:
 
 @cache
 def _own_names(arch: str) -> Mapping[str, str]:
-    return {shared: own for own, shared in arithmetic_names(CHIPS[arch]).items()}
+    """Returns names by those that chips share, without second names that a document leaves out."""
+    texts, names = _texts(arch), arithmetic_names(CHIPS[arch])
+    return {
+        shared: own
+        for own, shared in names.items()
+        if own.upper() in texts or shared.upper() not in texts
+    }
 
 
 def own_name(arch: str, name: str) -> str:
