@@ -23,6 +23,7 @@ from .data_sections import (
 )
 from .directives import largest_values
 from .function_code import CodeReader, FunctionCode
+from .high_registers import named_high_registers, with_high_registers
 from .instruction_text import AssemblyError, Instruction, Name
 from .kernel_metadata import (
     ARCH,
@@ -200,6 +201,7 @@ class AssemblyFile:
 
     Attributes:
         arch: the chip that the code is for.
+        high_registers: the registers above v255 that comments name, by lines.
         directives: for each kernel the lines and values of its `.amdhsa_*` directives, as texts.
         place_step: by how much the place behind an instruction of 4 bytes differs from its own.
         metadata: what the metadata says of each kernel.
@@ -209,6 +211,7 @@ class AssemblyFile:
 
     def __init__(self, text: str, source: str, arch: str = "") -> None:
         self.source = source
+        self.high_registers = named_high_registers(text_lines(text)) if "/*v" in text else {}
         self.lines = text_lines(_without_block_comments(text))
         self.data = DataReader()
         target = next((m[1] for line in self.lines if (m := _TARGET.match(line))), None)
@@ -312,6 +315,7 @@ class AssemblyFile:
         chip = _chip(self.arch)
         self.check_wave_size(name, chip, directives)
         code = self.read_code(name, chip, _lanes(chip, directives))
+        with_high_registers(code, chip, self.high_registers, self.error)
         if not any(i.mnemonic == "s_endpgm" for i in code.instructions):
             raise self.error(len(self.lines), f"kernel '{name}' has no s_endpgm")
         lanes = _lanes(chip, directives)

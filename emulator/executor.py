@@ -55,6 +55,7 @@ from .emulation_errors import (
     UndefinedReadError,
     UnknownInstructionError,
 )
+from .high_registers import SET_HIGH_BITS
 from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Literal, Name
 from .mnemonics import lacks
 from .polling import Poll, polling_loops
@@ -105,6 +106,8 @@ _WITHOUT_EFFECT: Mapping[str, int | None] = {
     **dict.fromkeys(("s_wakeup", "s_ttracedata")),
     "s_sleep": 0x7F,
     **dict.fromkeys(("s_clause", "s_set_inst_prefetch_distance"), 0xFFFF),
+    # What it sets is known from the text (`high_registers.py`).
+    SET_HIGH_BITS: 0xFFFF,
     **dict.fromkeys(("s_icache_inv", "s_dcache_inv", "s_dcache_wb", "s_endpgm")),
     **dict.fromkeys(("buffer_inv", "buffer_wbl2", "buffer_invl2", "buffer_wbinvl1")),
     **dict.fromkeys(("buffer_wbinvl1_vol", "s_dcache_inv_vol", "s_dcache_wb_vol")),

@@ -8,8 +8,10 @@ from functools import partial
 
 import numpy as np
 
+from .chips import Isa
 from .emulation_errors import UnknownInstructionError
-from .hardware_state import register_field, register_reader
+from .hardware_registers import register_field
+from .hardware_state import register_reader
 from .instruction_text import AssemblyError, Instruction, Literal, Operand
 from .mode_register import FloatMode
 from .step import BuildContext, Step
@@ -17,6 +19,10 @@ from .wave_state import WaveGroup
 
 MODE_CHANGES = frozenset({"s_setreg_b32", "s_setreg_imm32_b32", "s_denorm_mode", "s_round_mode"})
 """Instructions after which the waves of a group may have other modes than before."""
+
+
+# The upper bits of vector registers on gfx1250, which `high_registers.py` knows from the text.
+_HIGH_BITS = 0xFF << 12
 
 
 def _field(instruction: Instruction, operand: Operand) -> tuple[int, int]:
@@ -33,7 +39,7 @@ def _changed(
     instruction: Instruction, old: FloatMode, first: int, mask: int, value: int
 ) -> FloatMode:
     bits = old.bits & ~(mask << first) | (value & mask) << first
-    mode = FloatMode.of_bits(bits)
+    mode = FloatMode.of_bits(bits, instruction.chip)
     if isinstance(mode, str):
         raise UnknownInstructionError(
             instruction, f"the emulator has no model of MODE = {bits:#x}: {mode}"
@@ -83,6 +89,10 @@ def _get(instruction: Instruction) -> Step:
         read = register_reader(instruction, instruction.operands[1])
         return lambda group: group.set_s(target.index, read(group))
     first, mask = _field(instruction, instruction.operands[1])
+    if instruction.chip.isa is Isa.GFX1250 and mask << first & _HIGH_BITS:
+        raise UnknownInstructionError(
+            instruction, "the emulator has no model of bits 19:12 of MODE as a number"
+        )
     return lambda group: group.set_s(target.index, group.mode.bits >> first & mask)
 
 

@@ -29,7 +29,8 @@ class FloatMode:
             largest number in place of an infinity; and whether a conversion to 8-bit floats makes
             the largest number of an infinity and of all that is too large.
         unused: bits that change no result, which are those of LOD_CLAMPED (10) and DISABLE_PERF
-            (26).
+            (26), and on gfx1250 that of the mode in which XNACK replays loads (25), which LLVM sets
+            where a kernel begins (its pull request 169016).
     """
 
     flush_f32: bool
@@ -65,9 +66,11 @@ class FloatMode:
         return f32 << 4 | others << 6 | flags | self.unused
 
     @classmethod
-    def of_bits(cls, bits: int) -> FloatMode | str:
+    def of_bits(cls, bits: int, chip: Chip) -> FloatMode | str:
         """Returns the mode of a MODE register; the field of which there is no model, as a text."""
-        fields = {name: bits >> first & (1 << size) - 1 for name, first, size in _FIELDS}
+        unused = _UNUSED | (_REPLAY if chip.isa is Isa.GFX1250 else 0)
+        modelled = bits & ~unused
+        fields = {name: modelled >> first & (1 << size) - 1 for name, first, size in _FIELDS}
         f32, others = fields["FP_DENORM of f32"], fields["FP_DENORM of f64 and f16"]
         for name, value in fields.items():
             known = _KNOWN.get(name, (0,))
@@ -76,7 +79,7 @@ class FloatMode:
         return cls(
             *(f32 == _FLUSHED, others == _FLUSHED, bool(fields["IEEE"])),
             *(bool(fields["DX10_CLAMP"]), bool(fields["FP16_OVFL"])),
-            bits & _UNUSED,
+            bits & unused,
         )
 
 
@@ -90,7 +93,8 @@ _FIELDS = (
 )
 _KNOWN: Mapping[str, tuple[int, ...] | None] = {
     **dict.fromkeys(("FP_DENORM of f32", "FP_DENORM of f64 and f16"), (_FLUSHED, _KEPT)),
-    **dict.fromkeys(("DX10_CLAMP", "IEEE", "LOD_CLAMPED", "FP16_OVFL", "DISABLE_PERF")),
+    **dict.fromkeys(("DX10_CLAMP", "IEEE", "FP16_OVFL")),
 }
 """The values of each field of which there is a model, other than 0 alone; None for any."""
 _UNUSED = 1 << 10 | 1 << 26
+_REPLAY = 1 << 25
