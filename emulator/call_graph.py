@@ -169,11 +169,22 @@ class ScalarConstants:
         values = [operand.value for operand in instruction.operands]
         if instruction.mnemonic == GET_PC and len(values) == 2:
             return int(values[1].value) if isinstance(values[1], Literal) else None
+        if instruction.mnemonic == "s_add_nc_u64" and len(values) == 3:
+            first, second = map(self._number, values[1:])
+            return None if first is None or second is None else first + second & _DOUBLE_WORD
         if instruction.mnemonic in ("s_load_dwordx2", "s_load_b64") and len(values) == 3:
             start, offset = values[1:]
             if isinstance(start, Register) and isinstance(offset, Literal):
                 address = self.pair(start.index)
                 return None if address is None else self._pointer(address + int(offset.value))
+        return None
+
+    def _number(self, value: object) -> int | None:
+        """Returns the 64 bits that an operand is; None if they are not known."""
+        if isinstance(value, Literal) and isinstance(value.value, int):
+            return value.value & _DOUBLE_WORD
+        if isinstance(value, Register) and value.file == "s" and value.count == 2:
+            return self.pair(value.index)
         return None
 
     def _word(self, operand: Operand) -> int | None:
@@ -186,3 +197,4 @@ class ScalarConstants:
 
 
 _WORD = 0xFFFFFFFF
+_DOUBLE_WORD = 0xFFFFFFFFFFFFFFFF

@@ -224,6 +224,19 @@ def round_to_bf16(values: F32) -> npt.NDArray[np.uint16]:
     return (rounded >> np.uint32(16)).astype(np.uint16)
 
 
+def round_f64_to_bf16(values: F64) -> npt.NDArray[np.uint16]:
+    """Returns the bf16 bits nearest to f64 `values`, rounded once, ties to even.
+
+    Between the two lies f32, rounded to odd so that no tie is made.
+    """
+    near = values.astype(np.float32)
+    wide = near.astype(np.float64)
+    bits = near.view(np.uint32)
+    toward_zero = bits - (np.abs(wide) > np.abs(values)).astype(np.uint32)
+    odd = toward_zero | ((wide != values) & ~np.isnan(values)).astype(np.uint32)
+    return round_to_bf16(odd.view(np.float32))
+
+
 def widen_bf16(bits: npt.NDArray[np.uint16]) -> F32:
     """Returns bf16 `bits` as f32, exactly."""
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)

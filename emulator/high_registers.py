@@ -26,15 +26,14 @@ from .chips import Chip, Isa
 from .emulation_errors import UnknownInstructionError
 from .function_code import BRANCHES, FunctionCode
 from .hardware_registers import register_field
-from .instruction_text import AssemblyError, Instruction, Operand, Register
+from .instruction_text import NAMED_VECTORS, AssemblyError, Instruction, Operand, Register
 from .memory_names import returns_value
 
 SET_HIGH_BITS = "s_set_vgpr_msb"
-_NAMED = 256
 _COMMENT = re.compile(r"/\*(v(?:\d+(?:\.[lh])?|\[\d+:\d+\]))\*/")
 _SRC0, _SRC1, _SRC2, _DST = range(4)
 _SOURCES = (_SRC0, _SRC1, _SRC2)
-_ENDS_BLOCK = (*BRANCHES, "s_setpc", "s_swappc", "s_set_pc", "s_swap_pc")
+_ENDS_BLOCK = (*BRANCHES, "s_setpc", "s_swappc")
 # Labels of debug information, to which nothing jumps.
 _NO_BLOCK = ".Ltmp"
 
@@ -80,7 +79,7 @@ def with_high_registers(
             raise error(instruction.line, str(reason)) from None
         code.instructions[index] = found
         comments = named.get(instruction.line, ())
-        meant = tuple(str(each) for each in _vectors(found) if each.index >= _NAMED)
+        meant = tuple(str(each) for each in _vectors(found) if each.index >= NAMED_VECTORS)
         if comments and comments != meant:
             message = (
                 f"its comments name {', '.join(comments)}, but after {SET_HIGH_BITS} it means "
@@ -124,8 +123,7 @@ def _vectors(instruction: Instruction) -> list[Register]:
 
 def _resolved(instruction: Instruction, bits: int) -> Instruction:
     """Returns an instruction with the registers that it means where `bits` are set."""
-    vectors = _vectors(instruction)
-    if not bits and all(each.index < _NAMED for each in vectors):
+    if not bits:
         return instruction
     if instruction.parts:
         parts = tuple(_resolved(part, bits) for part in instruction.parts)
@@ -143,11 +141,7 @@ def _with_bits(instruction: Instruction, operand: Operand, role: int | None, bit
         return operand
     if role is None:
         raise AssemblyError(f"there is no model of '{instruction.spelled}' after {SET_HIGH_BITS}")
-    base = _NAMED * (bits >> 2 * role & 3)
-    if register.index >= _NAMED and register.index - register.index % _NAMED != base:
-        message = f"{register} is above v255, and {SET_HIGH_BITS} has not set its upper bits"
-        raise AssemblyError(message)
-    index = base + register.index % _NAMED
+    index = register.index + NAMED_VECTORS * (bits >> 2 * role & 3)
     if index + register.count > instruction.chip.vectors:
         raise AssemblyError(f"the registers from v{index} on end behind the last one")
     return replace(operand, value=replace(register, index=index))

@@ -76,6 +76,10 @@ _CDNA_ONLY = {
 _RDNA_ONLY = {"null": NULL}
 
 
+NAMED_VECTORS = 256
+"""The vector registers that an instruction can name; gfx1250 has more (`high_registers.py`)."""
+
+
 def special_registers(chip: Chip) -> Mapping[str, Register]:
     """Returns the scalar registers of a chip that have names."""
     return _SPECIALS[chip.is_rdna]
@@ -121,10 +125,11 @@ class Name:
 
 @dataclass(frozen=True)
 class Relocation:
-    """Half of an address that a linker fills in: `symbol@rel32@lo+4`.
+    """Half of an address that a linker fills in, `symbol@rel32@lo+4`, or all of it.
 
     Attributes:
-        kind: `rel32`, `gotpcrel32` or `abs32`; see `linking`.
+        kind: `rel32`, `gotpcrel32` or `abs32`; or `rel64` or `abs64`, which have no halves; see
+            `linking`.
         high: whether it is the upper half.
         addend: the number that is added to the whole address.
     """
@@ -135,7 +140,13 @@ class Relocation:
     addend: int
 
     def __str__(self) -> str:
-        return f"{self.symbol}@{self.kind}@{'hi' if self.high else 'lo'}{self.addend:+d}"
+        half = "" if self.is_whole else "@hi" if self.high else "@lo"
+        return f"{self.symbol}@{self.kind}{half}{self.addend:+d}"
+
+    @property
+    def is_whole(self) -> bool:
+        """Returns whether it is all 64 bits."""
+        return self.kind.endswith("64")
 
 
 @dataclass(frozen=True)
@@ -431,7 +442,8 @@ def _literal(word: str) -> Literal | None:
 
 
 _RELOCATION = re.compile(
-    r'^("[^"]*"|[.\w$]+)@(rel32|gotpcrel32|abs32)@(lo|hi)((?:[+-](?:0x[0-9a-fA-F]+|\d+))*)$'
+    r'^("[^"]*"|[.\w$]+)@(?:(rel32|gotpcrel32|abs32)@(lo|hi)|(rel64|abs64))'
+    r"((?:[+-](?:0x[0-9a-fA-F]+|\d+))*)$"
 )
 
 
@@ -445,9 +457,9 @@ def _value(word: str, chip: Chip) -> Register | Literal | Name | Relocation:
     if number := _literal(word):
         return number
     if match := _RELOCATION.match(word):
-        symbol, kind, half, addends = match.groups()
+        symbol, kind, half, whole, addends = match.groups()
         addend = sum(int(each, 0) for each in re.findall(r"[+-]\w+", addends))
-        return Relocation(symbol.strip('"'), kind, half == "hi", addend)
+        return Relocation(symbol.strip('"'), kind or whole, half == "hi", addend)
     return Name(word)
 
 
@@ -464,6 +476,10 @@ def _register(word: str, chip: Chip, file: str, first: str, last: str | None) ->
     }[file]
     if not most:
         raise AssemblyError(f"'{word}': a wave of {chip.name} has no register of this kind")
+    if file == "v" and NAMED_VECTORS <= start < most:
+        raise AssemblyError(
+            f"'{word}': the last register that can be named is v{NAMED_VECTORS - 1}"
+        )
     if end >= most:
         raise AssemblyError(f"'{word}': the last register is {file}{most - 1}")
     # The encoding of a scalar pair has no odd number, and more registers begin at multiples of 4.

@@ -13,7 +13,11 @@ operand, where S is the symbol's address, A the addend in the text and Q the add
 itself ("User Guide for AMDGPU Backend", Relocation Records). An instruction has 4 bytes and its
 literal another 4, so that Q is P + 4 here in the first half and P + 12 in the second: both compute
 the 64 bits of S - P, and the sum is S. `gotpcrel32` has in place of S the address of an entry of
-the global offset table, which holds S; `abs32` is S + A.
+the global offset table, which holds S; `abs32` is S + A. gfx1250
+has literals of 64 bits, and does it at once:
+
+    s_get_pc_i64 s[0:1]
+    s_add_nc_u64 s[0:1], s[0:1], .L__constant_8xf32@rel64+4
 
 The emulator does not know the size of every instruction, and does not need it: between the
 `s_getpc_b64` and its uses the compiler puts scalar arithmetic alone. Instructions have addresses
@@ -86,8 +90,10 @@ def _resolved(relocation: Relocation, kernel: Kernel, index: int) -> int:
     data = kernel.data
     places = data.table if relocation.kind == "gotpcrel32" else data.symbols
     value = kernel.base + places[relocation.symbol] + relocation.addend
-    if relocation.kind != "abs32":
+    if not relocation.kind.startswith("abs"):
         value -= _operand_address(kernel, index)
+    if relocation.is_whole:
+        return value & 0xFFFFFFFFFFFFFFFF
     return value >> 32 & 0xFFFFFFFF if relocation.high else value & 0xFFFFFFFF
 
 
@@ -114,13 +120,14 @@ def _operand_address(kernel: Kernel, index: int) -> int:
 def _scalar_size(instruction: Instruction) -> int | None:
     """Returns the bytes of a scalar arithmetic instruction; None for any other.
 
-    It has 4, and 4 more for a literal.
+    It has 4, and 4 or 8 more for a literal.
     """
     name = instruction.mnemonic
     if not name.startswith("s_") or name.startswith(_NO_ARITHMETIC):
         return None
-    literal = any(_is_literal(operand) for operand in instruction.operands[1:])
-    return 8 if literal and not name.startswith(("s_nop", "s_movk", "s_addk", "s_mulk")) else 4
+    if name.startswith(("s_nop", "s_movk", "s_addk", "s_mulk")):
+        return 4
+    return 4 + max((_literal_bytes(operand) for operand in instruction.operands[1:]), default=0)
 
 
 _NO_ARITHMETIC = (
@@ -130,13 +137,15 @@ _NO_ARITHMETIC = (
 _INLINE_FLOATS = frozenset({0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 0.15915494})
 
 
-def _is_literal(operand: Operand) -> bool:
-    """Returns whether the operand takes 4 bytes of its own behind the instruction."""
+def _literal_bytes(operand: Operand) -> int:
+    """Returns how many bytes of its own the operand takes behind the instruction."""
     value = operand.value
     if isinstance(value, Relocation):
-        return True
+        return 8 if value.is_whole else 4
     if not isinstance(value, Literal):
-        return False
+        return 0
     if isinstance(value.value, float):
-        return value.value not in _INLINE_FLOATS
-    return not -16 <= value.value <= 64
+        return 0 if value.value in _INLINE_FLOATS else 4
+    if -16 <= value.value <= 64:
+        return 0
+    return 4 if -(1 << 31) <= value.value < 1 << 32 else 8

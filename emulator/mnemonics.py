@@ -88,6 +88,14 @@ _SINCE_RDNA4: Mapping[str, str] = {
 }
 
 
+_SINCE_GFX1250: Mapping[str, str] = {
+    "s_get_pc_i64": "s_getpc_b64",
+    "s_set_pc_i64": "s_setpc_b64",
+    "s_swap_pc_i64": "s_swappc_b64",
+    "s_call_i64": "s_call_b64",
+}
+
+
 @cache
 def arithmetic_names(chip: Chip) -> Mapping[str, str]:
     """Returns the names without encodings that a chip has for arithmetic that others name
@@ -98,6 +106,8 @@ def arithmetic_names(chip: Chip) -> Mapping[str, str]:
         names = dict(_SINCE_RDNA3)
     if chip.isa >= Isa.RDNA4:
         names |= _SINCE_RDNA4
+    if chip.isa >= Isa.GFX1250:
+        names |= _SINCE_GFX1250
     return names
 
 
@@ -170,6 +180,11 @@ _LACKED: tuple[tuple[tuple[Isa, ...], str], ...] = (
     ((Isa.CDNA3, Isa.CDNA4), r"v_cube\w+"),
     # It is there as one of a pair alone.
     ((*_CDNA, *_RDNA3, *_RDNA4), r"v_bitop2_b32"),
+    ((*_CDNA, *_RDNA3, Isa.RDNA4), r"s_set_vgpr_msb|v_mad_u32|v_mad_nc_[iu]64_\w+"),
+    (
+        (*_CDNA, *_RDNA3, Isa.RDNA4),
+        r"v_(add|sub)_nc_u64|v_(mul|max|min)_u64|v_(max|min)_i64|v_pk_\w+_bf16",
+    ),
     ((Isa.GFX1250,), r"v_dot2_(f32|f16)_f16|v_dot2_bf16_bf16|v_dot4_f32_\w+"),
 )
 """Instructions that the emulator knows and some instruction sets lack, as LLVM assembles them.
@@ -193,12 +208,13 @@ def lacks(chip: Chip, spelled: str) -> str:
     """
     base = base_name(spelled)
     names = arithmetic_names(chip)
-    others = (each for other in (_SINCE_RDNA3, _SINCE_RDNA4) for each in other)
+    newer = (_SINCE_GFX1250, _SINCE_RDNA4, _SINCE_RDNA3)
+    others = (each for other in newer for each in other)
     foreign = base not in names and base in others
     if not foreign and not _lacked(chip.isa).fullmatch(base):
         return ""
     shared = base
-    for other in (_SINCE_RDNA4, _SINCE_RDNA3):
+    for other in newer:
         shared = other.get(shared, shared) if foreign else shared
     here = {old: new for new, old in names.items()}.get(shared, shared)
     hint = (

@@ -45,14 +45,14 @@ def literal_bits(value: int | float, kind: str) -> int:
 
     Float constants take the operand's width. Integers are bit patterns, sign-extended, except that
     a 32-bit literal of an f64 operand gives its high half (CDNA3 ISA 6.2, "Literal constants");
-    inline integers, -16 to 64, do not.
+    inline integers, -16 to 64, do not, nor do the literals of 64 bits that gfx1250 has.
     """
     width = bits_of(kind)
     if isinstance(value, float):
         container = {16: np.float16, 32: np.float32, 64: np.float64}[width]
         pattern = {16: np.uint16, 32: np.uint32, 64: np.uint64}[width]
         return int(np.array(value, container).view(pattern))
-    if kind == "f64" and not -16 <= value <= 64:
+    if kind == "f64" and -(1 << 31) <= value < 1 << 32 and not -16 <= value <= 64:
         return (value & 0xFFFFFFFF) << 32
     return value & ((1 << width) - 1)
 

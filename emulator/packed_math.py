@@ -25,7 +25,7 @@ from .encodings import (
     result_form,
 )
 from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
-from .lane_ops import LANE_OPS, LaneOp, extreme_or_nan
+from .lane_ops import LANE_OPS, Function, LaneOp, extreme, extreme_or_nan
 from .mnemonics import base_name
 from .operands import (
     DTYPES,
@@ -55,12 +55,33 @@ _PACKED_LANE_OPS = (
     *("add_i16", "sub_i16", "mad_i16", "min_i16", "max_i16"),
     *("lshlrev_b16", "lshrrev_b16", "ashrrev_i16"),
 )
+
+
+def _bf16(count: int, function: Function) -> LaneOp:
+    """Returns an operation on the bits of `count` bf16, of which `function` gets the values as f64.
+
+    Its result is rounded once. Denormals are kept, which is assumed: no text says whose denormal
+    mode bf16 has.
+    """
+
+    def compute(*bits: Array) -> Array:
+        values = (floats.widen_bf16(each).astype(np.float64) for each in bits)
+        return floats.round_f64_to_bf16(function(*values))
+
+    return LaneOp("b16", ("b16",) * count, compute)
+
+
 PACKED_OPS: Mapping[str, LaneOp] = {
     **{f"v_pk_{name}": LANE_OPS[f"v_{name}"] for name in _PACKED_LANE_OPS},
     "v_pk_minimum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=False)),
     "v_pk_maximum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=True)),
     "v_pk_minimum_f16": LaneOp("f16", ("f16",) * 2, extreme_or_nan(larger=False)),
     "v_pk_maximum_f16": LaneOp("f16", ("f16",) * 2, extreme_or_nan(larger=True)),
+    "v_pk_add_bf16": _bf16(2, floats.sum_to_odd),
+    "v_pk_mul_bf16": _bf16(2, np.multiply),
+    "v_pk_fma_bf16": _bf16(3, lambda a, b, c: floats.sum_to_odd(a * b, c)),
+    "v_pk_min_num_bf16": _bf16(2, lambda a, b: extreme(a, b, False, False)),
+    "v_pk_max_num_bf16": _bf16(2, lambda a, b: extreme(a, b, False, True)),
 }
 """Packed instructions, by what each half computes."""
 
@@ -74,7 +95,7 @@ def _halves(instruction: Instruction, operand: Operand, number: int, kind: str) 
         selector = "op_sel" if part == "lo" else "op_sel_hi"
         half = _modifier(instruction, selector, number, default)
         negate = bool(_modifier(instruction, f"neg_{part}", number, 0))
-        if negate and kind[0] != "f":
+        if negate and kind[0] not in "fb":
             raise UnknownInstructionError(instruction, f"neg_{part} on an integer operand")
         signed, value = Operand(operand.value, negate), operand.value
         bits = _half_bits(operand, kind, half)
@@ -98,7 +119,10 @@ def _half_bits(operand: Operand, kind: str, half: int) -> Source:
         # A float constant lies in the low half; an integer is sign-extended over both.
         if half and (wide or isinstance(value.value, float)) and value.value != 0:
             raise AssemblyError(f"the high half of the constant {value} is taken")
-        bits = literal_bits(value.value, kind if isinstance(value.value, float) else "b32")
+        if isinstance(value.value, float) and kind == "b16":
+            bits = int(floats.round_to_bf16(np.array([value.value], np.float32))[0])
+        else:
+            bits = literal_bits(value.value, kind if isinstance(value.value, float) else "b32")
         bits = bits if wide else bits >> 16 * half & 0xFFFF
         constant = np.full((1, 1), bits, np.uint32 if wide else np.uint16)
         return lambda group: constant

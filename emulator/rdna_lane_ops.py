@@ -2,7 +2,8 @@
 """What vector instructions compute that CDNA3 and CDNA4 do not have, as rows like `LANE_OPS`.
 
 The semantics are those of "RDNA3 Instruction Set Architecture" and "RDNA4 Instruction Set
-Architecture", chapter 16.
+Architecture", chapter 16. Of gfx1250 there is no such document: what its instructions compute is
+what LLVM 22 selects them for (VOP2Instructions.td, VOP3Instructions.td).
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ def _then(first: bool, second: bool) -> Function:
 
 def _then_integer(first: Function, second: Function) -> Function:
     return lambda a, b, c: second(first(a, b), c)
+
+
+def _multiplied_wide(a: Array, b: Array, c: Array) -> Array:
+    """Multiplies numbers of 32 bits and adds one of 64 bits."""
+    return a.astype(c.dtype) * b.astype(c.dtype) + c
 
 
 def _then_or_nan(first: bool, second: bool) -> Function:
@@ -116,6 +122,16 @@ RDNA_LANE_OPS: Mapping[str, LaneOp] = {
     },
     "v_cvt_i32_i16": LaneOp("i32", ("i16",), lambda a: a.astype(np.int32)),
     "v_cvt_u32_u16": LaneOp("u32", ("u16",), lambda a: a.astype(np.uint32)),
+    # Integers on gfx1250.
+    "v_mad_u32": LaneOp("u32", ("u32",) * 3, lambda a, b, c: a * b + c),
+    "v_mad_nc_u64_u32": LaneOp("u64", ("u32", "u32", "u64"), _multiplied_wide),
+    "v_mad_nc_i64_i32": LaneOp("i64", ("i32", "i32", "i64"), _multiplied_wide),
+    **rows("u64", 2, {"add_nc_u64": np.add, "sub_nc_u64": np.subtract, "mul_u64": np.multiply}),
+    **{
+        f"v_{name}_{kind}": LaneOp(kind, (kind,) * 2, function)
+        for kind in ("i64", "u64")
+        for name, function in (("max", np.maximum), ("min", np.minimum))
+    },
     # Floats.
     **{
         f"v_{name}_{kind}": LaneOp(kind, (kind,) * 3, function, ieee=True)

@@ -53,6 +53,19 @@ def test_a_call_comes_back_behind_itself():
     assert result(code, ADD_7 + DOUBLE) == ((LANES + 7) * 2 + 7).tolist()
 
 
+def test_calls_of_gfx1250_compute_addresses_of_64_bits():
+    code = BEGIN.replace("s_load_dwordx2", "s_load_b64") + (
+        "\ts_get_pc_i64 s[16:17]\n\ts_add_nc_u64 s[16:17], s[16:17], add_7@rel64+4\n"
+        "\ts_swap_pc_i64 s[30:31], s[16:17]\n\ts_wait_kmcnt 0x0\n"
+        "\tglobal_store_b32 v9, v0, s[2:3]"
+    )
+    function = "add_7:\n\tv_add_nc_u32_e32 v0, 7, v0\n\ts_set_pc_i64 s[30:31]\n"
+    text = assembly(code, kernarg_bytes=8, arch="gfx1250", threads=32)
+    at = text.index("\t.amdgpu_metadata")
+    parsed = parse_kernel(f"{text[:at]}\t.text\n{function}{text[at:]}", "calls.s")
+    assert launched(parsed, 32)[0].tolist() == (LANES[:32] + 7).tolist()
+
+
 def test_a_function_calls_another_and_keeps_its_return_address():
     outer = "outer:\n\ts_mov_b64 s[40:41], s[30:31]\n" + CALL.format(name="add_7")
     outer += "\ts_setpc_b64 s[40:41]\n"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bankwise.emulator.assembly import Kernel, parse_assembly
+from bankwise.emulator.chips import CHIPS
 from bankwise.emulator.data_sections import DataError, DataImage, DataReader
 from bankwise.emulator.emulation_errors import EmulationError, LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
@@ -131,10 +132,23 @@ COPY = """\
 DATA = '\t.section\t.rodata,"a",@progbits\n\t.p2align\t6\n.Lfiller:\n\t.zero\t{before}\ntable:\n'
 
 
-def parsed(code: str, before: int = 4) -> Kernel:
+WHOLE = """\
+\ts_load_b64 s[2:3], s[0:1], 0x0
+\ts_wait_kmcnt 0x0
+\ts_get_pc_i64 s[4:5]
+{between}\ts_add_nc_u64 s[4:5], s[4:5], table@rel64+{addend}
+"""
+COPY_ON_GFX1250 = """\
+\tv_lshlrev_b32_e32 v1, 2, v0
+\tglobal_load_b32 v2, v1, s[4:5]
+\ts_wait_loadcnt 0x0
+\tglobal_store_b32 v1, v2, s[2:3]"""
+
+
+def parsed(code: str, before: int = 4, arch: str = "gfx942") -> Kernel:
     """Returns a kernel with a table of 66 numbers from 100 on, `before` bytes into the data."""
     values = "".join(f"\t.long {100 + number}\n" for number in range(66))
-    text = assembly(code, kernarg_bytes=8)
+    text = assembly(code, kernarg_bytes=8, arch=arch, threads=CHIPS[arch].wave_sizes[0])
     data = DATA.format(before=before) + values + "\t.section .tdata\nlocal:\n\t.long 1\n"
     at = text.index("\t.amdgpu_metadata")
     return parse_assembly(text[:at] + data + text[at:], "small.s")["k"]
@@ -154,6 +168,22 @@ def parsed(code: str, before: int = 4) -> Kernel:
 def test_code_reaches_a_constant(code: str, first: int):
     result, _ = launched(parsed(code + COPY), 64)
     np.testing.assert_array_equal(result, first + np.arange(64))
+
+
+@pytest.mark.parametrize(
+    ("between", "addend", "first"),
+    [
+        ("", 4, 100),
+        ("", 12, 102),
+        # A literal of 64 bits takes 8 bytes, and one of 32 bits 4.
+        ("\ts_add_nc_u64 s[6:7], s[4:5], 0x123456789a\n", 16, 100),
+        ("\ts_add_nc_u64 s[6:7], s[4:5], 0x12345678\n", 12, 100),
+    ],
+)
+def test_an_address_of_64_bits_on_gfx1250(between: str, addend: int, first: int):
+    code = WHOLE.format(between=between, addend=addend) + COPY_ON_GFX1250
+    result, _ = launched(parsed(code, arch="gfx1250"), 32)
+    np.testing.assert_array_equal(result, first + np.arange(32))
 
 
 def test_scalar_arithmetic_between_counts_its_bytes():

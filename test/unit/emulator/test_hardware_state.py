@@ -88,3 +88,11 @@ def test_what_has_no_model_is_refused(code: str, message: str):
     with pytest.raises(EmulationError) as error:
         run(f"\t{code}")
     assert message in str(error.value)
+
+
+def test_no_workgroup_of_gfx1250_is_in_a_cluster() -> None:
+    code = "\ts_getreg_b32 s9, hwreg(HW_REG_IB_STS2, {first}, 4)"
+    assert run(code.format(first=6), arch="gfx1250").sgpr[9].tolist() == [0] * 2
+    for chip, first in (("gfx1250", 5), ("gfx1201", 6)):
+        with pytest.raises(EmulationError, match="no model of 'hwreg"):
+            run(code.format(first=first), arch=chip)

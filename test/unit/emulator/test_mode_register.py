@@ -72,6 +72,22 @@ def test_modes_without_a_model_are_refused(code: str) -> None:
     assert str(error.value).startswith("small.s:3: ")
 
 
+def test_replay_changes_no_result_on_gfx1250() -> None:
+    code = f"s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 25, 1), 1\n{DOUBLE}"
+    machine = run_lanes(code, DENORMAL, arch="gfx1250", count=32)
+    assert machine.vgpr[2, 0, 0] == 2
+    for other in ("gfx1201", "gfx942"):
+        with pytest.raises(EmulationError, match="has no model of"):
+            run_lanes(code, DENORMAL, arch=other)
+
+
+def test_the_upper_bits_of_registers_are_not_read_as_numbers() -> None:
+    code = "\ts_getreg_b32 s10, hwreg(HW_REG_WAVE_MODE, {first}, 4)"
+    assert (run(code.format(first=20), arch="gfx1250").sgpr[10] == 0).all()
+    with pytest.raises(EmulationError, match="no model of bits 19:12 of MODE"):
+        run(code.format(first=9), arch="gfx1250")
+
+
 OVERFLOW = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1"
 # Too large, infinite, not a number, and one that the formats have.
 TOO_LARGE = np.array([1e9, -1e9, np.inf, -np.inf, np.nan, 3.0], np.float32).view(np.uint32)

@@ -140,3 +140,29 @@ def test_maximum3_lets_nans_win() -> None:
     assert np.isnan(high)
     machine = run_lanes("v_pk_minimum3_f16 v3, v0, v1, v2", vectors, arch="gfx950")
     assert halves(machine, 3)[0] == -1.0
+
+
+# bf16 of gfx1250: 1.0 is 0x3f80, and its last bit is worth 2^-7.
+
+
+@pytest.mark.parametrize(
+    ("code", "result"),
+    [
+        ("v_pk_add_bf16 v8, v0, v1", 0x4040_4040),
+        ("v_pk_add_bf16 v8, v0, v1 neg_lo:[0,1] neg_hi:[1,0]", 0xBF80_BF80),
+        ("v_pk_mul_bf16 v8, v0, v1", 0x4000_4000),
+        ("v_pk_mul_bf16 v8, v0, 0x4000 op_sel_hi:[1,0]", 0x4080_4000),
+        ("v_pk_mul_bf16 v8, v0, 2.0 op_sel_hi:[1,0]", 0x4080_4000),
+        # 1 + 2^-7 squared is 1 + 2^-6 + 2^-14: rounded down, and with 2^-8 more rounded up.
+        ("v_pk_mul_bf16 v8, v2, v2", 0x3F82_3F82),
+        ("v_pk_fma_bf16 v8, v2, v2, v3", 0x3F83_3F83),
+        ("v_pk_max_num_bf16 v8, v0, v4", 0x4000_3F80),
+        ("v_pk_min_num_bf16 v8, v0, v1", 0x3F80_3F80),
+    ],
+)
+def test_pairs_of_bf16_on_gfx1250(code: str, result: int) -> None:
+    vectors = {0: 0x4000_3F80, 1: 0x3F80_4000, 2: 0x3F81_3F81, 3: 0x3B80_3B80, 4: 0x7FC0_7FC0}
+    machine = run_lanes(code, vectors, arch="gfx1250", count=32)
+    assert hex(lanes(machine, 8)[0]) == hex(result)
+    with pytest.raises(EmulationError, match="gfx1201 has no 'v_pk_"):
+        run_lanes(code, vectors, arch="gfx1201", count=32)

@@ -339,6 +339,35 @@ def test_functions_of_two_bits_on_gfx1250(table: int, result: int) -> None:
     assert (lanes(machine, 2) == result).all()
 
 
+@pytest.mark.parametrize(
+    ("code", "low", "high"),
+    [
+        ("v_mad_u32 v8, v0, v1, v2", 7 * 0xFFFFFFFE + 3 & 0xFFFFFFFF, None),
+        ("v_mad_nc_u64_u32 v[8:9], v0, v1, v[2:3]", 7 * 0xFFFFFFFE + 3 & 0xFFFFFFFF, 6 + 5),
+        ("v_mad_nc_i64_i32 v[8:9], v0, v1, v[2:3]", 3 - 14 & 0xFFFFFFFF, 5 - 1),
+        ("v_add_nc_u64_e32 v[8:9], v[0:1], v[2:3]", 10, 3),
+        ("v_sub_nc_u64_e32 v[8:9], 0x1b58, v[2:3]", 7000 - 3, 0xFFFFFFFF - 4),
+        ("v_mul_u64_e32 v[8:9], v[0:1], v[2:3]", 21, 5 * 7 - 6),
+        ("v_max_i64 v[8:9], v[0:1], v[2:3]", 3, 5),
+        ("v_max_u64 v[8:9], v[0:1], v[2:3]", 7, 0xFFFFFFFE),
+        ("v_min_i64 v[8:9], v[0:1], v[2:3]", 7, 0xFFFFFFFE),
+        ("v_min_u64 v[8:9], v[0:1], v[2:3]", 3, 5),
+    ],
+)
+def test_integers_of_gfx1250(code: str, low: int, high: int | None) -> None:
+    vectors = {0: 7, 1: 0xFFFFFFFE, 2: 3, 3: 5}
+    machine = narrow(code, vectors, arch="gfx1250")
+    assert lanes(machine, 8)[0] == low and (high is None or lanes(machine, 9)[0] == high)
+    with pytest.raises(EmulationError, match="gfx1201 has no 'v_"):
+        narrow(code, vectors, arch="gfx1201")
+
+
+def test_f64_literals_of_gfx1250_have_64_bits() -> None:
+    code = "v_add_f64_e32 v[8:9], 0x3ff8000000000001, v[0:1]"
+    machine = narrow(code, {0: 0, 1: 0x3FF00000}, arch="gfx1250")
+    assert float(np.array([lanes(machine, 8)[0], lanes(machine, 9)[0]]).view(np.float64)[0]) == 2.5
+
+
 def test_registers_that_m0_shifts() -> None:
     vectors = {1: 11, 2: 22, 3: 33, 4: 44}
     for code, index, value in (
