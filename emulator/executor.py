@@ -56,6 +56,7 @@ from .emulation_errors import (
     UnknownInstructionError,
 )
 from .high_registers import SET_HIGH_BITS
+from .host_calls import is_interrupt
 from .instruction_text import EXEC, VCC, AssemblyError, Instruction, Literal, Name
 from .mnemonics import lacks
 from .polling import Poll, polling_loops
@@ -355,8 +356,7 @@ def _build(context: BuildContext, instruction: Instruction, part: bool = False) 
         waited_for(instruction)
         return lambda group: None
     if instruction.mnemonic == "s_sendmsg":
-        _check_message(instruction)
-        return lambda group: None
+        return _message(instruction)
     if instruction.mnemonic == "s_trap":
         immediate(instruction, 0xFF)
         return _trap
@@ -387,17 +387,22 @@ def _refuse_overflow(step: Step) -> Step:
     return checked
 
 
-def _check_message(instruction: Instruction) -> None:
-    """Refuses messages but the one that a wave will use no vector register any more."""
+def _message(instruction: Instruction) -> Step:
+    """Returns the step of a message to the host, or that a wave needs no vector registers more."""
     (operand,) = instruction.operands
     text = str(operand.value)
-    if text in ("sendmsg(MSG_INTERRUPT)", "1"):
-        raise UnknownInstructionError(
-            instruction,
-            "the kernel calls the host (printf, assert, malloc), which the emulator does not play",
-        )
+    if is_interrupt(text):
+        return _call_host
     if not instruction.chip.is_rdna or text not in ("sendmsg(MSG_DEALLOC_VGPRS)", "3"):
         raise UnknownInstructionError(instruction, f"the emulator has no model of '{text}'")
+    return lambda group: None
+
+
+def _call_host(group: WaveGroup) -> None:
+    calls = group.machine.memory.host_calls
+    if calls is None:
+        raise EmulationError("the kernel calls the host, and has no hidden_hostcall_buffer for it")
+    calls.serve()
 
 
 def _without_effect(instruction: Instruction) -> Step:

@@ -15,6 +15,7 @@ from .atomics import AtomicOp, update, update_undefined
 from .byte_access import PADDING, ByteAccess, Bytes, Offsets, Words, words_of
 from .data_sections import DataImage
 from .emulation_errors import GlobalAccessError, UndefinedReadError
+from .host_calls import HostCalls
 from .undefined import Origins, Undefined, UndefinedBytes
 
 LaneMask = npt.NDArray[np.bool_]
@@ -56,6 +57,7 @@ class GlobalMemory:
             buffer gives, where loads give zeros and stores do nothing. Loads to the LDS that lie
             wholly behind the end are not among them: lanes bring zeros by them.
         nulls: the pointers that kernels were given as null, for the message about an access.
+        host_calls: the calls of the host by the kernel that was launched last; None if it has none.
         watched: whether somebody asks for `changes`.
         changes: how many accesses have changed a byte while the memory was watched.
     """
@@ -68,6 +70,7 @@ class GlobalMemory:
         self._images: dict[DataImage, int] = {}
         self.out_of_range = 0
         self.nulls: list[str] = []
+        self.host_calls: HostCalls | None = None
         self.watched = False
         self.changes = 0
 

@@ -7,7 +7,8 @@ version 5 defines ("User Guide for AMDGPU Backend", Code Object V5 Metadata).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from .apertures import PRIVATE_BASE, SHARED_BASE
@@ -15,6 +16,7 @@ from .assembly import Kernel
 from .dispatch import Dispatch
 from .emulation_errors import LaunchError
 from .global_memory import GlobalMemory
+from .host_calls import HostCalls, calls_host
 from .kernel_metadata import KernelArgument
 
 POINTER, VALUE, LDS_POINTER = "global_buffer", "by_value", "dynamic_shared_pointer"
@@ -71,7 +73,12 @@ def argument_block(dispatch: Dispatch, values: Sequence[bytes], memory: GlobalMe
     for argument in kernel.arguments:
         if not argument.hidden or argument.kind == "hidden_none":
             continue
-        if argument.kind in _NULLS:
+        if argument.kind == "hidden_hostcall_buffer" and calls_host(kernel):
+            memory.host_calls = HostCalls(
+                memory, prod(dispatch.grid) * dispatch.waves_per_workgroup
+            )
+            hidden[argument.kind] = memory.host_calls.address
+        elif argument.kind in _NULLS:
             memory.name_null(argument.kind)
         elif argument.kind not in hidden:
             raise LaunchError(f"kernel '{kernel.name}' takes a '{argument.kind}' argument")
@@ -80,7 +87,7 @@ def argument_block(dispatch: Dispatch, values: Sequence[bytes], memory: GlobalMe
     return bytes(segment)
 
 
-def _hidden_values(dispatch: Dispatch) -> Mapping[str, int]:
+def _hidden_values(dispatch: Dispatch) -> dict[str, int]:
     """Returns the hidden arguments that are numbers.
 
     A grid is whole workgroups here, so that no workgroup is a partial one.

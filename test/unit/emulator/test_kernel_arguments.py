@@ -44,6 +44,16 @@ def dispatch(*arguments: KernelArgument, size: int = 264, code: str = "") -> Dis
     return Dispatch(replace(parsed, metadata=metadata), (7, 5, 3), (32, 4, 2), 512)
 
 
+def test_a_kernel_that_calls_the_host_gets_a_buffer_for_it():
+    memory = GlobalMemory()
+    argument = KernelArgument(0, 8, "hidden_hostcall_buffer")
+    block = argument_block(
+        dispatch(argument, code="\ts_sendmsg sendmsg(MSG_INTERRUPT)"), [], memory
+    )
+    assert memory.host_calls is not None and memory.nulls == []
+    assert struct.unpack_from("<Q", block) == (memory.host_calls.address,)
+
+
 def test_hidden_arguments_lie_where_the_metadata_says():
     hidden = [KernelArgument(offset, size, kind) for kind, (offset, size) in HIDDEN.items()]
     memory = GlobalMemory()
