@@ -77,6 +77,11 @@ PACKED_OPS: Mapping[str, LaneOp] = {
     "v_pk_maximum3_f16": LaneOp("f16", ("f16",) * 3, extreme_or_nan(larger=True)),
     "v_pk_minimum_f16": LaneOp("f16", ("f16",) * 2, extreme_or_nan(larger=False)),
     "v_pk_maximum_f16": LaneOp("f16", ("f16",) * 2, extreme_or_nan(larger=True)),
+    **{
+        f"v_pk_{name}3_{suffix}": LANE_OPS[f"v_{name}3_{kind}"]
+        for name in ("min", "max")
+        for suffix, kind in (("num_f16", "f16"), ("i16", "i16"), ("u16", "u16"))
+    },
     "v_pk_add_bf16": _bf16(2, floats.sum_to_odd),
     "v_pk_mul_bf16": _bf16(2, np.multiply),
     "v_pk_fma_bf16": _bf16(3, lambda a, b, c: floats.sum_to_odd(a * b, c)),
@@ -367,25 +372,33 @@ def _float_sum(dot: DotProduct, products: list[Array], addend: Array) -> Array:
 # Mixed sums.
 
 
-def _mixed_source(instruction: Instruction, operand: Operand, number: int) -> Source:
-    """Reads f32, or with `op_sel_hi` the half of a register that `op_sel` names, widened."""
+def _mixed_source(
+    instruction: Instruction, operand: Operand, number: int, half_kind: str
+) -> Source:
+    """Reads f32, or with `op_sel_hi` the half of a register that `op_sel` names, widened.
+
+    The half holds f16, or bf16 (`b16`).
+    """
     if not _modifier(instruction, "op_sel_hi", number, 0):
         return vector_source(operand, "f32")
     half = _modifier(instruction, "op_sel", number, 0)
-    bits = typed(_half_bits(operand, "f16", half), operand, "f16")
-    return lambda group: floats.widen_f16(bits(group))
+    bits = typed(_half_bits(operand, half_kind, half), operand, half_kind)
+    widen = floats.widen_f16 if half_kind == "f16" else floats.widen_bf16
+    return lambda group: widen(bits(group))
 
 
-def _mixed(instruction: Instruction, result: str, high: bool) -> Step:
-    """Returns the step of v_fma_mix, a fused multiply-add of f32 and f16 sources.
+def _mixed(instruction: Instruction, result: str, high: bool, half_kind: str = "f16") -> Step:
+    """Returns the step of v_fma_mix, a fused multiply-add of f32 and f16 or bf16 sources.
 
-    It is computed in f32, and perhaps rounded to f16.
+    It is computed in f32, and perhaps rounded to the other type.
     """
     sources = [
-        _mixed_source(instruction, operand, number)
+        _mixed_source(instruction, operand, number, half_kind)
         for number, operand in enumerate(instruction.operands[1:4])
     ]
     form = result_form(instruction, result)
+    if form.clamp and result == "b16":
+        raise UnknownInstructionError(instruction, "clamp on a result of bf16")
     destination = _mixed_destination(instruction.operands[0], form, high)
 
     def step(group: WaveGroup) -> None:
@@ -393,6 +406,9 @@ def _mixed(instruction: Instruction, result: str, high: bool) -> Step:
         total = floats.fma(*values)
         if result == "f32":
             destination(group, total)
+            return
+        if result == "b16":
+            destination(group, floats.round_to_bf16(total))
             return
         with np.errstate(all="ignore"):
             half = floats.round_to_f16(total)
@@ -415,6 +431,9 @@ _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = {
     "v_fma_mix_f32": partial(_mixed, result="f32", high=False),
     "v_fma_mixlo_f16": partial(_mixed, result="f16", high=False),
     "v_fma_mixhi_f16": partial(_mixed, result="f16", high=True),
+    "v_fma_mix_f32_bf16": partial(_mixed, result="f32", high=False, half_kind="b16"),
+    "v_fma_mixlo_bf16": partial(_mixed, result="b16", high=False, half_kind="b16"),
+    "v_fma_mixhi_bf16": partial(_mixed, result="b16", high=True, half_kind="b16"),
 }
 
 

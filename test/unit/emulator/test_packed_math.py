@@ -156,13 +156,23 @@ def test_maximum3_lets_nans_win() -> None:
         # 1 + 2^-7 squared is 1 + 2^-6 + 2^-14: rounded down, and with 2^-8 more rounded up.
         ("v_pk_mul_bf16 v8, v2, v2", 0x3F82_3F82),
         ("v_pk_fma_bf16 v8, v2, v2, v3", 0x3F83_3F83),
+        ("v_pk_max3_num_f16 v8, v5, v6, v7", 0x4200_4000),
+        ("v_pk_min3_num_f16 v8, v5, v6, v7", 0x3C00_BC00),
+        ("v_pk_max3_i16 v8, v5, v6, v7", 0x4200_4000),
+        ("v_pk_min3_u16 v8, v5, v6, v7", 0x3C00_3C00),
+        # 2 * 1 + 1, 1 * 2 - 2 with halves of bf16, and products rounded to bf16 at the end.
+        ("v_fma_mix_f32_bf16 v8, v0, v1, v9 op_sel:[1,1,0] op_sel_hi:[1,1,0]", 0x4040_0000),
+        ("v_fma_mix_f32_bf16 v8, v0, v1, -v1 op_sel:[0,0,0] op_sel_hi:[1,1,1]", 0),
+        ("v_fma_mixlo_bf16 v8, v2, v2, 0 op_sel_hi:[1,1,0]", 0x1111_3F82),
+        ("v_fma_mixhi_bf16 v8, v2, v2, v3 op_sel_hi:[1,1,1]", 0x3F83_1111),
         ("v_pk_max_num_bf16 v8, v0, v4", 0x4000_3F80),
         ("v_pk_min_num_bf16 v8, v0, v1", 0x3F80_3F80),
     ],
 )
-def test_pairs_of_bf16_on_gfx1250(code: str, result: int) -> None:
+def test_pairs_and_mixed_sums_of_gfx1250(code: str, result: int) -> None:
     vectors = {0: 0x4000_3F80, 1: 0x3F80_4000, 2: 0x3F81_3F81, 3: 0x3B80_3B80, 4: 0x7FC0_7FC0}
+    vectors |= {5: 0x3C00_4000, 6: 0x4200_BC00, 7: 0x4000_3C00, 8: 0x1111_1111, 9: 0x3F80_0000}
     machine = run_lanes(code, vectors, arch="gfx1250", count=32)
     assert hex(lanes(machine, 8)[0]) == hex(result)
-    with pytest.raises(EmulationError, match="gfx1201 has no 'v_pk_"):
+    with pytest.raises(EmulationError, match="gfx1201 has no 'v_"):
         run_lanes(code, vectors, arch="gfx1201", count=32)
