@@ -40,6 +40,9 @@ FAST = (
     ("transpose_f16", "gfx1201"),
     ("attention_f16_1x64x320x64", "gfx1201"),
     ("onnx_lstm_cell", "gfx1100"),
+    ("matmul_ragged_f16_100x130x70", "gfx1250"),
+    ("softmax_f16_odd", "gfx1250"),
+    ("reproducer_const_bias", "gfx1250"),
 )
 WRONG_IN_STOCK = (("reproducer_mmt4d_f32", "gfx1201"),)
 """What only our modes compute rightly."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The compiler's own kernels for RDNA3 and RDNA4: results, and what their LDS does."""
+"""The compiler's own kernels for RDNA3, RDNA4 and gfx1250: results, and what their LDS does."""
 
 from __future__ import annotations
 
@@ -89,3 +89,21 @@ def test_a_kernel_is_right_and_counts_as_elsewhere(
     workgroups = int(np.prod(record.workgroups))
     found = [*of.values(), int(counts.lds_cycles.sum()), int(counts.lds_conflict_cycles.sum())]
     assert found == [workgroups * each for each in COUNTED[source, arch]]
+
+
+@pytest.mark.nightly
+def test_a_kernel_of_gfx1250_may_have_more_than_256_registers() -> None:
+    """LLVM names them in comments, and the emulator refuses those that it reads otherwise."""
+    source = Matmul(256, 256, 2048, "f16")
+    random = np.random.default_rng(0)
+    inputs = [(random.standard_normal(s) / 4).astype(np.float16) for s in source.operands]
+    runs = [
+        run_emulated(source.source(), target_flags("gfx1250"), mode, inputs)
+        for mode in ("stock", "auto")
+    ]
+    stock = runs[0].records[0].kernel
+    assert any(each.mnemonic == "s_set_vgpr_msb" for each in stock.instructions)
+    assert stock.directives["next_free_vgpr"] > 256
+    output, ours = (run.outputs[0] for run in runs)
+    assert np.abs(output.astype(np.float64) - expected(source, inputs)).max() < 1e-5
+    assert output.tobytes() == ours.tobytes()
