@@ -48,9 +48,17 @@ def _changed(
 
 
 def _set_constant(instruction: Instruction) -> Step:
-    """Returns the step of s_setreg_imm32_b32, which sets some bits of MODE to a constant."""
-    first, mask = _field(instruction, instruction.operands[0])
+    """Returns the step of s_setreg_imm32_b32, which sets some bits of MODE to a constant.
+
+    RDNA4 and gfx1250 also have SCHED_MODE: whether waves must wait themselves for what VALU
+    instructions write (`s_wait_alu`, LLVM's expert scheduling mode). No result depends on it, and
+    whether they do wait is not checked.
+    """
     value = int(str(instruction.operands[1].value), 0)
+    name = register_field(instruction, instruction.operands[0])[0]
+    if name == "HW_REG_SCHED_MODE" and instruction.chip.has_split_counters:
+        return lambda group: None
+    first, mask = _field(instruction, instruction.operands[0])
     return lambda group: group.set_modes(
         [_changed(instruction, group.mode, first, mask, value)], np.zeros(group.count, np.intp)
     )

@@ -40,6 +40,13 @@ def test_registers_of_rdna4_have_the_names_of_both_assemblers(name: str):
     assert run(code, "gfx1201").sgpr[8, 0] == 1
 
 
+def test_how_instructions_are_scheduled_changes_no_result():
+    code = "\ts_mov_b32 s8, 7\n\ts_setreg_imm32_b32 hwreg(HW_REG_WAVE_SCHED_MODE, 0, 2), 2"
+    assert (run(code, "gfx1250").sgpr[8] == 7).all()
+    with pytest.raises(EmulationError, match="no model of 'hwreg"):
+        run(code.replace("WAVE_", ""), "gfx1100")
+
+
 def test_only_rdna4_has_the_newer_names():
     with pytest.raises(EmulationError, match="no model of 'hwreg"):
         run("\ts_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 23, 1), 1", "gfx1100")
