@@ -316,7 +316,7 @@ _BYTES = re.compile(r"_(?:b|u|i|f)(8|16|32|64|96|128)$")
 
 
 def _offset_scale(instruction: Instruction) -> np.int64:
-    """Returns what a lane's offset to a scalar base counts: bytes, or what the access moves.
+    """Returns what the offset to a scalar base counts: bytes, or what the access moves.
 
     gfx1250's `scale_offset` asks for the latter.
     """
@@ -728,9 +728,11 @@ def _scalar_operands(instruction: Instruction, suffix: str, base: int) -> _Scala
         return _ScalarLoad(
             register, address.register, lambda group: np.full(group.count, number), part
         )
-    source = scalar_source(offset, "u32")
+    source, scale = scalar_source(offset, "u32"), _offset_scale(instruction)
     return _ScalarLoad(
-        register, address.register, lambda group: source(group).astype(np.int64) + constant, part
+        *(register, address.register),
+        lambda group: source(group).astype(np.int64) * scale + constant,
+        part,
     )
 
 

@@ -160,6 +160,7 @@ _LACKED: tuple[tuple[tuple[Isa, ...], str], ...] = (
         r"|s_set_inst_prefetch_distance",
     ),
     ((*_CDNA, *_RDNA4), r"v_fmac_dx9_zero_f32"),
+    ((*_CDNA, *_RDNA3, Isa.RDNA4), r"v_fma[am]k_f64"),
     ((Isa.CDNA3, Isa.CDNA4, *_RDNA3, *_RDNA4), r"v_ma[cd]_f32|v_mad_legacy_f32|v_mad[am]k_f32"),
     (
         (*_RDNA3, *_RDNA4),

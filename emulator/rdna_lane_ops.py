@@ -156,6 +156,7 @@ RDNA_LANE_OPS: Mapping[str, LaneOp] = {
         )
     },
     **rows("f16", 3, {"fmamk_f16": floats.fma, "fmaak_f16": floats.fma}),
+    **rows("f64", 3, {"fmamk_f64": floats.fma, "fmaak_f64": floats.fma}),
     "v_fma_dx9_zero_f32": LaneOp("f32", ("f32",) * 3, legacy_fma),
     "v_mullit_f32": LaneOp("f32", ("f32",) * 3, _mullit),
     **rows(

@@ -368,6 +368,18 @@ def test_f64_literals_of_gfx1250_have_64_bits() -> None:
     assert float(np.array([lanes(machine, 8)[0], lanes(machine, 9)[0]]).view(np.float64)[0]) == 2.5
 
 
+def test_sums_of_products_of_gfx1250_with_a_literal_of_64_bits() -> None:
+    code = (
+        "v_fmamk_f64 v[8:9], v[0:1], 0x3ff8000000000001, v[0:1]\n"
+        "v_fmaak_f64 v[10:11], v[0:1], v[0:1], 0x3ff8000000000001"
+    )
+    machine = narrow(code, {0: 0, 1: 0x40000000}, arch="gfx1250")
+    words = [lanes(machine, index)[0] for index in (8, 9, 10, 11)]
+    assert np.array(words).view(np.float64).tolist() == [5.0 + 2**-51, 5.5]
+    with pytest.raises(EmulationError, match="gfx1201 has no 'v_fmamk_f64'"):
+        narrow(code, {0: 0, 1: 0}, arch="gfx1201")
+
+
 def test_registers_that_m0_shifts() -> None:
     vectors = {1: 11, 2: 22, 3: 33, 4: 44}
     for code, index, value in (

@@ -290,6 +290,16 @@ def test_scalar_loads(buffers: Buffers, arch: str) -> None:
     assert found[32:48].tolist() == WORDS[:16].tolist()
 
 
+def test_scalar_loads_of_gfx1250_may_count_elements(buffers: Buffers) -> None:
+    """The constant offset counts bytes still."""
+    code = """s_load_b32 s12, s[8:9], s20 offset:0x4 scale_offset
+              s_load_b64 s[14:15], s[8:9], s20 offset:0x4 scale_offset"""
+    found = buffers.run("gfx1250", code, scalars={20: 3}).sgpr[:, 0]
+    assert found[12] == WORDS[4] and found[14:16].tolist() == WORDS[7:9].tolist()
+    with pytest.raises(EmulationError, match="no model of 'scale_offset'"):
+        buffers.run("gfx1201", code, scalars={20: 3})
+
+
 def test_scalar_loads_of_rdna4(buffers: Buffers) -> None:
     code = """s_load_b96 s[12:14], s[8:9], 0x4
               s_load_u8 s16, s[8:9], 0x3
