@@ -313,9 +313,13 @@ def test_elements_of_no_known_type_are_refused(tmp_path: Path):
 
 
 def test_files_that_are_no_assembly(tmp_path: Path):
-    (tmp_path / "binary.s").write_bytes(b"\x7fELF\xff\xfe")
-    with pytest.raises(AssemblyError, match="it is no text"):
-        run_assembly(tmp_path / "binary.s", [], grid=(1,))
+    for contents, message in (
+        (b"\xff\xfe\n", "it is no text"),
+        (b"\x7fELF\xff\xfe", "it is no code object that can be read"),
+    ):
+        (tmp_path / "binary.s").write_bytes(contents)
+        with pytest.raises(AssemblyError, match=message):
+            run_assembly(tmp_path / "binary.s", [], grid=(1,))
     with pytest.raises(FileNotFoundError):
         run_assembly(tmp_path / "gone.s", [], grid=(1,))
 
