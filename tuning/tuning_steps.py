@@ -284,7 +284,6 @@ STEPS: tuple[Step, ...] = (
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", only=is_lane_tiled_matmul),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, _DIRECT, since="fast", by_mma_sync=False),
-    Step(_BEHIND_DISTRIBUTION, RestoreShapes, since="exact"),
     Step(_BEHIND_DISTRIBUTION, RestoreShapes, mitigations=ALL, corrects=True),
     Step(STOCK_PAD, None, since="exact", by_mma_sync=True),
     # What goes to the LDS without registers gets its layout in that form.

@@ -35,6 +35,7 @@ from bankwise.runtime.emulated_run import run_emulated
 
 from .counted_accesses import CountAccesses, counting_edits
 from .random_kernels import (
+    CHIPS,
     Access,
     Buffers,
     Cast,
@@ -149,7 +150,7 @@ class Issues:
         return all(self.least[key] <= issued[key] <= self.most[key] for key in keys)
 
 
-_DS = re.compile(r"ds_(read|write|load|store)(2(?:st64)?)?_(?:[biu](\d+))")
+_DS = re.compile(r"ds_(read|write|load|store)(2(?:st64)?|_2addr(?:_stride64)?)?_(?:[biu](\d+))")
 
 
 def issued(record: DispatchRecord) -> Counter[tuple[AccessKind, int]]:
@@ -314,7 +315,9 @@ def leaving_out_unknown_instructions(tally: Tally) -> Generator[None, None, None
         tally.unemulated[unknown.message] += 1
 
 
-def check_many(number: int, seeded: int, gathers: bool = False) -> Tally:
+def check_many(
+    number: int, seeded: int, gathers: bool = False, chips: Sequence[str] = CHIPS
+) -> Tally:
     """Checks `number` random kernels, always the same ones for a seed; see `kernels`."""
     tally = Tally()
 
@@ -326,7 +329,7 @@ def check_many(number: int, seeded: int, gathers: bool = False) -> Tally:
         deadline=None,
         suppress_health_check=SLOW,
     )
-    @given(kernels(gathers=gathers))
+    @given(kernels(gathers=gathers, chips=chips))
     def check_one(kernel: Kernel) -> None:
         note(render(kernel))
         with leaving_out_unknown_instructions(tally):

@@ -128,7 +128,7 @@ def test_tiles_are_predicted_by_the_rates_of_its_row(new: New) -> None:
 _NAMES_OF_CHIPS = re.compile(r"^(gfx|sm_)(\d|$)")
 _TABLES = (
     *(f"bank_model/{name}.py" for name in ("families", "features", "lds_tables", "targets")),
-    *("emulator/chips.py", "tuning/costs/processors.py"),
+    *("emulator/chips.py", "emulator/residency.py", "tuning/costs/processors.py"),
 )
 _NOT_IN_THE_WHEEL = ("bench", "examples", "test", "docs", "typings")
 
