@@ -374,6 +374,14 @@ def test_many_random_kernels(seeded: int):
     assert tally.decisions_counted >= tally.kernels // 2
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("chip", ["gfx1100", "gfx1151", "gfx1201"])
+def test_random_kernels_of_rdna(chip: str):
+    tally = check_many(12, seeded=0, chips=(chip,))
+    assert tally.decisions_counted >= tally.kernels * 3 // 4
+    assert tally.conflicting >= tally.kernels // 2
+
+
 FOUND = {
     "the swizzle of a gathered tile is not linear over F2": Kernel(
         "gfx942",
