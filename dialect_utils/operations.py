@@ -7,6 +7,7 @@ import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
 from types import ModuleType
+from typing import Any
 
 from iree.compiler import ir
 
@@ -115,13 +116,25 @@ def constant_value(value: ir.Value) -> int | None:
 
 def number_of(value: ir.Value) -> float | None:
     """Returns the floating-point number that a constant, or each of its elements, is."""
+    constant = _constant_of_elements(value)
+    return constant.value if isinstance(constant, ir.FloatAttr) else None
+
+
+def integer_of(value: ir.Value) -> int | None:
+    """Returns the integer that a constant, or each of its elements, is."""
+    constant = _constant_of_elements(value)
+    return constant.value if isinstance(constant, ir.IntegerAttr) else None
+
+
+def _constant_of_elements(value: ir.Value) -> Any:
+    """Returns what an `arith.constant` is, or each of its elements if these are all the same."""
     operation = defining_operation(value)
     if operation is None or operation.name != "arith.constant":
         return None
     constant = operation.attributes["value"]
-    if isinstance(constant, ir.DenseFPElementsAttr) and constant.is_splat:
+    if isinstance(constant, ir.DenseElementsAttr) and constant.is_splat:
         constant = constant.get_splat_value()
-    return constant.value if isinstance(constant, ir.FloatAttr) else None
+    return constant
 
 
 def is_splat_of_zero(value: ir.Value) -> bool:

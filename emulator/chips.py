@@ -97,10 +97,16 @@ CHIPS = {
 EMULATED_CHIPS = tuple(CHIPS)
 """The chips whose assembly the emulator runs, as LLVM names them."""
 
+
+def _of(*sets: Isa) -> tuple[str, ...]:
+    """Returns the chips with one of some instruction sets."""
+    return tuple(chip.name for chip in CHIPS.values() if chip.isa in sets)
+
+
 GENERIC_CHIPS = {
     "gfx9-4-generic": (CDNA3, CDNA4),
-    "gfx11-generic": tuple(name for name in CHIPS if name.startswith("gfx11")),
-    "gfx12-generic": tuple(name for name in CHIPS if name.startswith("gfx120")),
+    "gfx11-generic": _of(Isa.RDNA3, Isa.RDNA3_5),
+    "gfx12-generic": _of(Isa.RDNA4),
     "gfx12-5-generic": ("gfx1250",),
 }
 """The chips that can be emulated of those that code for a generic processor runs on, by its name;

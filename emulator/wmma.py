@@ -260,7 +260,12 @@ class _Product:
 
 
 def _format(context: BuildContext, name: str, signed: int) -> Format:
-    """Returns how registers hold elements; integers are signed where `neg_lo` says so."""
+    """Returns how the registers of a factor hold its elements.
+
+    Args:
+        name: the type of the elements, as the instruction's name has it, such as `iu8`.
+        signed: the bit of `neg_lo` for the factor, which makes its integers signed numbers.
+    """
     if name in ("fp8", "bf8"):
         return small_format(fp8_formats(context.arch)[name])
     if name == "iu8":

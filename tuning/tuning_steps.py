@@ -262,7 +262,6 @@ STEPS: tuple[Step, ...] = (
         corrects=True,
     ),
     Step(_LANE_TILES, IndexUnitLoops, mitigations=ALL, corrects=True),
-    Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, since="fast"),
     # Keys that are rounded up in all modes are absent in all modes.
     Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, mitigations=ALL, corrects=True),
     Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),

@@ -22,7 +22,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.operations import defining_operation, operations_in
+from ...dialect_utils.operations import integer_of, operations_in
 from ...passes.base import FunctionPass, PassContext
 
 _REDUCTION = "vector.multi_reduction"
@@ -44,7 +44,7 @@ class SignedExtremes(FunctionPass):
         """Replaces the numbers; never fails."""
         for reduction in operations_in(function.operation, _REDUCTION):
             kind, begin = _kind(reduction), reduction.operands[1]
-            if kind not in _WRONG or _splat(begin) != _WRONG[kind]:
+            if kind not in _WRONG or integer_of(begin) != _WRONG[kind]:
                 continue
             element = begin.type.element_type if isinstance(begin.type, ir.VectorType) else None
             bits = element_bits(begin.type if element is None else element)
@@ -57,14 +57,3 @@ def _kind(reduction: ir.Operation) -> str:
     """Returns what a reduction reduces by, such as `minsi`."""
     text = str(reduction.attributes["kind"])
     return text[text.index("<") + 1 : text.index(">")]
-
-
-def _splat(value: ir.Value) -> int | None:
-    """Returns the integer that a constant, or each element of one, is."""
-    definition = defining_operation(value)
-    if definition is None or definition.name != "arith.constant":
-        return None
-    attribute = definition.attributes["value"]
-    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
-        attribute = attribute.get_splat_value()
-    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
