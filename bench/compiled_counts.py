@@ -39,6 +39,7 @@ from .benchmark import RESULTS, Benchmark, BenchRow, each_mode, first_line, patt
 from .emulated_rows import digest, faults_of, notes
 from .emulated_runs import is_ours
 from .program_families import all_programs
+from .program_families.program import is_for
 from .runs import assembly_in, run_compiler
 
 TARGETS = ("gfx1100", "gfx1151", "gfx1201")
@@ -59,13 +60,13 @@ class Source(NamedTuple):
 
     Attributes:
         flags: of the compiler, beside those that name the target.
-        targets: the chips that it is for; empty for all.
+        targets: the chips that it is for, as those of a `Program`.
     """
 
     name: str
     text: str
     flags: tuple[str, ...] = ()
-    targets: tuple[str, ...] = ()
+    targets: tuple[str, ...] = TIMED_CHIPS
 
 
 Case = tuple[Source, str, tuple[str, ...]]
@@ -223,10 +224,7 @@ def _sum(decisions: Sequence[dict[str, Any]], count: str) -> int | None:
 def sources() -> list[Source]:
     """Returns the programs and the attentions."""
     programs = [
-        Source(
-            *(each.name, each.source, each.flags),
-            () if set(each.targets) >= set(TIMED_CHIPS) else each.targets,
-        )
+        Source(each.name, each.source, each.flags, each.targets)
         for each in all_programs()
         if not each.race
     ]
@@ -243,7 +241,7 @@ def cases(
         (each, target, tuple(modes))
         for target in targets
         for each in chosen
-        if not each.targets or target in each.targets
+        if is_for(each.targets, target)
     ]
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,40 @@ class Document:
             OSError: the file cannot be read.
         """
         return of_document(cls, json.loads(path.read_text()))
+
+
+@dataclass(frozen=True)
+class Listing(Document):
+    """A record of the files in a directory, which lies beside them.
+
+    Attributes:
+        file_name: the name of the record's file.
+        made_by: what makes it, as an error says.
+    """
+
+    file_name: ClassVar[str]
+    made_by: ClassVar[str]
+
+    def write_list(self, directory: Path) -> None:
+        """Writes the list beside the files."""
+        self.write(directory / self.file_name)
+
+    @classmethod
+    def is_in(cls, directory: Path) -> bool:
+        """Returns whether a directory has such a list."""
+        return (directory / cls.file_name).exists()
+
+    @classmethod
+    def of_directory(cls, directory: Path) -> Self:
+        """Returns the list in a directory.
+
+        Raises:
+            RuntimeError: there is none.
+        """
+        try:
+            return cls.read(directory / cls.file_name)
+        except FileNotFoundError:
+            raise RuntimeError(f"{directory} has no {cls.file_name}: {cls.made_by}") from None
 
 
 def of_document(kind: Any, document: Any) -> Any:

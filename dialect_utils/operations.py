@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from types import ModuleType
@@ -116,24 +117,32 @@ def constant_value(value: ir.Value) -> int | None:
 
 def number_of(value: ir.Value) -> float | None:
     """Returns the floating-point number that a constant, or each of its elements, is."""
-    constant = _constant_of_elements(value)
+    constant = splat_of(value)
     return constant.value if isinstance(constant, ir.FloatAttr) else None
 
 
 def integer_of(value: ir.Value) -> int | None:
     """Returns the integer that a constant, or each of its elements, is."""
-    constant = _constant_of_elements(value)
+    constant = splat_of(value)
     return constant.value if isinstance(constant, ir.IntegerAttr) else None
 
 
-def _constant_of_elements(value: ir.Value) -> Any:
+def has_zero_bits(value: ir.Value) -> bool:
+    """Returns whether all bits of a constant number, or of each of its elements, are 0."""
+    constant = splat_of(value)
+    if isinstance(constant, ir.FloatAttr):
+        return constant.value == 0 and math.copysign(1, constant.value) > 0
+    return isinstance(constant, ir.IntegerAttr) and constant.value == 0
+
+
+def splat_of(value: ir.Value) -> Any:
     """Returns what an `arith.constant` is, or each of its elements if these are all the same."""
     operation = defining_operation(value)
     if operation is None or operation.name != "arith.constant":
         return None
     constant = operation.attributes["value"]
-    if isinstance(constant, ir.DenseElementsAttr) and constant.is_splat:
-        constant = constant.get_splat_value()
+    if isinstance(constant, ir.DenseElementsAttr):
+        return constant.get_splat_value() if constant.is_splat else None
     return constant
 
 

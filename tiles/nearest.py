@@ -9,7 +9,7 @@ too. So one of each kind is counted first, and only what may be cheap enough is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -65,17 +65,10 @@ def _keeps(layout: Layout, whole: Sequence[LdsAccess], costs: LayoutCosts) -> bo
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Kind:
-    """An access that stands for others, and how many issues they have together."""
-
-    access: LdsAccess
-    weight: int
-
-
-def _kinds(accesses: Sequence[LdsAccess]) -> list[_Kind]:
-    """Returns an issue of each kind: those of a kind differ by a constant XOR."""
-    found: dict[tuple[object, ...], _Kind] = {}
+def _kinds(accesses: Sequence[LdsAccess]) -> list[LdsAccess]:
+    """Returns an issue of each kind, with the weight of all: those of a kind differ by a constant
+    XOR."""
+    found: dict[tuple[object, ...], LdsAccess] = {}
     for access in accesses:
         for issue, elements in enumerate(access.elements):
             active = None if access.active is None else access.active[issue]
@@ -90,21 +83,19 @@ def _kinds(accesses: Sequence[LdsAccess]) -> list[_Kind]:
                 kind = found[key]
                 found[key] = replace(kind, weight=kind.weight + access.weight)
             else:
-                one = replace(
+                found[key] = replace(
                     access,
                     elements=elements[None],
                     active=None if active is None else active[None],
-                    weight=1,
                     copied=None if access.copied is None else access.copied.of_issues([issue]),
                 )
-                found[key] = _Kind(one, access.weight)
     return list(found.values())
 
 
-def _cycles(layout: Layout, kinds: Sequence[_Kind], costs: LayoutCosts) -> int:
+def _cycles(layout: Layout, kinds: Sequence[LdsAccess], costs: LayoutCosts) -> int:
     """Returns the LDS cycles of a swizzle."""
     try:
-        counted = access_costs(costs.lds, costs.tile, layout, [kind.access for kind in kinds])
+        counted = access_costs(costs.lds, costs.tile, layout, kinds)
     except InvalidParameterError:
         # It splits an element that is smaller than a byte.
         return 1 << 40

@@ -9,11 +9,12 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
-from ..documents import Document, of_document
+from ..documents import Listing, of_document
 from .modes import EXACT, FAST, mode_for
 
-KERNELS_FILE, PREDICTIONS_FILE = "kernels.json", "predictions.json"
+PREDICTIONS_FILE = "predictions.json"
 ATTENTION, MATMUL, CONVOLUTION = FUNCTIONS = ("attention", "matmul", "conv")
 """What kernels are, by the function in their module."""
 
@@ -95,7 +96,7 @@ class TimedKernel:
 
 
 @dataclass(frozen=True)
-class CompiledKernels(Document):
+class CompiledKernels(Listing):
     """What one step of compiling left in a directory.
 
     Attributes:
@@ -103,25 +104,12 @@ class CompiledKernels(Document):
         versions: the versions of what compiled them.
     """
 
+    file_name: ClassVar[str] = "kernels.json"
+    made_by: ClassVar[str] = "compile into it"
+
     target: str
     versions: dict[str, str]
     kernels: tuple[TimedKernel, ...]
-
-    def write_list(self, directory: Path) -> None:
-        """Writes the list beside the modules."""
-        self.write(directory / KERNELS_FILE)
-
-    @staticmethod
-    def of_directory(directory: Path) -> CompiledKernels:
-        """Returns the list in a directory.
-
-        Raises:
-            RuntimeError: there is none.
-        """
-        try:
-            return CompiledKernels.read(directory / KERNELS_FILE)
-        except FileNotFoundError:
-            raise RuntimeError(f"{directory} has no {KERNELS_FILE}: compile into it") from None
 
 
 @dataclass(frozen=True)

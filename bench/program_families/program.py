@@ -71,9 +71,8 @@ class Program:
     race: str = ""
 
     def is_for(self, target: str) -> bool:
-        """Returns whether the program is for an emulated chip."""
-        for_all = target not in TIMED_CHIPS and {*self.targets} >= {*TIMED_CHIPS}
-        return for_all or target in self.targets
+        """Returns whether the program is for a chip."""
+        return is_for(self.targets, target)
 
     def draw_inputs(self) -> list[Array]:
         """Returns the same inputs each time."""
@@ -84,6 +83,12 @@ class Program:
         """Returns what the outputs must be, in float64 or as integers."""
         outputs = self.reference(*map(_widened, inputs))
         return [outputs] if isinstance(outputs, np.ndarray) else list(outputs)
+
+
+def is_for(targets: Sequence[str], target: str) -> bool:
+    """Returns whether a program for some chips is for a chip, too: `Program.targets` says when."""
+    for_all = target not in TIMED_CHIPS and {*targets} >= {*TIMED_CHIPS}
+    return for_all or target in targets
 
 
 def _widened(array: Array) -> Array:

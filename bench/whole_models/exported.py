@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
-from ..documents import Document
+from ..documents import Listing
 from ..gpu.inputs import normal_bytes
 
-MODELS_FILE = "models.json"
 FUNCTION = "main"
 """The function of an exported module that runs the model."""
 SCOPE = "model"
@@ -74,33 +74,15 @@ class ExportedModel:
 
 
 @dataclass(frozen=True)
-class ExportedModels(Document):
+class ExportedModels(Listing):
     """What an export left in a directory.
 
     Attributes:
         versions: those of what exported it.
     """
 
+    file_name: ClassVar[str] = "models.json"
+    made_by: ClassVar[str] = "export into it"
+
     versions: dict[str, str]
     models: tuple[ExportedModel, ...]
-
-    def write_list(self, directory: Path) -> None:
-        """Writes the list beside the models."""
-        self.write(directory / MODELS_FILE)
-
-    @staticmethod
-    def is_in(directory: Path) -> bool:
-        """Returns whether a directory has such a list."""
-        return (directory / MODELS_FILE).exists()
-
-    @staticmethod
-    def of_directory(directory: Path) -> ExportedModels:
-        """Returns the list in a directory.
-
-        Raises:
-            RuntimeError: there is none.
-        """
-        try:
-            return ExportedModels.read(directory / MODELS_FILE)
-        except FileNotFoundError:
-            raise RuntimeError(f"{directory} has no {MODELS_FILE}: export into it") from None

@@ -22,7 +22,6 @@ Runs on the configured function, before its pipeline.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -30,6 +29,7 @@ from iree.compiler import ir
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import gpu_target_of
 from ...passes.base import PassContext
+from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiled_operation import Circumstances
 from ..tiles.tiling_pass import TilingPass
 from .attention_tiles import K, Q, V
@@ -37,9 +37,11 @@ from .enlarged_attention import EnlargedAttention
 from .lane_tiles import LaneTiledAttention, lane_tiled_attentions
 from .scalar_attention import ScalarAttention, scalar_attention
 
+_Plan = tuple[ir.Operation, LaneTiledAttention, EnlargedAttention]
+
 
 @dataclass(frozen=True)
-class TileByLanes(TilingPass):
+class TileByLanes(PlannedPass[_Plan], TilingPass):
     """Configures attentions for lanes with tiles that IREE computes one row at a time.
 
     Attributes:
@@ -49,34 +51,26 @@ class TileByLanes(TilingPass):
 
     name: ClassVar[str] = "bankwise-tile-by-lanes"
     summary: ClassVar[str] = "let lanes share attentions that have no matrix instructions"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "the attention is computed one row at a time"
     kept: ClassVar[str] = "scalar instructions"
 
     everywhere: bool = False
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites the configuration of `function`; never fails."""
-        function = function.operation
-        what_stays = "the attention is computed one row at a time"
-        plan = partial(self._plan, function, context.test_target)
-        found = context.planned(function.location, what_stays, plan)
-        if found is None:
-            return
-        operation, tiled, enlarged = found
+    def _take(self, function: ir.Operation, context: PassContext, plan: _Plan) -> NewTile:
+        operation, tiled, enlarged = plan
         tiled.configure(function)
         enlarged.apply(function)
         reason = f"{tiled.tile}, in the place of one row, is predicted to take {tiled.time:.1f} us"
-        self.record_tile(context, function, operation, tiled.tile, reason)
+        return operation, tiled.tile, reason
 
-    def _plan(
-        self, function: ir.Operation, test_target: str | None
-    ) -> tuple[ir.Operation, LaneTiledAttention, EnlargedAttention] | None:
+    def _plan(self, function: ir.Operation, context: PassContext) -> _Plan | None:
         """Returns an attention, its tiles, and what follows for its sizes; None without one.
 
         Raises:
             Refusal: lanes do not share it.
         """
         attention, everywhere = scalar_attention(function), self.everywhere
+        test_target = context.test_target
         if attention is None:
             return None
         if not everywhere and has_instruction(function, attention, test_target):

@@ -39,6 +39,7 @@ from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
 from ...dialect_utils.lowering_config import WarpLaunch
 from ...passes.base import PassContext
+from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.size_ranges import asked_sizes
 from ..tiles.tile_choice import LEAST_GAIN
 from ..tiles.tiled_operation import Circumstances
@@ -60,36 +61,31 @@ _LEAST_ROWS = 16
 """The rows of the least instruction by which IREE compiles an attention."""
 
 
-class UseMatrixInstructions(TilingPass):
+class UseMatrixInstructions(PlannedPass["MatrixAttention"], TilingPass):
     """Configures attentions for matrix instructions where IREE's configuration is a poor one."""
 
     name: ClassVar[str] = "bankwise-use-matrix-instructions"
     summary: ClassVar[str] = "let attentions of all heads and sizes use matrix instructions"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "the attention keeps IREE's instructions"
     kept: ClassVar[str] = "configuration"
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
+    def _plan(self, function: ir.Operation, context: PassContext) -> MatrixAttention | None:
+        circumstances = self.circumstances(function, context.test_target)
+        return matrix_attention(function, circumstances, context.test_target)
+
+    def _take(self, function: ir.Operation, context: PassContext, plan: MatrixAttention) -> NewTile:
         """Rewrites the configuration of `function`.
 
         Raises:
             PassFailure: the loops of the attention cannot be put in another order.
         """
-        function = function.operation
-        circumstances = self.circumstances(function, context.test_target)
-        attention = context.planned(
-            function.location,
-            "the attention keeps IREE's instructions",
-            lambda: matrix_attention(function, circumstances, context.test_target),
-        )
-        if attention is None:
-            return
         try:
-            attention.configure(function)
+            plan.configure(function)
         except Refusal as refusal:
             raise PassFailure(function.location, refusal.reason) from refusal
-        tiled = attention.tiled
-        reason = f"{tiled.tile}, by matrix instructions in the place of {attention.replaced}"
-        self.record_tile(context, function, tiled.operation, tiled.tile, reason)
+        tiled = plan.tiled
+        reason = f"{tiled.tile}, by matrix instructions in the place of {plan.replaced}"
+        return tiled.operation, tiled.tile, reason
 
 
 class MatrixAttention(NamedTuple):

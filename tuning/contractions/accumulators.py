@@ -17,7 +17,7 @@ from iree.compiler import ir
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_ops import block_owner
 from ...dialect_utils.loops import FOR, YIELD, Carried, carried_as, carried_by_use
-from ...dialect_utils.operations import TRANSFER_READ, TRANSFER_WRITE, defining_operation
+from ...dialect_utils.operations import TRANSFER_READ, TRANSFER_WRITE, defining_operation, splat_of
 from .lane_contractions import INNER_TILED
 from .lane_memory import is_of_one_lane, kept_values, memory_of
 from .masked_scatters import SCATTER
@@ -81,7 +81,7 @@ class AccumulatorFlow:
         operation = defining_operation(value)
         assert operation is not None
         if operation.name == "arith.constant":
-            if not ir.DenseElementsAttr(operation.attributes["value"]).is_splat:
+            if splat_of(value) is None:
                 raise Refusal("a constant differs between elements", operation.location)
         elif operation.name == FOR:
             yield from _around_loop(operation, carried_as(value), dims)

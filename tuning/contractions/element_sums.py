@@ -63,7 +63,8 @@ def element_sum(value: ir.Value) -> ElementSum:
         raise Refusal("a vector of indices is an argument of a block")
     shape = tuple(ir.VectorType(value.type).shape)
     if operation.name == "arith.constant":
-        return ElementSum({}, _constants(operation, shape))
+        elements = ir.DenseIntElementsAttr(operation.attributes["value"])
+        return ElementSum({}, np.array(list(elements), np.int64).reshape(shape))
     if operation.name == "vector.step":
         return ElementSum({}, np.arange(shape[0], dtype=np.int64))
     if operation.name == "vector.broadcast":
@@ -88,10 +89,3 @@ def element_sum(value: ir.Value) -> ElementSum:
             if (factor := one._number()) is not None:
                 return other._times(factor)
     raise Refusal(f"a vector of indices comes from {operation.name}", operation.location)
-
-
-def _constants(operation: ir.Operation, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    elements = ir.DenseIntElementsAttr(operation.attributes["value"])
-    if elements.is_splat:
-        return np.full(shape, ir.IntegerAttr(elements.get_splat_value()).value, np.int64)
-    return np.array(list(elements), np.int64).reshape(shape)

@@ -30,7 +30,7 @@ from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown
 from ...dialect_utils.memory.flow import connected_to
 from ...dialect_utils.memory.memref_types import static_strides
 from ...dialect_utils.memory.surroundings import maps_to_workgroups
-from ...dialect_utils.operations import defining_operation, parents_of
+from ...dialect_utils.operations import constant_value, defining_operation, parents_of
 from .element_sums import ElementSum, element_sum
 
 SCATTER = "vector.scatter"
@@ -94,7 +94,7 @@ def masked_scatter(
     where = operation.location
     memory, base, index, mask, value = _operands(operation)
     shape = ir.VectorType(value.type).shape
-    if shape[within] != 1 or not _is_zero(base):
+    if shape[within] != 1 or constant_value(base) != 0:
         raise Refusal("a lane scatters more than one slot", where)
     _check_alone(operation, memory)
     reader = _Reader(operation, evaluator, steps, size)
@@ -138,13 +138,6 @@ def _operands(
     if len({tuple(ir.VectorType(each.type).shape) for each in vectors}) != 1:
         raise Refusal("a scatter of vectors with different shapes", operation.location)
     return memory, base, index, mask, value
-
-
-def _is_zero(value: ir.Value) -> bool:
-    operation = defining_operation(value)
-    if operation is None or operation.name != "arith.constant":
-        return False
-    return ir.IntegerAttr(operation.attributes["value"]).value == 0
 
 
 def _check_alone(operation: ir.Operation, memory: ir.Value) -> None:

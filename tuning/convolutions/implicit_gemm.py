@@ -20,7 +20,6 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -34,30 +33,27 @@ from ...dialect_utils.lowering_config import (
     WarpLaunch,
     numbers_attribute,
 )
-from ...passes.base import FunctionPass, PassContext
+from ...passes.base import PassContext
 from ..matmuls.matmul_tiles import PADDING, SUBGROUP
+from ..tiles.planned_pass import PlannedPass
 from .joined_loops import PADDING_CONV, Contraction, JoinedLoops, configured_contraction
 
 _SQUARE, _WARPS_EACH_WAY, _STEP = 64, 2, 64
 """The tile that the matmul has until a better one is chosen."""
 
 
-class ImplicitGemm(FunctionPass):
+class ImplicitGemm(PlannedPass[tuple[WarpLaunch, JoinedLoops]]):
     """Makes one loop each of the rows, the columns and the summed elements of a contraction."""
 
     name: ClassVar[str] = "bankwise-implicit-gemm"
     summary: ClassVar[str] = "make convolutions, and matmuls over several loops, plain matmuls"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "the loops of the contraction stay"
     kept: ClassVar[str] = "loops"
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites `function`; never fails."""
-        function = function.operation
-        what_stays = "the loops of the contraction stay"
-        found = context.planned(function.location, what_stays, partial(_planned, function))
-        if found is None:
-            return
-        launch, collapse = found
+    def _take(
+        self, function: ir.Operation, context: PassContext, plan: tuple[WarpLaunch, JoinedLoops]
+    ) -> None:
+        launch, collapse = plan
         contraction = collapse.contraction
         collapse.apply(function)
         _configure(contraction)
@@ -65,19 +61,21 @@ class ImplicitGemm(FunctionPass):
         sizes = " x ".join(str(contraction.extent(each)) for each in contraction.groups)
         context.sink.remark(contraction.operation.location, f"computed as a matmul of {sizes}")
 
+    def _plan(
+        self, function: ir.Operation, context: PassContext
+    ) -> tuple[WarpLaunch, JoinedLoops] | None:
+        """Returns how a function is launched and what becomes of it; None where its loops are
+        single.
 
-def _planned(function: ir.Operation) -> tuple[WarpLaunch, JoinedLoops] | None:
-    """Returns how a function is launched and what becomes of it; None where its loops are single.
-
-    Raises:
-        Refusal: something is not understood.
-    """
-    contraction = configured_contraction(function)
-    if contraction is None or contraction.is_plain:
-        return None
-    collapse = JoinedLoops(contraction)
-    collapse.plan()
-    return WarpLaunch.as_row(function), collapse
+        Raises:
+            Refusal: something is not understood.
+        """
+        contraction = configured_contraction(function)
+        if contraction is None or contraction.is_plain:
+            return None
+        collapse = JoinedLoops(contraction)
+        collapse.plan()
+        return WarpLaunch.as_row(function), collapse
 
 
 def _configure(contraction: Contraction) -> None:

@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -45,12 +44,13 @@ from ..matmuls.lane_choice import (
 )
 from ..matmuls.lane_matmuls import LaneTiledMatmul, multiplies_floats
 from ..matmuls.matmul_tiles import generic_root
+from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiling_pass import TilingPass
 from .joined_loops import Contraction, JoinedLoops, NoMatricesError, scalar_contraction
 
 
 @dataclass(frozen=True)
-class TileConvolutionsByLanes(TilingPass):
+class TileConvolutionsByLanes(PlannedPass["_Plan"], TilingPass):
     """Configures convolutions of f32, and matmuls over several loops, for lanes with tiles.
 
     Attributes:
@@ -61,21 +61,14 @@ class TileConvolutionsByLanes(TilingPass):
 
     name: ClassVar[str] = "bankwise-tile-convolutions-by-lanes"
     summary: ClassVar[str] = "let lanes share convolutions that have no matrix instructions"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "no lane gets a tile of the convolution"
     kept: ClassVar[str] = "configuration"
 
     everywhere: bool = False
     tile: str = BEST
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites the loops and the configuration of `function`; never fails."""
-        function = function.operation
-        what_stays = "no lane gets a tile of the convolution"
-        plan = partial(self._planned, function, context)
-        found = context.planned(function.location, what_stays, plan)
-        if found is None:
-            return
-        joined, matmul, launch = found
+    def _take(self, function: ir.Operation, context: PassContext, plan: _Plan) -> NewTile:
+        joined, matmul, launch = plan
         contraction = joined.contraction
         joined.apply(function)
         matmul = _tiled(contraction, launch, matmul.tile)
@@ -84,11 +77,9 @@ class TileConvolutionsByLanes(TilingPass):
         shapes.apply(function)
         sizes = " x ".join(str(contraction.extent(each)) for each in contraction.groups)
         reason = f"{matmul.tile}, from operands in the LDS, as a matmul of {sizes}"
-        self.record_tile(context, function, matmul.operation, matmul.tile, reason)
+        return matmul.operation, matmul.tile, reason
 
-    def _planned(
-        self, function: ir.Operation, context: PassContext
-    ) -> tuple[JoinedLoops, LaneTiledMatmul, WarpLaunch] | None:
+    def _plan(self, function: ir.Operation, context: PassContext) -> _Plan | None:
         """Returns how loops are joined, the matmul that is left with its tile, and its launch.
 
         None stands for a function without a convolution, and without a matmul whose loops are
@@ -145,6 +136,9 @@ class TileConvolutionsByLanes(TilingPass):
         if not self.everywhere and has_instruction(function, root, test_target):
             return None
         return root
+
+
+_Plan = tuple[JoinedLoops, LaneTiledMatmul, WarpLaunch]
 
 
 def _tiled(contraction: Contraction, launch: WarpLaunch, tile: ScalarTile) -> LaneTiledMatmul:

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 from typing import ClassVar, NamedTuple
 
@@ -47,9 +46,10 @@ from ...dialect_utils.lowering_config import (
     WarpLaunch,
     numbers_attribute,
 )
-from ...passes.base import FunctionPass, PassContext
+from ...passes.base import PassContext
 from ..costs.processors import processor_of
 from ..matmuls.matmul_tiles import generic_root
+from ..tiles.planned_pass import NewTile, PlannedPass
 from .loop_sums import LoopSum, loop_sums
 
 _IMAGE, _RESULT = 0, 2
@@ -63,7 +63,7 @@ _WORKGROUPS_EACH = 2
 
 
 @dataclass(frozen=True)
-class TileWindows(FunctionPass):
+class TileWindows(PlannedPass["_Tile"]):
     """Configures depthwise convolutions and pooling for lanes along rows of the result.
 
     Attributes:
@@ -72,22 +72,16 @@ class TileWindows(FunctionPass):
 
     name: ClassVar[str] = "bankwise-tile-windows"
     summary: ClassVar[str] = "let neighbouring lanes compute neighbours of what has windows"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "the tile of windows stays"
     kept: ClassVar[str] = "configuration"
 
     everywhere: bool = False
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites the configuration of `function`; never fails."""
-        function = function.operation
-        plan = partial(self._planned, function, context.test_target)
-        found = context.planned(function.location, "the tile of windows stays", plan)
-        if found is None:
-            return
-        found.configure(function)
-        self.record_tile(context, function, found.operation, str(found), str(found))
+    def _take(self, function: ir.Operation, context: PassContext, plan: _Tile) -> NewTile:
+        plan.configure(function)
+        return plan.operation, plan, str(plan)
 
-    def _planned(self, function: ir.Operation, test_target: str | None) -> _Tile | None:
+    def _plan(self, function: ir.Operation, context: PassContext) -> _Tile | None:
         """Returns the tile of what has windows and decides on the workgroups of a function.
 
         None stands for another function.
@@ -95,7 +89,8 @@ class TileWindows(FunctionPass):
         Raises:
             Refusal: something is not understood.
         """
-        features, root = gpu_features_of(function, test_target), generic_root(function)
+        features = gpu_features_of(function, context.test_target)
+        root = generic_root(function)
         processor = processor_of(features.arch)
         if root is None or not (features.mma_sync or self.everywhere) or processor is None:
             return None

@@ -25,7 +25,6 @@ the tile lies, and no read finds what an earlier iteration has left.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from math import gcd
 from typing import NamedTuple
@@ -57,6 +56,7 @@ from ...dialect_utils.memory.memref_types import (
 from ...dialect_utils.memory.store_free_segments import takes_no_memref
 from ...dialect_utils.operations import (
     defining_operation,
+    has_zero_bits,
     is_inside,
     operations_in,
     operations_of,
@@ -414,16 +414,8 @@ def _is_choice(operation: ir.Operation) -> bool:
     """Returns whether it is an `arith.select` between a vector and one of zero bytes."""
     if operation.name != _SELECT or isinstance(operation.operands[0].type, ir.VectorType):
         return False
-    other = defining_operation(operation.operands[2])
-    if other is None or other.name != "arith.constant":
-        return False
-    value = other.attributes["value"]
-    if not isinstance(value, ir.DenseElementsAttr) or not value.is_splat:
-        return False
-    number = value.get_splat_value()
-    if isinstance(number, ir.FloatAttr):
-        return number.value == 0 and math.copysign(1, number.value) > 0
-    return isinstance(number, ir.IntegerAttr) and number.value == 0
+    other = operation.operands[2]
+    return isinstance(other.type, ir.VectorType) and has_zero_bits(other)
 
 
 def _orders_lds_alone(barrier: ir.Operation) -> bool:

@@ -25,7 +25,6 @@ Runs on the configured function, before its pipeline.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from math import prod
 from typing import ClassVar, NamedTuple
 
@@ -48,8 +47,9 @@ from ...dialect_utils.lowering_config import (
     only_root,
 )
 from ...dialect_utils.operations import operands_with, operations_in
-from ...passes.base import FunctionPass, PassContext
+from ...passes.base import PassContext
 from ..costs.processors import processor_of
+from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiled_operation import loop_sizes
 from .row_loops import indexed, loops_along
 
@@ -60,24 +60,21 @@ _SECTOR_BITS = 256
 _PARTIAL = "partial_reduction"
 
 
-class JoinRows(FunctionPass):
+class JoinRows(PlannedPass["_JoinedRows"]):
     """Gives a workgroup several rows of a reduction, and a warp to each."""
 
     name: ClassVar[str] = "bankwise-join-rows"
     summary: ClassVar[str] = "let warps that reduce a row each share a workgroup"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "a workgroup keeps its row"
     kept: ClassVar[str] = "rows in workgroups of one warp"
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites the configuration of `function`; never fails."""
-        function = function.operation
-        plan = partial(_planned, function, context.test_target)
-        found = context.planned(function.location, "a workgroup keeps its row", plan)
-        if found is None:
-            return
-        found.configure(function)
-        reason = f"{found.height} rows for {found.warps} warps"
-        self.record_tile(context, function, found.root, f"{found.height} rows", reason)
+    def _plan(self, function: ir.Operation, context: PassContext) -> _JoinedRows | None:
+        return _planned(function, context.test_target)
+
+    def _take(self, function: ir.Operation, context: PassContext, plan: _JoinedRows) -> NewTile:
+        plan.configure(function)
+        reason = f"{plan.height} rows for {plan.warps} warps"
+        return plan.root, f"{plan.height} rows", reason
 
 
 class _JoinedRows(NamedTuple):

@@ -50,7 +50,7 @@ from ...dialect_utils.lowering_config import (
     only_root,
 )
 from ...dialect_utils.operations import operations_in
-from ...passes.base import FunctionPass, PassContext
+from ...passes.base import PassContext
 from ..costs.processors import Processor, processor_of
 from ..shapes.enlarged_shapes import (
     EnlargedShapes,
@@ -58,6 +58,7 @@ from ..shapes.enlarged_shapes import (
     computed_size,
     enlarged_shapes,
 )
+from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiled_operation import loop_sizes
 from .arg_reductions import ArgReduction
 from .elements import aligned_elements, buffers_of
@@ -74,7 +75,7 @@ _BY_LANES = frozenset({BASIS, LANE_BASIS, PARTIAL, THREAD, WORKGROUP})
 
 
 @dataclass(frozen=True)
-class ShareRows(FunctionPass):
+class ShareRows(PlannedPass["_SharedRows"]):
     """Spreads rows over lanes and warps.
 
     Attributes:
@@ -83,25 +84,28 @@ class ShareRows(FunctionPass):
 
     name: ClassVar[str] = "bankwise-share-rows"
     summary: ClassVar[str] = "let lanes share rows of any length"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = _KEPT
     kept: ClassVar[str] = "lanes of rows"
 
     other_order: bool = True
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites the configuration and the shapes of `function`; never fails."""
-        function = function.operation
-        plan = partial(_planned, function, context.test_target, other_order=self.other_order)
-        found = context.planned(function.location, _KEPT, plan)
-        searches = [] if found is None else list(map(ArgReduction.of, found.along))
-        for search in filter(None, searches):
+    def _plan(self, function: ir.Operation, context: PassContext) -> _SharedRows | None:
+        return _planned(function, context.test_target, other_order=self.other_order)
+
+    def _take(
+        self, function: ir.Operation, context: PassContext, plan: _SharedRows
+    ) -> NewTile | None:
+        searches = [each for each in map(ArgReduction.of, plan.along) if each is not None]
+        for search in searches:
             search.part()
-        if any(searches):
-            found = context.planned(function.location, _KEPT, plan)
+        found: _SharedRows | None = plan
+        if searches:
+            again = partial(self._plan, function, context)
+            found = context.planned(function.location, self.what_stays, again)
         if found is None:
-            return
+            return None
         found.apply(function)
-        self.record_tile(context, function, found.root, found.tile, str(found.tile))
+        return found.root, found.tile, str(found.tile)
 
 
 def gains_by_another_order(function: ir.Operation) -> bool:

@@ -16,7 +16,6 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
@@ -35,33 +34,30 @@ from ...dialect_utils.lowering_config import (
     only_root,
 )
 from ...dialect_utils.operations import children
-from ...passes.base import FunctionPass, PassContext
+from ...passes.base import PassContext
 from ..costs.processors import processor_of
+from ..tiles.planned_pass import NewTile, PlannedPass
 from .element_tiles import ElementTile, element_tile
 from .elements import elements_of
 
 
-class TileElements(FunctionPass):
+class TileElements(PlannedPass["_Planned"]):
     """Gives elementwise operations, transposes and copies tiles of several warps."""
 
     name: ClassVar[str] = "bankwise-tile-elements"
     summary: ClassVar[str] = "let workgroups of several warps move and compute elements"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "the tile of its elements stays"
     kept: ClassVar[str] = "tiles of elements"
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites the configuration of `function`; never fails."""
-        function = function.operation
-        what_stays = "the tile of its elements stays"
-        plan = partial(_planned, function, context.test_target)
-        found = context.planned(function.location, what_stays, plan)
-        if found is None:
-            return
-        operation = found.operation
+    def _plan(self, function: ir.Operation, context: PassContext) -> _Planned | None:
+        return _planned(function, context.test_target)
+
+    def _take(self, function: ir.Operation, context: PassContext, plan: _Planned) -> NewTile:
+        operation = plan.operation
         if not operation.results:
             operation = _on_tensors(operation)
-        found.tile.configure(function, operation, found.launch)
-        self.record_tile(context, function, operation, str(found.tile), str(found.tile))
+        plan.tile.configure(function, operation, plan.launch)
+        return operation, plan.tile, str(plan.tile)
 
 
 class _Planned(NamedTuple):

@@ -56,10 +56,10 @@ from ...dialect_utils.memory.surroundings import maps_to_workgroups
 from ...dialect_utils.multiplications import is_multiplication
 from ...dialect_utils.operations import (
     attributes_of,
-    defining_operation,
     is_inside,
     operations_of,
     parents_of,
+    splat_of,
 )
 
 _MULTIPLICATION = "arith.mulf"
@@ -297,7 +297,7 @@ def _scaling(followed: _Followed, stores: Sequence[ir.Operation]) -> Scaling | N
 def _factors(product: ir.Operation) -> tuple[ir.Value, ir.Attribute | None]:
     """Returns a factor, and the number that the other one is in all elements, if one is that."""
     left, right = product.operands
-    for number, other in ((_splat(right), left), (_splat(left), right)):
+    for number, other in ((splat_of(right), left), (splat_of(left), right)):
         if number is not None:
             return other, number
     return left, None
@@ -306,13 +306,3 @@ def _factors(product: ir.Operation) -> tuple[ir.Value, ir.Attribute | None]:
 def _number_in(operation: ir.Operation) -> ir.Attribute | None:
     """Returns the constant by which an operation multiplies; None if it does not."""
     return _factors(operation)[1] if operation.name == _MULTIPLICATION else None
-
-
-def _splat(value: ir.Value) -> ir.Attribute | None:
-    constant = defining_operation(value)
-    if constant is None or constant.name != "arith.constant":
-        return None
-    number = constant.attributes["value"]
-    if isinstance(number, ir.DenseElementsAttr):
-        return number.get_splat_value() if number.is_splat else None
-    return number if isinstance(number, ir.FloatAttr) else None

@@ -19,21 +19,23 @@ Runs on the configured function, before its pipeline.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import itemgetter
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...dialect_utils.indexing_maps import loops_of
-from ...passes.base import FunctionPass, PassContext
+from ...passes.base import PassContext
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
+from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiled_operation import Circumstances
 from .matmul_tiles import WarpTiledMatmul, padded_matmul
 
+_Plan = tuple[WarpTiledMatmul, WarpTiledMatmul, EnlargedShapes]
+
 
 @dataclass(frozen=True)
-class EnlargeMatmuls(FunctionPass):
+class EnlargeMatmuls(PlannedPass[_Plan]):
     """Gives matmuls that IREE pads tile by tile sizes of whole tiles.
 
     Attributes:
@@ -43,31 +45,23 @@ class EnlargeMatmuls(FunctionPass):
 
     name: ClassVar[str] = "bankwise-enlarge-matmuls"
     summary: ClassVar[str] = "let matmuls whose sizes no tile divides read whole vectors"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "tiles of the matmul are padded by IREE"
     kept: ClassVar[str] = "padded tiles"
 
     other_tiles: bool = True
     overlap: bool = True
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites the configuration and the shapes of `function`; never fails."""
-        function = function.operation
-        plan = partial(self._plan, function, context)
-        found = context.planned(function.location, "tiles of the matmul are padded by IREE", plan)
-        if found is None:
-            return
-        matmul, best, shapes = found
+    def _take(self, function: ir.Operation, context: PassContext, plan: _Plan) -> NewTile:
+        matmul, best, shapes = plan
         best.configure(function, best.tile)
         if shapes.shapes:
             shapes.apply(function)
         sizes = "x".join(str(each) for each in (best.rows, best.columns, best.summed))
         added = "" if best.extents == matmul.extents else " with zeros behind the end"
         reason = f"{best.tile}, of {sizes}{added}"
-        self.record_tile(context, function, matmul.operation, best.tile, reason)
+        return matmul.operation, best.tile, reason
 
-    def _plan(
-        self, function: ir.Operation, context: PassContext
-    ) -> tuple[WarpTiledMatmul, WarpTiledMatmul, EnlargedShapes] | None:
+    def _plan(self, function: ir.Operation, context: PassContext) -> _Plan | None:
         """Returns a matmul that IREE pads, what it becomes, and the shapes that follow; None
         without one.
 

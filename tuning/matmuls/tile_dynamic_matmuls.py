@@ -28,13 +28,17 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...passes.base import FunctionPass, PassContext
+from ...passes.base import PassContext
+from ..shapes.enlarged_shapes import EnlargedShapes
+from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiled_operation import Circumstances
-from .dynamic_matmuls import dynamic_matmul
+from .dynamic_matmuls import DynamicMatmul, dynamic_matmul
+
+_Plan = tuple[DynamicMatmul, EnlargedShapes]
 
 
 @dataclass(frozen=True)
-class TileDynamicMatmuls(FunctionPass):
+class TileDynamicMatmuls(PlannedPass[_Plan]):
     """Configures matmuls of dynamic sizes for matrix instructions.
 
     Attributes:
@@ -43,29 +47,23 @@ class TileDynamicMatmuls(FunctionPass):
 
     name: ClassVar[str] = "bankwise-tile-dynamic-matmuls"
     summary: ClassVar[str] = "let matmuls of dynamic sizes use matrix instructions"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "the matmul keeps scalar instructions"
     kept: ClassVar[str] = "configuration"
 
     overlap: bool = True
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites the configuration and the shapes of `function`; never fails."""
-        function = function.operation
+    def _plan(self, function: ir.Operation, context: PassContext) -> _Plan | None:
         circumstances = Circumstances.of(
             function,
             context.test_target,
             other_order=True,
             overlap=self.overlap,
         )
-        found = context.planned(
-            function.location,
-            "the matmul keeps scalar instructions",
-            lambda: dynamic_matmul(function, circumstances, context.test_target),
-        )
-        if found is None:
-            return
-        matmul, shapes = found
+        return dynamic_matmul(function, circumstances, context.test_target)
+
+    def _take(self, function: ir.Operation, context: PassContext, plan: _Plan) -> NewTile:
+        matmul, shapes = plan
         matmul.configure(function, matmul.tile)
         shapes.apply(function)
         reason = f"{matmul.tile}, by matrix instructions in the place of scalar ones"
-        self.record_tile(context, function, matmul.operation, matmul.tile, reason)
+        return matmul.operation, matmul.tile, reason

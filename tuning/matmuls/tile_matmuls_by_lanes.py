@@ -30,12 +30,17 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...passes.base import PassContext
+from ..shapes.enlarged_shapes import EnlargedShapes
+from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiling_pass import TilingPass
 from .lane_choice import lane_matmul
+from .lane_matmuls import LaneTiledMatmul
+
+_Plan = tuple[LaneTiledMatmul, EnlargedShapes]
 
 
 @dataclass(frozen=True)
-class TileMatmulsByLanes(TilingPass):
+class TileMatmulsByLanes(PlannedPass[_Plan], TilingPass):
     """Configures matmuls of f32 for lanes with tiles.
 
     Attributes:
@@ -44,25 +49,19 @@ class TileMatmulsByLanes(TilingPass):
 
     name: ClassVar[str] = "bankwise-tile-matmuls-by-lanes"
     summary: ClassVar[str] = "let lanes share matmuls that have no matrix instructions"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "no lane gets a tile of the matmul"
     kept: ClassVar[str] = "configuration"
 
     everywhere: bool = False
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites the configuration and the shapes of `function`; never fails."""
-        function = function.operation
-        circumstances = self.circumstances(function, context.test_target)
-        target, everywhere = context.test_target, self.everywhere
-        found = context.planned(
-            function.location,
-            "no lane gets a tile of the matmul",
-            lambda: lane_matmul(function, circumstances, target, everywhere=everywhere),
-        )
-        if found is None:
-            return
-        matmul, shapes = found
+    def _plan(self, function: ir.Operation, context: PassContext) -> _Plan | None:
+        target = context.test_target
+        circumstances = self.circumstances(function, target)
+        return lane_matmul(function, circumstances, target, everywhere=self.everywhere)
+
+    def _take(self, function: ir.Operation, context: PassContext, plan: _Plan) -> NewTile:
+        matmul, shapes = plan
         matmul.configure(function, matmul.tile)
         shapes.apply(function)
         reason = f"{matmul.tile}, from operands in the LDS"
-        self.record_tile(context, function, matmul.operation, matmul.tile, reason)
+        return matmul.operation, matmul.tile, reason

@@ -46,10 +46,11 @@ from ...dialect_utils.operations import (
     redirect,
     segments_of,
 )
-from ...passes.base import FunctionPass, PassContext
+from ...passes.base import PassContext
 from ..costs.tile_cost import MatmulTile
 from ..matmuls.matmul_tiles import PADDING, WarpTiledMatmul
 from ..matmuls.scalar_contractions import ScalarContraction, scalar_contraction, scalar_root
+from ..tiles.planned_pass import NewTile, PlannedPass
 
 _LOAD, _STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _BINDING = "hal.interface.binding.subspan"
@@ -63,28 +64,24 @@ _ANY_TILE = MatmulTile(64, 64, 64, 2, 2)
 """The tile of a matmul whose sizes none divides, until a better one is chosen."""
 
 
-class CarryIntegers(FunctionPass):
+class CarryIntegers(PlannedPass["CarriedContraction"]):
     """Configures contractions of i8 for matrix instructions."""
 
     name: ClassVar[str] = "bankwise-carry-integers"
     summary: ClassVar[str] = "let contractions of 8-bit integers use mma.sync"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "the contraction of i8 keeps scalar instructions"
     kept: ClassVar[str] = "scalar instructions"
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites `function`; never fails."""
-        function = function.operation
-        contraction = context.planned(
-            function.location,
-            "the contraction of i8 keeps scalar instructions",
-            lambda: carried_contraction(function, context.test_target),
-        )
-        if contraction is None:
-            return
-        matmul = _carry(function, contraction)
+    def _plan(self, function: ir.Operation, context: PassContext) -> CarriedContraction | None:
+        return carried_contraction(function, context.test_target)
+
+    def _take(
+        self, function: ir.Operation, context: PassContext, plan: CarriedContraction
+    ) -> NewTile:
+        matmul = _carry(function, plan)
         context.assumptions.append((self, _check_multiplied))
         reason = f"{matmul.tile}, by matrix instructions in the place of scalar ones"
-        self.record_tile(context, function, matmul.operation, matmul.tile, reason)
+        return matmul.operation, matmul.tile, reason
 
 
 def _check_multiplied(function: ir.Operation) -> None:

@@ -23,7 +23,6 @@ This works around IREE 3.13 (`docs/for_iree.md#parted-sizes`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -47,33 +46,32 @@ from ...dialect_utils.operations import (
     operations_in,
     redirect,
 )
-from ...passes.base import FunctionPass, PassContext
+from ...passes.base import PassContext
 from ..matmuls.dynamic_matmuls import dynamic_matmul, matrix_instruction, scalar_matmul_root
 from ..shapes.enlarged_shapes import LOAD, STORE
+from ..tiles.planned_pass import PlannedPass
 
 _FILL, _EMPTY = "linalg.fill", "tensor.empty"
 
 
-class MergeBlockedSizes(FunctionPass):
+class MergeBlockedSizes(PlannedPass["_Merger"]):
     """Merges the dimensions into which IREE has parted dynamic sizes of a scalar matmul."""
 
     name: ClassVar[str] = "bankwise-merge-blocked-sizes"
     summary: ClassVar[str] = "make one dimension of a dynamic size that the compiler has parted"
-    later_passes_may_refuse: ClassVar[bool] = True
+    what_stays: ClassVar[str] = "a dynamic size stays parted"
     kept: ClassVar[str] = "parted sizes"
 
-    def run(self, function: ir.Operation, context: PassContext) -> None:
+    def _plan(self, function: ir.Operation, context: PassContext) -> _Merger | None:
+        return _merger_of(function, context.test_target)
+
+    def _take(self, function: ir.Operation, context: PassContext, plan: _Merger) -> None:
         """Rewrites the tensors of `function`.
 
         Raises:
             PassFailure: the matmul keeps its scalar instructions nevertheless.
         """
-        function = function.operation
-        plan = partial(_merger_of, function, context.test_target)
-        merger = context.planned(function.location, "a dynamic size stays parted", plan)
-        if merger is None:
-            return
-        merger.apply()
+        plan.apply()
         # The configuration is that of the parted sizes, until the next pass replaces it.
         try:
             dynamic_matmul(function, None, context.test_target)

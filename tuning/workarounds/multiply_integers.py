@@ -34,7 +34,12 @@ from ...dialect_utils.lowering_config import integers
 from ...dialect_utils.memory.flow import connected_to
 from ...dialect_utils.memory.lds_ops import DEALLOC
 from ...dialect_utils.memory.mma_operands import MMA
-from ...dialect_utils.operations import defining_operation, operands_with, operations_in
+from ...dialect_utils.operations import (
+    defining_operation,
+    has_zero_bits,
+    operands_with,
+    operations_in,
+)
 from ...passes.base import FunctionPass, PassContext
 
 _INTRINSIC = "llvm.nvvm.mma.m16n8k32.row.col.s8"
@@ -125,7 +130,7 @@ def _check_operands(function: ir.Operation) -> None:
         name = operation.name
         if name in (MMA, FOR, YIELD, _POISON, _TRANSPOSE, _SELECT) or name in _ON_MEMORY:
             continue
-        if name == _CONSTANT and _is_zero(operation):
+        if name == _CONSTANT and has_zero_bits(operation.results[0]):
             continue
         if not is_move(operation):
             raise Refusal(f"{name} computes with integers carried as f8")
@@ -192,7 +197,7 @@ def _moved_from(value: ir.Value) -> Iterator[ir.Value]:
         yield definition.operands[_SUM]
     elif name == _LOAD:
         yield from _lying_in(definition.operands[0])
-    elif name not in (_BITCAST, _POISON) and not _is_zero(definition):
+    elif name not in (_BITCAST, _POISON) and not has_zero_bits(value):
         raise Refusal(f"{name} makes a sum of integers carried as f32")
 
 
@@ -209,19 +214,6 @@ def _lying_in(memory: ir.Value) -> Iterator[ir.Value]:
             yield sink.user.operands[0]
         elif sink.user.name != DEALLOC:
             raise Refusal(f"{sink.user.name} computes with sums of integers carried as f32")
-
-
-def _is_zero(definition: ir.Operation) -> bool:
-    """Returns whether all bits of a constant are 0."""
-    if definition.name != _CONSTANT:
-        return False
-    attribute = definition.attributes["value"]
-    if isinstance(attribute, ir.DenseElementsAttr):
-        if not attribute.is_splat:
-            return False
-        attribute = attribute.get_splat_value()
-    # -0.0 is no zero of integers.
-    return isinstance(attribute, ir.FloatAttr) and str(attribute.value) == "0.0"
 
 
 def _replace(contraction: ir.Operation) -> None:
