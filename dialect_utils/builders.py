@@ -9,7 +9,7 @@ A builder is a place in the program and the location that new operations get. No
 package name an operation in order to create it, nor spell the attributes of one.
 
 The methods do not wrap the classes of `iree.compiler.dialects`. There are none for `nvgpu`, `ub`
-and `iree_vector_ext`, and importing those of the other dialects takes 50 ms, half of it for `llvm`.
+and `iree_vector_ext`, and to import those of the other dialects is slow, above all that of `llvm`.
 """
 
 from __future__ import annotations

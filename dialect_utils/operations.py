@@ -31,7 +31,7 @@ def _add_empty_modules() -> None:
 
     To hand out an operation, MLIR's bindings import the Python module of its dialect. A module that
     exists is imported once. One that does not is searched for again at every operation, in all of
-    Python's import paths, 0.05 to 0.3 ms each time (`lookupOperationClass` in MLIR's
+    Python's import paths (`lookupOperationClass` in MLIR's
     `lib/Bindings/Python/Globals.cpp`). With an empty module an operation is the same plain
     `OpView`.
     """
@@ -77,7 +77,7 @@ def children(parent: ir.Operation, *names: str) -> list[ir.Operation]:
     text.
 
     A walk hands out plain operations. Iterating over a block makes op views, for which MLIR's
-    bindings import the Python module of each op's dialect: 65 ms for `linalg`, 20 ms for `rocdl`.
+    bindings import the Python module of each op's dialect, which is slow for `linalg` and `rocdl`.
     """
     found: list[ir.Operation] = []
 

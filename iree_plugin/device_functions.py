@@ -58,7 +58,7 @@ class DeviceFunction(NamedTuple):
 
 def device_functions(variants: Iterable[ir.Operation]) -> Iterator[DeviceFunction]:
     """Yields the functions of variants whose pipelines are replayed; all others are stock's."""
-    # Most executables have the same target, whose text takes 1.5 ms.
+    # Most executables have the same target, whose text is slow to print.
     backends: dict[ir.Attribute, str] = {}
     for variant in variants:
         target = variant.attributes["target"]

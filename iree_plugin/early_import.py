@@ -52,7 +52,7 @@ def import_beside_compiler() -> None:
     except ImportError:
         del sys.modules[_PACKAGE]
         return
-    # Modules stay. The collector would go over their classes again and again, for 50 ms.
+    # Modules stay. The collector would go over their classes again and again.
     gc.disable()
     threading.Thread(target=_load, args=(spec, package), daemon=True).start()
 
@@ -72,8 +72,8 @@ def _load(spec: ModuleSpec, package: ModuleType) -> None:
 def load_passes() -> None:
     """Imports our passes, without the Python modules of most dialects of the kernels.
 
-    MLIR's bindings import a dialect's module when they first make a view of an op of it: 3 to 9 ms
-    each. Our passes need no such views. So these modules wait until somebody asks for a name in
+    MLIR's bindings import a dialect's module when they first make a view of an op of it. Our passes
+    need no such views. So these modules wait until somebody asks for a name in
     them, which an installed plugin may do.
     """
     for name in _DEFERRED:

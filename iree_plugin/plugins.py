@@ -4,8 +4,8 @@
 Each entry point names a callable without arguments that returns an iterable of `PipelineEdit`.
 
 Whether a plugin may be installed is found out before `importlib.metadata` is asked. Importing that
-module and letting it look through all distributions takes 20 ms, of a compile that takes 800; and
-as a rule no plugin is installed.
+module and letting it look through all distributions takes a fortieth of a small compile; and as a
+rule no plugin is installed.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 The package `bankwise.tuning` can be left out. Then the level `layout` compiles, and the other
 levels are refused. It is no plugin of the entry points' group `bankwise.plugins`: to ask for those
-takes 20 ms of a compile (`plugins.py`), and a checkout that is not installed has none.
+is slow (`plugins.py`), and a checkout that is not installed has none.
 """
 
 from __future__ import annotations

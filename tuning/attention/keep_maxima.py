@@ -18,19 +18,13 @@ either. Where AMD's products make the scores and nothing changes them, the negat
 to by the first product in the place of zero, and no instruction subtracts it. Where a maximum has
 grown much, the products are then computed again without it: what is left of scores after a much
 larger number was added to them would not be exact. `mma.sync` does not gain by that: ptxas spills
-what the products need again (f16 16x4096x128 on an H200, 500 us, and 476 us without).
+what the products need again.
 
 The first step of a row always finds that its maximum has grown. Exponentials are not rounded more
 coarsely than before, only that of the largest score is rounded, too. Outputs are right to rounding.
 
 Only products of 2-byte floats are looked at: those of 1 byte would overflow, and those of 4 bytes
-take most of the time themselves (f32 8x1024x128 on gfx942, predicted: 69.5 and 74.2 us).
-
-Predicted by the model of a compute unit (`emulator/timing/`) at `fast`, f16, microseconds without
-and with it: on gfx942 16x4096x128 270.9 and 256.6, 64x2048x64 157.6 and 150.5; on gfx950 213.4 and
-205.4, 137.0 and 129.4. The maxima of these inputs grow much in the first step alone. Measured on an
-H200 with normal inputs, code for sm_80: 16x4096x128 532 and 476 us, 16x2048x192 212 and 202,
-32x1000x128 77.4 and 72.6, 64x2048x64 268 and 262, 32x1024x128 with a mask 112 and 101.
+take most of the time themselves, so that the branch costs more than it saves.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ _EQUAL_TIMES, _NEAR_TIMES, _SAVED_CYCLES = 0.01, 0.03, 0.1
 """By what part predicted times may differ that were not compared with measured ones, and count as
 equal; the second where so large a part of the LDS cycles is saved. The error of the predictions is
 larger than both (`bench/results/timing_tiles.md`). By the model of `emulator/timing/`, 12x197x64 in
-f16 on gfx942 takes 10.3 us with 112 rows and 7 warps, and 11.0 us with 64 and 4, for which 2.2 %
-less are predicted. 16x1024x75 on gfx950, for which 80 rows and 5 warps save 5 % of the LDS cycles,
-takes 26.7 us with them, and 25.3 us with 64 and 4, for which 2.5 % less are predicted."""
+f16 on gfx942 takes 7 % longer with 64 rows and 4 warps than with 112 and 7, where 2.2 % less are
+predicted. 16x1024x75 on gfx950, for which 80 rows and 5 warps save 5 % of the LDS cycles, takes 5 %
+less with 64 and 4, for which 2.5 % less are predicted."""
 _WIDER_COLUMNS = (16, 32)
 _DEEP = 32
 """The summed elements of the deeper of AMD's instructions with 16 rows and columns."""
@@ -167,13 +167,12 @@ def _past_the_lds(
     is loaded once. With one warp, K and V are loaded once as well, and what they would take of the
     LDS is saved. With more warps each of them loads all of K, for which the path to memory is too
     narrow unless there are few keys, whose steps mostly wait for memory. By the model of
-    `emulator/timing/`, in f16 on gfx942: 4 rows of 128 and 4096 keys take 113 us with K and V in
-    the LDS, and 83 without; 64 rows of 64 and 197 keys take 10.5 us with K in the LDS, and 10.2
-    without; 64 rows of 72 and 1024 keys take 32.7 and 40.1 us. With one warp rows may begin at any
-    word: 4 rows of 100 and 4096 keys take 108.5 us by way of the LDS, and 95.4 us past it, but with
-    more, 64 rows of 100 and 197 keys, 14.7 and 15.6. Of rows that begin at single elements, each of
-    many loads has its last part shifted: 4 rows of 75 and 1024 keys take 29.3 and 45.0 us. Of f32 K
-    and V stay in the LDS.
+    `emulator/timing/`, in f16 on gfx942, past the LDS 4 rows of 128 and 4096 keys take 0.73 times
+    as long, 64 rows of 64 and 197 keys 0.97 times, and 64 rows of 72 and 1024 keys 1.23 times. With
+    one warp rows may begin at any word: 4 rows of 100 and 4096 keys take 0.88 times as long, but
+    with more warps, 64 rows of 100 and 197 keys, 1.06 times. Of rows that begin at single elements,
+    each of many loads has its last part shifted: 4 rows of 75 and 1024 keys take 1.54 times as
+    long. Of f32 K and V stay in the LDS.
     """
     if circumstances is None or circumstances.ldmatrix:
         return tile

@@ -14,9 +14,6 @@ Rows of the tiles of K and V are read in another order, which costs nothing: eac
 afterwards. The order of the sums over keys changes: results are right to rounding. A lane takes as
 many keys at once as 16 bytes of the mask are, and no more than it has.
 
-f16 32x1024x128 with a mask of f16 took 91.5 us on an H100, and 98.8 without the pass (`fast`, code
-for sm_80).
-
 What agrees is found as for `bankwise-rename-registers` (`tuning/registers/dimension_classes.py`):
 the digits of the keys form a class, of which nothing depends on positions. All that the class
 touches must be reads, those of LDS tiles and of masks. So a key that is excluded for its number, as

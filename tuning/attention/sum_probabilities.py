@@ -21,10 +21,6 @@ Where differences of scores are multiplied (`bankwise-scale-differences`), proba
 rounded to the nearest on all GPUs. Such an attention was two products and a softmax, whose Q stock
 does not round either, so that most of the error is that of probabilities: rounded towards zero, f16
 1x16x16 with 64 keys has 1.09 times stock's error on gfx942.
-
-Predicted by the model of a compute unit (`emulator/timing/`) at `fast`, f16, microseconds without
-and with it: on gfx942 16x4096x128 256.6 and 247.5, 64x2048x64 150.5 and 143.5; on gfx950 205.4 and
-197.9, 129.4 and 127.0.
 """
 
 from __future__ import annotations

@@ -9,10 +9,6 @@ other, and a wave's next product waits less often for its last one. IREE chooses
 which a warp may have 16 rows. Where a warp has 32 anyway, as in the tiles that `bankwise-retile`
 chooses for long sequences, both contractions get the larger instructions.
 
-Predicted by the model of a compute unit (`emulator/timing/`) at `fast`, f16, microseconds without
-and with it: on gfx942 16x4096x128 285.0 and 270.9, 20x3000x128 234.5 and 220.3, 2x8192x128 154.0
-and 147.8; on gfx950 220.7 and 213.4, 195.1 and 175.3, 131.8 and 118.6.
-
 An instruction of 32 rows sums half as many products of an element as one of 16 rows, so that sums
 are rounded in another order: outputs are right to rounding.
 """

@@ -6,7 +6,7 @@ the best in the geometric mean over all sizes, two kernels those that are the be
 to some end and over the others:
 
     size                     16   64  256 1024 4096
-    32 x 32, microseconds    19   22   63  250  987     one kernel: 64 x 64
+    32 x 32, predicted us    19   22   63  250  987     one kernel: 64 x 64
     64 x 64                  27   27   43  159  621     two: 32 x 32 up to 64, then 128 x 128
     128 x 128                65   65   65  103  409
 """

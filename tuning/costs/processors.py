@@ -103,9 +103,8 @@ def _nvidia_processor(
         max_warps=warps,
         matrix_cycles=2.0,
         issue_cycles=1.26,
-        # A warp alone issues all copies, which the model knows: 2x1024x128 f16 takes 0.024 ms with
-        # 16 rows and one warp, and 0.023 ms with 32 rows and two (H200); 0.028 and 0.026 ms are
-        # predicted.
+        # A warp alone issues all copies, which the model knows: by it and on an H200, 2x1024x128
+        # f16 takes a little longer with 16 rows and one warp than with 32 rows and two.
         least_warps=1,
         fma_cycles=0.25,
         memory_bytes_a_cycle=gigabytes / 1.5,

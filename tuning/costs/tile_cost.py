@@ -24,10 +24,10 @@ up to a few, other instructions. How long it takes is modelled so:
   (`tuning/overlap/load_operands_ahead.py`): a step takes (t^4 + latency^4)^(1/4). Before and behind
   all steps a wave of workgroups takes 11 waits, two more where copies overlap, and 0.3 times as
   long as its share of memory takes the result of one workgroup, where a multiprocessor holds one:
-  others hide the rest. With one step nothing overlaps. f16, 16 batches of 1024x1024x64 (67 MB of
-  results): 256 x 128 with two steps 33.7 us are predicted and 33.9 were measured, 128 x 64 with one
-  step 29.9 and 29.8. Tiles whose results do not fit the registers are not proposed: 256 x 160 of
-  8 warps took 433 us of a 3000x3000x3000, and 192 x 192 took 187.
+  others hide the rest. With one step nothing overlaps. Of f16, 16 batches of 1024x1024x64 (67 MB of
+  results), the measured times of 256 x 128 with two steps and of 128 x 64 with one are predicted to
+  1 %. Tiles whose results do not fit the registers are not proposed: of 3000x3000x3000, 256 x 160
+  by 8 warps takes 2.3 times as long as 192 x 192.
 
 * **Operands without `ldmatrix`.** AMD's lanes load what is their own side by side. For V these are
   elements of one row, from the columns of 1, 2, 4 or 8 matrix instructions: 80 columns are 5
@@ -54,8 +54,7 @@ the LDS (its memory is the L1 cache's too), an issue slot, and a wait.
 **Without matrix instructions.** A multiply-add of a warp takes `fma_cycles` of the multiprocessor,
 and an issue slot in that time, so that other instructions come on top; a warp issues one per cycle
 at best. These are the data sheets' rates. f32 matmul 2048x2048x2048, 128 x 128 and 16 summed
-elements per step, 8 x 8 a thread, copies not overlapped: 0.55 ms are predicted, and 0.677 ms were
-measured.
+elements per step, 8 x 8 a thread, copies not overlapped: 0.81 of the measured time is predicted.
 
 **Worked example.** f16 attention 16x4096x128, 64 rows and 64 keys per step, 4 warps, overlapped
 copies. A warp has 16 rows: 64 matrix instructions for the scores, 64 for the output. A workgroup
@@ -63,7 +62,7 @@ reads K and V once per warp, 4 x 32,768 bytes, and writes them once: 1,280 LDS c
 workgroups fit (192 registers). Busy: matrix units 2 x 4 x 128 x 2.0 = 2,048 cycles, LDS 2,560,
 issue 2 x 4 x 376 / 4 x 1.26 = 949; together 2,799. Latency: 670 + 128 x 2 + 376 x 1.8 + 16 x 4.4 =
 1,674. A step of both takes 3,261 cycles; 1,024 workgroups are 3.9 waves of 264 on 132
-multiprocessors, of 64 steps and 2.6 more: 0.58 ms. Measured: 0.532 ms.
+multiprocessors, of 64 steps and 2.6 more. That is 1.09 times the measured time.
 
 **Where the constants come from.** They were fitted to 76 kernels of nine attentions and six matmuls
 in other tiles, with overlapped copies, sm_80 code on an H200, times of ncu
@@ -93,21 +92,21 @@ _WAIT_ALONE = 3.1
 """How much longer a step waits whose copies do not overlap with matrix instructions."""
 _WAIT_ONCE = 1.3
 """How much longer the only step of an attention waits. f16 16x77x64 on an H200, 32 rows and 2
-warps: 5.2 us with 80 keys in one step, and 4.6 us with two steps of 48 that overlap."""
+warps, takes 1.13 times as long with 80 keys in one step as with two steps of 48 that overlap."""
 _QUERY_WAITS = 2.5
 """What an attention waits for before its first step where descriptors give Q, in waits for a copy
 and besides what others wait for: Q goes through registers to where they have it. f16 on an H200, 64
-rows and 2 steps by `wgmma`, and 32 rows by `mma.sync`: 16x77x64 6.3 and 5.2 us, 4x50x320 10.9 and
-9.7 us."""
+rows and 2 steps by `wgmma` take 1.21 (16x77x64) and 1.12 times (4x50x320) as long as 32 rows by
+`mma.sync`."""
 _OUTER_WAITS, _FIRST_WAITS, _STORED_ALONE = 11.0, 2.0, 0.3
 """What a matmul does before and behind its steps, in waits for a copy; what it waits besides for
 the first copies where they overlap; and which part of its stores nothing else hides where a
 multiprocessor holds one workgroup. Fitted to 76 kernels of eleven matmuls and convolutions."""
 SLOTS_TO_SPARE = 4
 """The fewest slots of which one is left to matrix units that still read it in the next step. Copies
-are issued a step less ahead then. Measured on an H200 (f16 4096^3, B by columns): 128 x 256 with 8
-warps and 4 slots 265 us with it and 286 us without, with 3 slots 359 us and 280 us; 128 x 128 with
-8 warps and 3 slots 295 us and 259 us."""
+are issued a step less ahead then. On an H200 (f16 4096^3, B by columns) 128 x 256 with 8 warps
+takes 0.93 times as long with it and 4 slots, but 1.28 times with 3, and 128 x 128 with 8 warps and
+3 slots 1.14 times."""
 
 
 class _DescribedCost(NamedTuple):
@@ -148,15 +147,15 @@ on, 0.95 to 1.11 of the measured time is predicted. Since copies are issued befo
 is 0.97 to 1.08 of six kernels of 128 x 256, and 1.17 of 8192x8192x1024, whose loop is unrolled."""
 _SLOT_COUNTS = (6, 4, 3, 2)
 """The numbers of slots that are compared. f16 512x4096x4096, 128 x 128 with 8 warps, of which a
-multiprocessor has one workgroup, took 37.9 us with 6, and 43.1 us was the best with fewer. 5 are
-left out: 3000x3000x3000, 128 x 192 with 8 warps, took 154 us with 4 and 164 us with 5."""
+multiprocessor has one workgroup, takes 0.88 times as long with 6 as with the best of the others. 5
+are left out: 3000x3000x3000, 128 x 192 with 8 warps, takes 1.06 times as long with 5 as with 4."""
 _MANY_SLOTS, _WAIT_AHEAD = 4, 0.5
 """How much of the wait is left with so many slots, where something computes meanwhile."""
 SCHEDULERS, _WAIT_FAR = 4, 1.45
 """How much longer a warp waits that has its scheduler to itself, with fewer slots, for pieces of
 rows that lie far apart in memory. f16 512x4096x4096, 128 x 128 by 4 warps, 128 summed elements a
-step and 2 slots: 65.2 us where the rows of B lie along them, 59.5 us where its columns do; with 64
-and 4 slots both take 61 us."""
+step and 2 slots, takes 1.10 times as long where the rows of B lie along them as where its columns
+do; with 64 and 4 slots both take the same time."""
 
 
 class TileWork(NamedTuple):
@@ -370,11 +369,11 @@ def rotating_slots(
     A copy takes about 1,000 cycles to arrive, and a matrix instruction at least 8 cycles of a warp.
     So copies are issued so far ahead that 128 matrix instructions of a warp lie between, with 2 or
     4 slots: with powers of two, a step's slot is some bits of its number. 4 slots are taken only
-    where a multiprocessor still holds two workgroups. Measured on an H200 (f16 4096^3, tiles of
-    128x128, 4 warps): 64 summed elements per step (128 instructions), 2 slots 0.439 ms, 3 slots
-    0.430 ms; 32 elements (64 instructions), 2 slots 0.466 ms, 4 slots 0.416 ms. (An attention with
-    one workgroup per multiprocessor does not gain: 16x4096x128 with 128 rows, 32 keys per step and
-    8 warps, 64 instructions, takes 0.635 ms with 2 slots and 0.646 ms with 4.)
+    where a multiprocessor still holds two workgroups. On an H200 (f16 4096^3, tiles of 128x128, 4
+    warps) 64 summed elements per step (128 instructions) take 0.98 times as long with 3 slots as
+    with 2, and 32 elements (64 instructions) 0.89 times with 4. (An attention with one workgroup
+    per multiprocessor does not gain: 16x4096x128 with 128 rows, 32 keys per step and 8 warps, 64
+    instructions, takes 1.02 times as long with 4 slots as with 2.)
 
     Args:
         matrix_instructions: those of a warp per step.
@@ -398,7 +397,7 @@ def slot_counts(work: TileWork, copied_bytes: int, limit: int) -> tuple[int, ...
     That is the one of `rotating_slots`. Where it is 2, 4 are compared too: with matmuls of many
     steps, and with attentions whose steps are so long that 2 slots give copies the time they need.
     Of attentions with shorter steps, 16x1024x72 in f16 does not gain: 64 rows and keys by 4 warps
-    take 32.5 us with 2 slots and 32.4 us with 4, though 9 % are predicted to be saved. With 4 slots
+    take the same time with 2 slots and with 4, though 9 % are predicted to be saved. With 4 slots
     a matmul of 16 steps takes 0.95 times as long (f16 1000x1000x1000), and a convolution of 9 steps
     1.11 times (f16 8x58x58x64, 64 filters of 3x3).
 
@@ -424,9 +423,9 @@ def described_slots(
 
     Its steps take half as long as those of `mma.sync`, so that copies are issued as far ahead as
     the LDS allows while a multiprocessor holds as many workgroups as registers allow, and then
-    fewer. Measured on an H200 (f16 4096^3, A in registers): 128 x 256 with 8 warps, 2 slots 359 us,
-    4 slots 313 us; 128 x 128 with 8 warps, 2 slots 344 us, 3 slots 315 us, and 4, of which one
-    workgroup has most of the LDS, 378 us.
+    fewer. On an H200 (f16 4096^3, A in registers) 128 x 256 with 8 warps takes 0.87 times as long
+    with 4 slots as with 2; 128 x 128 with 8 warps 0.92 times with 3, and 1.10 times with 4, of
+    which one workgroup has most of the LDS.
 
     Args:
         steps: how many there are; None if that is not known.
@@ -551,8 +550,8 @@ _INSTRUCTION = (16, 8, 16)
 _DESCRIBED_BYTES, _GROUP_ROWS, _LEAST_KEYS = 2, GROUP_WARPS * _INSTRUCTION[0], 64
 """The bytes of an element that descriptors give, the rows that a warpgroup multiplies, and the
 fewest keys whose scores cost no more than their share. The last one was set after a measurement,
-and why it is so is not known: 64x2048x64 with 128 rows, 32 keys and 4 warps took 256 us on an H200,
-where 198 us were predicted without it."""
+and why it is so is not known: 64x2048x64 with 128 rows, 32 keys and 4 warps took 1.29 times the
+time on an H200 that was predicted without it."""
 _PATH_BYTES = 64
 """Bytes that come from global memory to a multiprocessor's registers in a cycle."""
 _RESULT_BYTES = 4
@@ -561,8 +560,8 @@ _END_REGISTERS = 4
 """Registers of each copy of a step that asks where a dynamic K or V ends; twice as many where slots
 are more than two. Taken from what ptxas spills of 19 kernels of f16 16x?x128 and 32x?x64: with 128
 rows, 32 keys, 4 warps and a head of 128, 53 registers with 4 slots and 21 with 2. With them, the
-tile that is predicted to be the best for 2048 rows is the best one of those measured on an H200
-(158 and 168 us). Without them it takes 183 us in both."""
+tile that is predicted to be the best for 2048 rows is the best one of those measured on an H200.
+Without them it takes 1.16 and 1.09 times as long."""
 _VECTOR_BYTES, _LEAST_BYTES = 16, 4
 """The bytes that a lane loads at once at most, and those that any load takes of the LDS."""
 _REGISTER_BYTES, _HALF_BYTES = 4, 2
@@ -588,9 +587,9 @@ _STEP_INSTRUCTIONS, _WAITS_A_LOAD = 20.0, 0.6
 _PLACED_BY = 3.0
 """The instructions that say where a copy goes which brings 16 bytes a lane to the LDS without
 registers: they add to its address, and set `m0`, as LLVM's loops on gfx950 do. They count where
-each multiprocessor has one workgroup at most: others hide them, so that f16 64x2048x64 takes 84.5
-us by the model of `emulator/timing/` with 128 rows, 64 keys and 4 warps, and 92.2 us with 256, 32
-and 8, whose warps have a quarter of the copies."""
+each multiprocessor has one workgroup at most: others hide them, so that f16 64x2048x64 takes 1.09
+times as long by the model of `emulator/timing/` with 256 rows, 32 keys and 8 warps, which have a
+quarter of the copies, as with 128, 64 and 4."""
 _TRANSPOSED_BYTES = 8
 """What a lane gets by a load that transposes."""
 _BLOCK_BYTES = 8
@@ -614,7 +613,8 @@ _MOST_LOADED_AHEAD, _SPARED = 64, 32
 """How many registers a lane has for what is loaded a step ahead (`tuning/overlap/load_ahead.py`),
 and those beside the estimate that have to be left. That hides the time of loads where descriptors
 give operands (`tuning/wgmma/timed_loads.py`); others are made at the end of a step. f16
-16x1024x75 on an H200, 128 rows, 64 keys and 8 warps: 37.2 us by `wgmma`, 47.6 us by `mma.sync`."""
+16x1024x75 on an H200, 128 rows, 64 keys and 8 warps, takes 0.78 times as long by `wgmma` as by
+`mma.sync`."""
 
 
 def attention_work(

@@ -83,8 +83,8 @@ def element_tile(elements: Elements, processor: Processor) -> ElementTile | None
     """Returns the tile of an operation; None where IREE's is as good.
 
     That is so where fewer lanes than a workgroup for each multiprocessor would have elements, and
-    where what is written has no common order. Parts of 1x1024x128 that are merged, of which 16,384
-    lanes have 8 elements each, make f16 attention take 13.5 us in place of 12.6 on an H100.
+    where what is written has no common order. With parts of 1x1024x128 that are merged, of which
+    16,384 lanes have 8 elements each, an f16 attention takes 1.07 times as long on an H100.
 
     Raises:
         Refusal: no tile of several warps divides its sizes.

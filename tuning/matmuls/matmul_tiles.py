@@ -55,15 +55,15 @@ _SIZES = (32, 64, 128, 256)
 _COPIED_BYTES, _WORD_BYTES = 16, 4
 """What a thread copies at once."""
 _BOUND_INSTRUCTIONS = 24
-"""Instructions with which a copy for `wgmma` finds out where a matrix ends. Fitted to f16
-3000x3000x3000 on an H200: 128 x 192 with 8 warps 154 us, 128 x 256 180 us. 1000x3000x2000 took
-36 us then, where 37 us were predicted. Where A is in registers, 64 x 192 took 234 us where about
-130 us were predicted, and 195 us with `mma.sync`."""
+"""Instructions with which a copy for `wgmma` finds out where a matrix ends. Fitted to two tiles of
+f16 3000x3000x3000 on an H200, 128 x 192 and 128 x 256 with 8 warps; of 1000x3000x2000, 1.03 times
+the measured time was predicted then. Where A is in registers, 64 x 192 took 1.8 times as long as
+predicted, and 1.2 times as long as with `mma.sync`."""
 _ROW_BYTES = 128
 """The bytes of columns that descriptors have side by side, where the rows of B lie along them. What
-is left of a tile's columns needs instructions of its own, and counts as so many: f16 on an H100,
-128 x 160 by 8 warps, 2048x5120x5120 takes 255.7 us and 240.5 us with 128 x 128, where 226.0 and
-227.0 us were predicted, and 2048x1280x1280 22.9 and 25.2 us (20.2 and 24.4)."""
+is left of a tile's columns needs instructions of its own, and counts as so many: of f16 on an H100,
+128 x 160 by 8 warps takes 1.06 times as long as 128 x 128 with 2048x5120x5120, where equal times
+were predicted, and 0.91 times with 2048x1280x1280 (0.83)."""
 _HALF_BYTES, MODELLED_HALF_GAIN = 2, 0.065
 """The bytes of elements of which a tile needs to save less on AMD, and how much of the predicted
 time. Of 20 f16 and bf16 matmuls on gfx942 of which it saves 6.5 % to 10 %, the model of
@@ -203,8 +203,8 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             work = work._replace(instructions=instructions)
         if self.copies_words and not circumstances.prefetches:
             # Copies that ask where a computed size ends wait as long as those of short pieces: f16
-            # ?x4096x4096 with 512 rows takes 76 us on an H200 with 64 summed elements a step and 2
-            # slots, and 62 us with 32 and 4.
+            # ?x4096x4096 with 512 rows takes 1.23 times as long on an H200 with 64 summed elements
+            # a step and 2 slots as with 32 and 4.
             asks = bool(self.computed) and not work.described
             return work._replace(row_pieces=self.sums_along_rows or asks)
         # Registers hold what is copied by single elements, or for the next step, and warps wait for
@@ -360,7 +360,7 @@ def has_matrix_instruction(root: ir.Operation) -> bool:
 
 def is_filled(value: ir.Value, function: ir.Operation) -> bool:
     """Returns whether all elements of a tensor are one scalar."""
-    # To ask the value for its operation would import the bindings' module of linalg: 65 ms.
+    # To ask the value for its operation would import the bindings' module of linalg, which is slow.
     fills = operations_in(function, "linalg.fill")
     return any(value == result for fill in fills for result in fill.results)
 

@@ -6,9 +6,9 @@
 
 Where operands are read by descriptors, few registers hold operands, and one workgroup's matrix
 instructions run while another one waits or computes exponentials. How many a multiprocessor holds
-may then hang on a few registers, which ptxas takes although it can do without them. f16 attention
-16x4096x128, 128 rows, 64 keys, 8 warps on an H200: with 153 registers one workgroup fits, and the
-kernel took 386 us; with 128 two fit, and it took 329 us. Today it takes 310 us, with none spilled.
+may then hang on a few registers, which ptxas takes although it can do without them. Of f16
+attention 16x4096x128, 128 rows, 64 keys, 8 warps on an H200, one workgroup fits with 153 registers;
+with 128 two fit, and the kernel takes 0.85 times as long, with none spilled.
 
 As many workgroups are asked for as the LDS holds, but no more than the choice of the tile has
 counted with, since the kernel may not have as many: f16 16x1024x72 has 128 workgroups for 132
@@ -16,12 +16,12 @@ multiprocessors, and would spill 104 bytes to make room for a second one. The va
 and what lanes copy to the LDS through registers, all of which ptxas loads before it stores any,
 have to fit the registers that are left to a lane then; for two workgroups, a few may be missing.
 Where more are missing, ptxas spills what `wgmma` adds to, and lets each `wgmma` wait: 64x2048x64
-with 128 keys a step took 347 us with the request and 207 us without.
+with 128 keys a step takes 1.7 times as long with the request.
 
 Two workgroups of 128 threads leave a lane all registers that it can have, and are asked for in any
 case. Where nothing is asked for, ptxas 13.0 gives some attentions at `exact` 128 registers, and 167
-where two are. A step of 64 rows and keys, a head of 128 and 4 warps then takes 1.9 us on an H100,
-and 1.4 us, by code that differs in nothing else.
+where two are. A step of 64 rows and keys, a head of 128 and 4 warps then takes 0.74 times as long
+on an H100, by code that differs in nothing else.
 
 Only loops with exponentials are looked at, because the count of values is too low for others: a
 matmul of 128 x 128 with 4 warps takes 220 registers, of which 145 are counted.

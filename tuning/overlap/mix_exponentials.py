@@ -16,14 +16,9 @@ early as their operands do. `rocdl.iglp.opt 3` (LLVM's `AMDGPUIGroupLP.cpp` call
 "MFMAExpSimpleInterleave") lets products and exponentials of a loop alternate. Neither changes what
 is computed: outputs keep their bits.
 
-Predicted by the model of a compute unit (`emulator/timing/`) on gfx942 at `fast`, f16, microseconds
-without and with it: 16x4096x128 312.6 and 285.0, 64x2048x64 170.3 and 157.6, 4x2048x256 110.5 and
-101.9, 20x3000x128 306.6 and 289.9, 2x8192x128 231.9 and 213.5, 12x1500x64 33.9 and 33.0,
-8x1024x96 30.9 and 29.1. These are of products of 16 rows; of those of 32 rows
-(`bankwise-use-larger-instructions`), 16x4096x128 takes 271.3 and 270.9. With fewer vector
-instructions (`bankwise-keep-maxima` and others) it is 253.8 and 235.4, and 64x2048x64 137.0 and
-133.8; on gfx950 189.7 and 183.6, 116.8 and 113.5. Whether a GPU is one for which it gains stands in
-`tuning/costs/processors.py`.
+Products of 16 rows gain by that, and so do those of 32 (`bankwise-use-larger-instructions`) where a
+step has few vector instructions (`bankwise-keep-maxima` and others). Whether a GPU is one for which
+it gains stands in `tuning/costs/processors.py`.
 
 A function stays as it is for which somebody has chosen attributes of LLVM's already, or of which a
 loop is too long for LLVM.
@@ -52,9 +47,9 @@ MOST_OPERATIONS, MOST_OF_A_PRODUCT = 2000, 8
 Where lanes read single elements, most of a long loop are reads and addresses. If they come as early
 as their operands do, registers hold too much, and LLVM takes long to find out what to store to
 memory. The loop of f32 128x300x257 on gfx942 has 3,103 operations and 266 products: a compile takes
-104.6 s of CPU time and spills 504 registers, with the strategy alone 75.7 s and 511, and without
-both requests 7.3 s and 121. That of 128x300x241 has 3,624 and 500: 13.7 s and 16, without them
-6.9 s and 77, and is predicted to take 584.9 us, without them 631.5."""
+14 times as long as without both requests and spills 504 registers in place of 121; with the
+strategy alone 10 times, and 511. That of 128x300x241 has 3,624 and 500: it compiles in twice the
+time, spills 16 in place of 77, and is predicted to take 0.93 times as long."""
 
 
 class MixExponentials(FunctionPass):

@@ -25,13 +25,8 @@ step. Where there is no such branch, it changes behind the first products on CDN
 of at least 8 exponentials a lane: LLVM then reads no V before these, for which products of CDNA4
 are too short. Nothing that is computed changes, nor any wait or barrier.
 
-Predicted by the model of a compute unit (`emulator/timing/`) for f16, microseconds without and with
-it. At `fast`: on gfx942 16x4096x128 235.4 and 235.9, 40x2048x80 146.9 and 136.2, 64x2048x64 137.3
-and 129.9; on gfx950 138.5 and 135.5, 79.2 and 76.2, 89.2 and 84.5, and 4x2048x256 31.6 and 31.7.
-At `exact` on gfx942: 16x4096x128 315.7 and 291.8, 64x2048x64 179.7 and 166.9, 4x2048x256 120.7 and
-115.8. On gfx950 16x4096x128 would take 237.5 in place of 234.9 at `exact`, and 4x2048x256 87.3 in
-place of 75.8. Products of f32 take so long that the priorities gain nothing: 16x2048x128 on gfx942
-would take 439.1 in place of 436.9 at `fast`.
+By the model of a compute unit (`emulator/timing/`), f16 4x2048x256 would take 1.15 times as long
+with priorities on gfx950 at `exact`. Products of f32 take so long that priorities gain nothing.
 
 A function stays as it is in which somebody has set priorities already.
 """

@@ -2,8 +2,8 @@
 """Lets matmuls and attentions with a dynamic size have several kernels, for ranges of that size.
 
 A tile that is best for many rows wastes most of its work on few, and computes few rows in few
-workgroups. f16 ?x4096x4096 on an H200, 64 x 128 with 64 summed elements a step: 1 row takes 36 us,
-100 rows take 39 us, 2048 rows 252 us. With three kernels they take 16, 28 and 204 us.
+workgroups. With three kernels f16 ?x4096x4096 takes 0.44 times as long for 1 row on an H200 as with
+64 x 128 and 64 summed elements a step, 0.72 times for 100 rows, and 0.81 times for 2048.
 
 IREE compiles a function several times if it is told for which sizes, and the program calls the
 kernel for the size that it comes with (`tuning/tiles/size_ranges.py`). Which ranges there are

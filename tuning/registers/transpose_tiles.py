@@ -16,11 +16,8 @@ The vectors go through `to_simt` and `to_simd` as in `renamed_transfers.py`: bet
 registers of a lane, which get another order. Where the tile lies in the LDS is decided later. All
 values are the same bits.
 
-Predicted by the model of a compute unit (`emulator/timing/`) at `fast`, f16, microseconds without
-and with it: on gfx942 16x4096x128 247.5 and 235.4, 64x2048x64 143.5 and 133.8; on gfx950 197.9 and
-189.7, 127.0 and 116.8. Blocks of which a lane has several side by side, and those of 2 columns, are
-those of odd heads, on gfx942: 16x1024x72 38.1 and 28.1, 16x1024x100 46.9 and 36.8, 2x512x160 26.0
-and 22.4, 16x2048x192 131.4 and 121.4.
+Blocks of which a lane has several side by side, and those of 2 columns, are those of odd heads,
+such as 72, 100 and 160.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def _misread(function: ir.Operation) -> Iterator[_Convolution]:
         except Refusal:
             continue
         if any(len(each.factors) > 1 for each in sums[_IMAGE]):
-            # The bindings take 8 ms to load.
+            # The bindings are slow to load.
             from iree.compiler._mlir_libs import _ireeCompilerDialects  # type: ignore
 
             details = _ireeCompilerDialects.iree_codegen.get_igemm_generic_conv_details(generic)
