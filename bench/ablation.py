@@ -227,7 +227,7 @@ def _prediction(case: Case, kind: type[FunctionPass] | None) -> Prediction:
     times = row.predicted_microseconds
     time = None if times is None else times["expected"]
     conflicts, lds = counted.get(Counted.CONFLICTS, 0), counted.get(Counted.LDS, 0)
-    return Prediction(name, case.mitigation, missing, time, conflicts, lds, row.error or "")
+    return Prediction(name, case.mode, missing, time, conflicts, lds, row.error or "")
 
 
 def _predict(arguments: Namespace) -> bool:

@@ -4,7 +4,7 @@
 python -m bankwise.bench.assembly_digests DIGESTS.json [--against OTHER.json] [--every N] [--jobs N]
 
 Compiles attentions in f16 and f32 for gfx942, a third of the matmul table, 20 attentions for sm_80,
-and the hand-written examples, with the mitigations `stock` and `auto`. DIGESTS.json gets a digest
+and the hand-written examples, in the modes `stock` and `auto`. DIGESTS.json gets a digest
 of each kernel's assembly and one of its decisions. With `--against`, every kernel that differs from
 the file of an earlier version is named, and the exit code is 1 if there is one.
 """
@@ -30,7 +30,7 @@ from . import matmul_table
 from .benchmark import Benchmark, BenchRow, bench_parser
 from .runs import EXAMPLES, assembly_in, attention_cases
 
-MITIGATIONS = ("stock", "auto")
+MODES = ("stock", "auto")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ BENCHMARK = Benchmark(
     "assembly",
     Row,
     lambda arguments: [
-        (case, case.target, mode) for case in cases(arguments.every) for mode in MITIGATIONS
+        (case, case.target, mode) for case in cases(arguments.every) for mode in MODES
     ],
     lambda rows: (
         f"{len(rows)} compiles of {len({(row.kernel, row.target) for row in rows})} kernels"

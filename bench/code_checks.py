@@ -32,7 +32,7 @@ from ..sweep.cases import target_flags
 from ..sweep.swept_kernels import AnyKernel
 from . import matmul_table
 from .benchmark import Benchmark, BenchRow, table, total
-from .emulated_runs import MITIGATIONS
+from .emulated_runs import MODES
 from .runs import attention_cases
 
 Case = tuple[AnyKernel, str, str]
@@ -92,7 +92,7 @@ def wait_cases(every: int) -> list[Case]:
     """Returns every `every`-th kernel of the attention sweep and of the table of matmuls."""
     attentions = attention_cases({CDNA3: _DTYPES}, every)
     kernels = [*attentions, *matmul_table.cases(TIMED_CHIPS)[::every]]
-    return [(*kernel, mitigation) for kernel in kernels for mitigation in MITIGATIONS]
+    return [(*kernel, mode) for kernel in kernels for mode in MODES]
 
 
 def operand_cases(every: int) -> list[Case]:

@@ -30,7 +30,7 @@ from .gpu.timed_kernels import CompiledKernels, TimedKernel, predictions
 
 SHAPES = ((1, 1024, 128), (2, 512, 64), (64, 2048, 64), (16, 4096, 128))
 DTYPES = ("f16", "bf16")
-MITIGATIONS = (NONE, STOCK, PAD, LAYOUT)
+MODES = (NONE, STOCK, PAD, LAYOUT)
 COUNTERS = {
     "load_conflicts": METRICS["load_conflicts"],
     "store_conflicts": METRICS["store_conflicts"],
@@ -49,7 +49,7 @@ class Row(ComparedRow):
         equal_to_none: whether the output has the bits of the unmitigated kernel's.
     """
 
-    mitigation: str
+    mode: str
     equal_to_none: bool
     load_conflicts: int = 0
     store_conflicts: int = 0
@@ -82,14 +82,14 @@ class Row(ComparedRow):
 
 
 def compile_all(directory: Path) -> None:
-    """Compiles every shape, type and mitigation for sm_80 into `directory`, with predictions."""
+    """Compiles every shape and type in every mode for sm_80 into `directory`, with predictions."""
     # A machine with a GPU need not have the compiler.
     from ..sweep.swept_kernels import Attention
     from .gpu import observed
     from .gpu.timed_sets import timed
 
     attentions = [Attention(*shape, dtype) for shape in SHAPES for dtype in DTYPES]
-    sources = {timed(each, MITIGATIONS, ()): each.source() for each in attentions}
+    sources = {timed(each, MODES, ()): each.source() for each in attentions}
     observed.compile_all(directory, sources)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows of the tables that compare mitigations on the emulated chips, and their parts in Markdown.
+"""Rows of the tables that compare modes on the emulated chips, and their parts in Markdown.
 
 A row holds what one kernel or program counts in each mode, and says why it fails.
 """
@@ -17,7 +17,7 @@ from ..passes.decisions import DecisionLog
 from ..runtime.emulated_run import EmulatedRun
 from ..sweep.tables import markdown_lines
 from .benchmark import BenchRow
-from .emulated_runs import MITIGATIONS, MitigationRuns, is_ours
+from .emulated_runs import MODES, ModeRuns, is_ours
 
 _LDS_BYTES = "LDS bytes"
 _COLUMNS = (
@@ -107,7 +107,7 @@ class EmulatedRow(BenchRow):
         reasons: the reasons of each mode of ours, one for each allocation.
     """
 
-    modes: ClassVar[tuple[str, ...]] = MITIGATIONS
+    modes: ClassVar[tuple[str, ...]] = MODES
     """What rows of this type compare, in the order of their columns."""
 
     source: str = ""
@@ -127,7 +127,7 @@ class EmulatedRow(BenchRow):
         """Returns whether a mode failed or is missing, so that the row is to be measured again."""
         return bool(self.errors) or self.figures.keys() != set(self.modes)
 
-    def of_runs(self, found: MitigationRuns, error: Callable[[EmulatedRun], float]) -> Self:
+    def of_runs(self, found: ModeRuns, error: Callable[[EmulatedRun], float]) -> Self:
         """Returns this row with what runs gave.
 
         `error` computes the largest error of a run's outputs.

@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 _WHOLE = 1 << 62
 """More workgroups than any grid has."""
-MITIGATIONS = ("none", "stock", "auto")
+MODES = ("none", "stock", "auto")
 """The modes that are compared where levels are not: `auto` has the default level."""
 
 
@@ -89,7 +89,7 @@ def written(output: Array) -> Mask:
 
 
 @dataclass(frozen=True)
-class MitigationRuns:
+class ModeRuns:
     """What a module gave in each mode, such as `stock` or `auto/fast`.
 
     Attributes:
@@ -117,20 +117,20 @@ def _bits(run: EmulatedRun) -> tuple[bytes, ...]:
     return tuple(output.tobytes() for output in run.outputs)
 
 
-def run_mitigations(
+def run_modes(
     source: str,
     flags: Sequence[str],
     inputs: Sequence[Array],
-    modes: Sequence[str] = MITIGATIONS,
+    modes: Sequence[str] = MODES,
     *,
     whole_grid: int = _WHOLE,
     needs_process: bool = False,
-) -> MitigationRuns:
+) -> ModeRuns:
     """Compiles and runs a module in each mode; what fails is in the result too.
 
     Args:
         flags: flags of the compiler, which name a hip target.
-        modes: mitigations, perhaps with a level, as `auto/fast`.
+        modes: such as `stock` or `auto/fast`.
         whole_grid: see `MarkingDevice`; where it is given, tiles stay those of IREE.
         needs_process: whether a flag exists only on a compiler's command line. The decisions are
             not known then.
@@ -145,4 +145,4 @@ def run_mitigations(
         return run_emulated(source, flags, compiled, inputs, decisions=log, device=device)
 
     runs, errors = each_mode(modes, run)
-    return MitigationRuns(runs, errors, logs)
+    return ModeRuns(runs, errors, logs)

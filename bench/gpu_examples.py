@@ -105,7 +105,7 @@ class Row(ComparedRow):
             the bits that the example has as it is written.
     """
 
-    mitigation: str
+    mode: str
     load_conflicts: int
     store_conflicts: int
     conflicts: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls and convolutions under each mitigation, run on the emulated chips, as one table.
+"""Matmuls and convolutions in each mode, run on the emulated chips, as one table.
 
 python -m bankwise.bench.matmul_table [--jobs 1] [--targets gfx942 gfx950] [--only REGEX]
     [--every N] [-o bench/results]
@@ -44,7 +44,7 @@ from .emulated_rows import (
     notes,
     reasons_where,
 )
-from .emulated_runs import Array, run_mitigations, written
+from .emulated_runs import Array, run_modes, written
 
 DTYPES = {
     CDNA3: ("f16", "bf16", "f32", "i8", "f8E4M3FNUZ"),
@@ -112,7 +112,7 @@ class Row(EmulatedRow):
         kernel, chip = case
         operands = random_operands(kernel)
         flags = target_flags(chip)
-        found = run_mitigations(kernel.source(), flags, operands, MODES, whole_grid=WHOLE_GRID)
+        found = run_modes(kernel.source(), flags, operands, MODES, whole_grid=WHOLE_GRID)
         row = self.of_runs(found, lambda run: largest_error(kernel, operands, run.outputs[0]))
         if not found.runs:
             return row

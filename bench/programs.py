@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Real-life programs under each mitigation, run on the emulated chips, as one table.
+"""Real-life programs in each mode, run on the emulated chips, as one table.
 
 python -m bankwise.bench.programs [--jobs 1] [--targets gfx942 gfx950] [--only REGEX]
     [-o bench/results]
@@ -32,7 +32,7 @@ from ..runtime.emulated_run import EmulatedRun
 from ..sweep.cases import target_flags
 from .benchmark import RESULTS, Benchmark, each_mode, emulated_arguments
 from .emulated_rows import EmulatedRow, chip_tables, digest, faults_of, notes, reasons_where
-from .emulated_runs import MITIGATIONS, run_mitigations
+from .emulated_runs import MODES, run_modes
 from .program_families import all_programs
 from .program_families.program import Array, Program, largest_error
 from .runs import compile_source
@@ -65,11 +65,11 @@ class ProgramRow(EmulatedRow):
         return cls(program.name, target, source=source, tolerance=tolerance, race=race)
 
     def measured(self, case: Case) -> ProgramRow:
-        """Runs a program under all mitigations."""
+        """Runs a program in all modes."""
         program, target = case
         inputs = program.draw_inputs()
         flags = (*target_flags(target), *program.flags)
-        found = run_mitigations(program.source, flags, inputs, needs_process=program.needs_process)
+        found = run_modes(program.source, flags, inputs, needs_process=program.needs_process)
         expected = program.expected(inputs) if found.runs else []
         row = self.of_runs(found, lambda run: _error(run.outputs, expected))
         if "stock" not in found.runs:
@@ -96,7 +96,7 @@ class ProgramRow(EmulatedRow):
             return []
         if self.race:
             raced = [m for m, text in self.errors.items() if text.startswith(_RACE)]
-            return [f"{m} does not report the race" for m in MITIGATIONS if m not in raced]
+            return [f"{m} does not report the race" for m in MODES if m not in raced]
         found = super().faults
         for counter, what in _NO_WORSE:
             stock, auto = (self.count(m, counter) for m in ("stock", "auto"))
@@ -148,8 +148,8 @@ def markdown_table(rows: Sequence[ProgramRow]) -> str:
     """Returns the summary, the figures of each chip, and remarks on single rows."""
     parts = [
         "# Real-life programs on the emulated chips",
-        "`python -m bankwise.bench.programs`: each program compiled with the mitigations "
-        f"{' / '.join(MITIGATIONS)}, in this order in each cell. Counters are sums over all "
+        "`python -m bankwise.bench.programs`: each program compiled in the modes "
+        f"{' / '.join(MODES)}, in this order in each cell. Counters are sums over all "
         "workgroups of all dispatches, LDS bytes those of the largest workgroup. The error is the "
         "largest of an output's elements against NumPy in float64 or exact integers, relative to "
         "the larger of the element's magnitude and the root mean square of the output; a row "

@@ -23,7 +23,7 @@ from ..emulator.counters import Counted
 from ..sweep.cases import target_flags
 from ..sweep.tables import markdown_lines
 from .benchmark import RESULTS, Benchmark, BenchRow, pattern
-from .emulated_runs import run_mitigations
+from .emulated_runs import run_modes
 from .gpu.modes import EXACT, FAST, LAYOUT, STOCK
 
 F64 = npt.NDArray[np.float64]
@@ -144,7 +144,7 @@ class Row(BenchRow):
         """Compiles and runs a kernel in all modes."""
         kernel, chip = case
         inputs, (a, b) = kernel.operands()
-        found = run_mitigations(kernel.source(), target_flags(chip), inputs, MODES)
+        found = run_modes(kernel.source(), target_flags(chip), inputs, MODES)
         expected, magnitude = a @ b.T, np.abs(a) @ np.abs(b).T
         errors = {
             mode: float((np.abs(run.outputs[0] - expected) / magnitude).max())

@@ -294,7 +294,7 @@ class DirectMatmul:
 
     @property
     def launched(self) -> tuple[str, str, None, int, tuple[int, int, int]]:
-        """Returns the module, chip, mitigation, grid and buffers, as `run_workgroups` has them."""
+        """Returns the module, chip, mode, grid and buffers, as `run_workgroups` has them."""
         area = self.size * self.size
         return (self.source, "gfx950", None, self.grid, (2 * area, 2 * area, 4 * area))
 

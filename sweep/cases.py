@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a sweep measures: kernels, each for a target and under a mitigation."""
+"""What a sweep measures: kernels, each for a target and in a mode."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Case:
 
     kernel: SweptKernel
     target: str
-    mitigation: str
+    mode: str
     sample: int
     timing: bool = False
 
@@ -76,16 +76,16 @@ def target_flags(target: str) -> tuple[str, str]:
 def cases(
     kernels: Sequence[SweptKernel],
     targets: Sequence[str],
-    mitigations: Sequence[str],
+    modes: Sequence[str],
     sample: int,
     timing: bool = False,
 ) -> list[Case]:
-    """Returns all combinations, in which the mitigations of one kernel follow each other."""
+    """Returns all combinations, in which the modes of one kernel follow each other."""
     return [
-        Case(kernel, target, mitigation, sample, timing)
+        Case(kernel, target, mode, sample, timing)
         for target in targets
         for kernel in kernels
-        for mitigation in mitigations
+        for mode in modes
     ]
 
 

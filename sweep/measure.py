@@ -94,7 +94,7 @@ def _emulate(case: Case) -> EmulatedRun:
     run = run_emulated(
         kernel.source,
         target_flags(case.target),
-        case.mitigation,
+        case.mode,
         [value for text in kernel.inputs for value in parse_values(text)],
         function=kernel.function,
         device=partial(SamplingDevice, sample=case.sample, timing=case.timing),

@@ -50,7 +50,7 @@ class GroupPlot:
     def of(group: Group, marks: Mapping[str, Mark]) -> GroupPlot:
         """Returns what is drawn of a group; `marks` are those of all modes on the page."""
         work = {kernel: row.work for (kernel, _), row in group.rows.items()}
-        used = {mode: marks[mode] for mode in group.mitigations}
+        used = {mode: marks[mode] for mode in group.modes}
         return GroupPlot(group, group.baseline, ShapeAxis.of(work), used)
 
     def share(self, row: Row, counter: str, of: str) -> float | None:
@@ -82,7 +82,7 @@ class GroupPlot:
         self, mode: str, value: Callable[[Row], float | None]
     ) -> tuple[list[float], list[float]]:
         """Returns the x and y of a mode's rows that have a value, beside those of other modes."""
-        modes = self.group.mitigations
+        modes = self.group.modes
         beside = 0.7 * (modes.index(mode) - (len(modes) - 1) / 2) / len(modes)
         xs: list[float] = []
         ys: list[float] = []
@@ -118,7 +118,7 @@ def plotted_page(rows: Sequence[Row]) -> Page:
         page = Page(4.0)
         page.head("no kernel has grid totals", {})
         return page
-    marks = marks_of(list(dict.fromkeys(mode for each in drawn for mode in each.mitigations)))
+    marks = marks_of(list(dict.fromkeys(mode for each in drawn for mode in each.modes)))
     plots = [GroupPlot.of(group, marks) for group in drawn]
     references = {each.reference for each in plots}
     page = Page(min(9.5, max(4.8, 0.25 * max(len(group.kernels) for group in drawn))))
@@ -140,7 +140,7 @@ def _draw_group(page: Page, drawn: GroupPlot, decades: range) -> None:
     top = page.axes(_TALL_PANEL, _GAP if timed else _TITLE, *timed)
     (*timed, top)[0].set_title(drawn.title, loc="left", fontsize=9.5, fontweight="bold", pad=6)
     _draw_conflicts(top, drawn, decades)
-    zeros = page.axes(_LANE * len(drawn.group.mitigations), shared=top, above=_BREAK)
+    zeros = page.axes(_LANE * len(drawn.group.modes), shared=top, above=_BREAK)
     _draw_zeros(zeros, drawn)
     _mark_break(top, zeros)
     panels = [page.axes(_PANEL, shared=top, above=_GAP) for _ in range(3)]
@@ -179,7 +179,7 @@ def _draw_conflicts(axis: Axes, drawn: GroupPlot, decades: range) -> None:
 
 def _draw_zeros(axis: Axes, drawn: GroupPlot) -> None:
     """Draws the rows without conflicts: each mode has a zero line of its own, so none hides."""
-    modes = drawn.group.mitigations
+    modes = drawn.group.modes
     for height, (mode, mark) in enumerate(drawn.marks.items()):
 
         def zero(row: Row, height: int = height) -> float | None:

@@ -118,7 +118,7 @@ class Row:
     kernel: str
     dtype: str
     target: str
-    mitigation: str
+    mode: str
     source: str
     sample: int
     compiler: str
@@ -140,11 +140,13 @@ class Row:
 
     @classmethod
     def of_document(cls, **document: Any) -> Self:
-        """Returns the row that JSON holds.
+        """Returns the row that JSON holds. Version 1 of the tables calls a mode a mitigation.
 
         Raises:
             RowError: a field is missing or unknown, or holds what no sweep writes there.
         """
+        if "mitigation" in document:
+            document["mode"] = document.pop("mitigation")
         types = _types()
         for name in document:
             if name not in types:
@@ -167,7 +169,7 @@ class Row:
     @property
     def shown(self) -> Self:
         """Returns the row with texts that leave a terminal as it is, whoever has written them."""
-        names = ("kernel", "dtype", "target", "mitigation")
+        names = ("kernel", "dtype", "target", "mode")
         error = next(iter(self.error.splitlines()), "")
         return replace(
             self,
@@ -247,7 +249,7 @@ def _is_text(value: str) -> bool:
 def empty_row(case: Case, versions: Versions, error: str = "") -> Row:
     """Returns the row of a case with no figures."""
     kernel = case.kernel
-    identity = (kernel.name, kernel.dtype, case.target, case.mitigation)
+    identity = (kernel.name, kernel.dtype, case.target, case.mode)
     return Row(
         *identity,
         case.source_digest,

@@ -29,7 +29,7 @@ class SweepSettings:
     kernels: str
     dtypes: tuple[str, ...]
     targets: tuple[str, ...]
-    mitigations: tuple[str, ...]
+    modes: tuple[str, ...]
     output: Path
     jobs: int
     every: int

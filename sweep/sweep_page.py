@@ -72,7 +72,7 @@ def _verdicts(found: Sequence[Summary]) -> Iterator[str]:
         grade = "bad" if each.conflicting else "good"
         time = ratio_text(each.predicted_ratio)
         times = f"<b>{time}</b> of the predicted time of {escape(base)}, " if time != "-" else ""
-        yield f"<li>{escape(title)}, {escape(each.mitigation)}: {times}"
+        yield f"<li>{escape(title)}, {escape(each.mode)}: {times}"
         yield f'<span class="{grade}">{conflicting}</span></li>'
     yield "</ul>"
 

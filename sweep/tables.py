@@ -25,14 +25,14 @@ class Group:
 
     Attributes:
         kernels: the kernels' names, in the order of the sweep.
-        mitigations: the mitigations, in the order of the sweep.
-        rows: the rows by kernel and mitigation.
+        modes: in the order of the sweep.
+        rows: the rows by kernel and mode.
     """
 
     target: str
     dtype: str
     kernels: tuple[str, ...]
-    mitigations: tuple[str, ...]
+    modes: tuple[str, ...]
     rows: Mapping[tuple[str, str], Row]
 
     @property
@@ -42,37 +42,37 @@ class Group:
 
     @property
     def baseline(self) -> str:
-        """Returns the mitigation that others are compared with."""
-        return next((m for m in BASELINES if m in self.mitigations), self.mitigations[0])
+        """Returns the mode that others are compared with."""
+        return next((m for m in BASELINES if m in self.modes), self.modes[0])
 
     def complete(self) -> list[str]:
-        """Returns the kernels with grid totals under every mitigation.
+        """Returns the kernels with grid totals in every mode.
 
         Their sums can be compared.
         """
 
-        def known(kernel: str, mitigation: str) -> bool:
-            row = self.rows.get((kernel, mitigation))
+        def known(kernel: str, mode: str) -> bool:
+            row = self.rows.get((kernel, mode))
             return row is not None and row.grid is not None
 
-        return [k for k in self.kernels if all(known(k, m) for m in self.mitigations)]
+        return [k for k in self.kernels if all(known(k, m) for m in self.modes)]
 
     @property
     def timed(self) -> bool:
         """Returns whether times were predicted."""
         return any(row.predicted_microseconds for row in self.rows.values())
 
-    def times(self, mitigation: str) -> list[Mapping[str, float]]:
+    def times(self, mode: str) -> list[Mapping[str, float]]:
         """Returns the predicted times of the complete kernels that have one in all modes."""
         times = [
-            {m: self.rows[kernel, m].predicted_microseconds for m in self.mitigations}
+            {m: self.rows[kernel, m].predicted_microseconds for m in self.modes}
             for kernel in self.complete()
         ]
-        return [each[mitigation] or {} for each in times if all(each.values())]
+        return [each[mode] or {} for each in times if all(each.values())]
 
-    def grids(self, mitigation: str) -> list[Mapping[str, int]]:
+    def grids(self, mode: str) -> list[Mapping[str, int]]:
         """Returns the grid totals of the complete kernels."""
-        return [self.rows[k, mitigation].grid or {} for k in self.complete()]
+        return [self.rows[k, mode].grid or {} for k in self.complete()]
 
 
 def groups(rows: Iterable[Row]) -> list[Group]:
@@ -85,8 +85,8 @@ def groups(rows: Iterable[Row]) -> list[Group]:
             target,
             dtype,
             tuple(dict.fromkeys(row.kernel for row in group)),
-            tuple(dict.fromkeys(row.mitigation for row in group)),
-            {(row.kernel, row.mitigation): row for row in group},
+            tuple(dict.fromkeys(row.mode for row in group)),
+            {(row.kernel, row.mode): row for row in group},
         )
         for (target, dtype), group in found.items()
     ]
@@ -94,7 +94,7 @@ def groups(rows: Iterable[Row]) -> list[Group]:
 
 @dataclass(frozen=True)
 class Summary:
-    """Sums over the complete kernels of a group under one mitigation.
+    """Sums over the complete kernels of a group in one mode.
 
     Attributes:
         conflicts: the conflict cycles of the whole grids.
@@ -109,7 +109,7 @@ class Summary:
     """
 
     group: Group
-    mitigation: str
+    mode: str
     kernels: int
     conflicts: int
     conflicting: int
@@ -124,12 +124,12 @@ INSTRUCTIONS = (Counted.LDS, Counted.VALU, Counted.SALU, Counted.MFMA)
 
 
 def summaries(rows: Iterable[Row]) -> list[Summary]:
-    """Returns one for each group and mitigation."""
-    return [_summary(group, m) for group in groups(rows) for m in group.mitigations]
+    """Returns one for each group and mode."""
+    return [_summary(group, m) for group in groups(rows) for m in group.modes]
 
 
-def _summary(group: Group, mitigation: str) -> Summary:
-    kernels, grids = group.complete(), group.grids(mitigation)
+def _summary(group: Group, mode: str) -> Summary:
+    kernels, grids = group.complete(), group.grids(mode)
     base = group.grids(group.baseline)
 
     def total(counter: str, of: Sequence[Mapping[str, int]] = grids) -> int:
@@ -138,15 +138,15 @@ def _summary(group: Group, mitigation: str) -> Summary:
     floor = total(Counted.LDS_FLOOR_CYCLES)
     return Summary(
         group=group,
-        mitigation=mitigation,
+        mode=mode,
         kernels=len(kernels),
         conflicts=total(Counted.CONFLICTS),
         conflicting=sum(grid[Counted.CONFLICTS] > 0 for grid in grids),
-        lds_bytes=max((group.rows[k, mitigation].lds_bytes for k in kernels), default=0),
+        lds_bytes=max((group.rows[k, mode].lds_bytes for k in kernels), default=0),
         ratios={c: total(c) / total(c, base) if total(c, base) else None for c in INSTRUCTIONS},
         cycles_over_floor=total(Counted.LDS_CYCLES) / floor if floor else None,
-        predicted_microseconds=_summed(group.times(mitigation)),
-        predicted_ratio=_mean_ratio(group.times(mitigation), group.times(group.baseline)),
+        predicted_microseconds=_summed(group.times(mode)),
+        predicted_ratio=_mean_ratio(group.times(mode), group.times(group.baseline)),
     )
 
 
@@ -169,7 +169,7 @@ def csv_table(rows: Sequence[Row]) -> str:
     writer = csv.writer(file, lineterminator="\n")
     counted = [(part, counter) for part in ("workgroup", "grid") for counter in swept_counters()]
     writer.writerow(
-        ["kernel", "dtype", "target", "mitigation", "work", "dispatches", "workgroups", "emulated"]
+        ["kernel", "dtype", "target", "mode", "work", "dispatches", "workgroups", "emulated"]
         + ["first_and_last_agree", "measured", "lds_bytes"]
         + [f"{part}_{counter}" for part, counter in counted]
         + [f"predicted_microseconds_{name}" for name in TIMES]
@@ -181,7 +181,7 @@ def csv_table(rows: Sequence[Row]) -> str:
         counters = [(getattr(row, part) or {}).get(counter, "") for part, counter in counted]
         times = [(row.predicted_microseconds or {}).get(name, "") for name in TIMES]
         writer.writerow(
-            [row.kernel, row.dtype, row.target, row.mitigation, row.work or ""]
+            [row.kernel, row.dtype, row.target, row.mode, row.work or ""]
             + (["", "", ""] if failed else [row.dispatches, row.workgroups, row.emulated])
             + [agree, row.extent, "" if failed else row.lds_bytes, *counters, *times]
             + [row.seconds, row.error, row.compiler, row.bankwise, row.code, row.source]
@@ -192,7 +192,7 @@ def csv_table(rows: Sequence[Row]) -> str:
 def json_table(rows: Sequence[Row], command: Sequence[str]) -> str:
     """Returns everything that is known, a row per line."""
     lines = ",\n".join(f"  {json.dumps(_document(row))}" for row in rows)
-    head = json.dumps({"version": 1, "command": list(command)})[:-1]
+    head = json.dumps({"version": 2, "command": list(command)})[:-1]
     return f'{head}, "rows": [\n{lines}\n]}}\n'
 
 
@@ -233,7 +233,7 @@ def _row(number: int, document: object) -> Row:
 
 
 def markdown_table(rows: Sequence[Row], command: Sequence[str]) -> str:
-    """Sums first, then every kernel with its mitigations side by side."""
+    """Sums first, then every kernel with its modes side by side."""
     found = groups(rows)
     parts = [
         f"# LDS bank conflicts of a sweep, measured on the emulator{and_times(found)}",
@@ -249,7 +249,7 @@ def markdown_table(rows: Sequence[Row], command: Sequence[str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-_NAMES_HEAD = ("target", "type", "mitigation", "kernels")
+_NAMES_HEAD = ("target", "type", "mode", "kernels")
 _SUMMARY_HEAD = (
     "conflict cycles", "kernels with conflicts", "LDS bytes, largest", "LDS instructions", "VALU",
     "SALU", "LDS cycles / floor",
@@ -265,7 +265,7 @@ def about(rows: Sequence[Row]) -> list[str]:
     """Returns what the sums are of, a paragraph each, in Markdown."""
     found = groups(rows)
     sums = (
-        "Sums over the kernels whose grid totals are known under every mitigation; instructions "
+        "Sums over the kernels whose grid totals are known in every mode; instructions "
         f"are ratios to `{found[0].baseline}`."
     )
     return [_of_versions(rows), sums, *_about_times(found)]
@@ -294,12 +294,12 @@ def times_cells(summary: Summary) -> list[str]:
 
 
 def summary_lines(rows: Iterable[Row]) -> list[Sequence[str]]:
-    """Returns a head, and a line of cells per target, type and mitigation, times first."""
+    """Returns a head, and a line of cells per target, type and mode, times first."""
     found = summaries(rows)
     timed = any(s.predicted_microseconds for s in found)
     lines: list[Sequence[str]] = [[*_NAMES_HEAD, *(TIMES_HEAD if timed else ()), *_SUMMARY_HEAD]]
     for s in found:
-        name = (s.group.target, s.group.dtype or "-", s.mitigation, f"{s.kernels:,}")
+        name = (s.group.target, s.group.dtype or "-", s.mode, f"{s.kernels:,}")
         numbers = (s.conflicts, s.conflicting, s.lds_bytes)
         ratios = [s.ratios[c] for c in (Counted.LDS, Counted.VALU, Counted.SALU)]
         ratios.append(s.cycles_over_floor)
@@ -324,15 +324,15 @@ def _of_versions(rows: Iterable[Row]) -> str:
 
 
 def group_lines(group: Group) -> list[Sequence[str]]:
-    """Returns a head, and a line per kernel whose cells hold a value per mitigation."""
-    order = " / ".join(group.mitigations)
+    """Returns a head, and a line per kernel whose cells hold a value per mode."""
+    order = " / ".join(group.modes)
     figures = ["predicted us [low, high]"] if group.timed else []
     figures += ["conflict cycles", "LDS instructions", "VALU instructions", "LDS bytes"]
     lines: list[Sequence[str]] = [
         ["kernel", "workgroups emulated", *(f"{figure}: {order}" for figure in figures)]
     ]
     for kernel in group.kernels:
-        rows = [group.rows.get((kernel, m)) for m in group.mitigations]
+        rows = [group.rows.get((kernel, m)) for m in group.modes]
         extents = dict.fromkeys("open" if row is None else row.extent for row in rows)
         counters = (Counted.CONFLICTS, Counted.LDS, Counted.VALU)
         cells = [[_time_cell(row) for row in rows]] if group.timed else []
@@ -356,8 +356,8 @@ def _time_cell(row: Row | None) -> str:
 def failure_lines(rows: Iterable[Row]) -> list[list[str]]:
     """Returns a head, and a line for each of the rows that have failed."""
     return [
-        ["kernel", "type", "target", "mitigation", "error"],
-        *([r.kernel, r.dtype, r.target, r.mitigation, r.error] for r in (x.shown for x in rows)),
+        ["kernel", "type", "target", "mode", "error"],
+        *([r.kernel, r.dtype, r.target, r.mode, r.error] for r in (x.shown for x in rows)),
     ]
 
 

@@ -54,10 +54,10 @@ def _tables(found: Iterable[Summary]) -> Iterable[str]:
         summed = list(group)
         yield title
         if any(each.predicted_microseconds for each in summed):
-            times = ((each.mitigation, *times_cells(each)) for each in summed)
+            times = ((each.mode, *times_cells(each)) for each in summed)
             yield from _aligned([("mode", *TIMES_HEAD), *times])
             yield ""
-        yield from _aligned([_HEAD, *((each.mitigation, *_figures(each)) for each in summed)])
+        yield from _aligned([_HEAD, *((each.mode, *_figures(each)) for each in summed)])
         yield ""
 
 
@@ -92,4 +92,4 @@ def _block(summary: Summary) -> str:
         names, figures = (*TIMES_HEAD, *names), [*times_cells(summary), *figures]
     width = max(map(len, figures))
     lines = (f"  {name:<22} {text:>{width}}" for name, text in zip(names, figures, strict=True))
-    return "\n".join([f"{_title(summary)}, {summary.mitigation}", *lines])
+    return "\n".join([f"{_title(summary)}, {summary.mode}", *lines])

@@ -108,5 +108,5 @@ def _cases(settings: SweepSettings) -> list[Case]:
         kernels = named_kernels(settings.kernels, settings.dtypes, settings.every)
     else:
         kernels = kernels_of_file(Path(settings.kernels), settings.dtypes, settings.every)
-    chosen = settings.targets, settings.mitigations
+    chosen = settings.targets, settings.modes
     return cases(kernels, *chosen, settings.workgroups, settings.timing)

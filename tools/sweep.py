@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`bankwise-sweep`: kernels x types x targets x mitigations, as one table and a plot."""
+"""`bankwise-sweep`: kernels x types x targets x modes, as one table and a plot."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _measure(sweep: WholeSweep) -> _Stop | None:
     with progress("sweep", len(sweep.cases), kept) as watch:
 
         def finished(row: Row) -> None:
-            label = f"{row.kernel} {row.dtype} {row.target} {row.mitigation}"
+            label = f"{row.kernel} {row.dtype} {row.target} {row.mode}"
             watch.advance(shown_text(label), row.failed)
 
         try:
@@ -102,7 +102,7 @@ def _finish(sweep: WholeSweep, command: Sequence[str], stopped: _Stop | None) ->
         _print_sums(settings, rows)
     failed = [row for row in rows if row.error]
     for row in failed[:_MOST_SHOWN]:
-        what = f"{f'{row.kernel} {row.dtype}'.strip()} for {row.target}, {row.mitigation}"
+        what = f"{f'{row.kernel} {row.dtype}'.strip()} for {row.target}, {row.mode}"
         fail(PROGRAM, f"{what}: {row.error.splitlines()[0]}")
     if stopped:
         left = total - len(rows) + len(failed)

@@ -33,7 +33,7 @@ def parse_arguments(argv: Sequence[str]) -> SweepSettings:
         kernels=known.kernels,
         dtypes=_listed("--dtypes", known.dtypes),
         targets=_listed("--targets", known.targets),
-        mitigations=_listed("--mitigations", known.mitigations),
+        modes=_listed("--modes", known.modes),
         output=Path(known.output or (redrawn.parent if redrawn else ".")),
         jobs=known.jobs,
         every=known.every,
@@ -58,7 +58,7 @@ def _check_redrawing(parser: ArgumentParser, known: Namespace) -> None:
 
 def _lists() -> Mapping[str, Collection[str]]:
     """Returns what may stand in a list, by its flag."""
-    return {"--dtypes": DTYPES, "--targets": EMULATED_CHIPS, "--mitigations": modes()}
+    return {"--dtypes": DTYPES, "--targets": EMULATED_CHIPS, "--modes": modes()}
 
 
 def _listed(flag: str, text: str) -> tuple[str, ...]:
@@ -90,14 +90,14 @@ def make_parser() -> ArgumentParser:
     """Returns the parser of the command line."""
     parser = ArgumentParser(
         "bankwise-sweep",
-        description="Compiles kernels under several mitigations, emulates some workgroups of each, "
+        description="Compiles kernels in several modes, emulates some workgroups of each, "
         "and writes a table and a plot.",
         epilog="""\
 Finished rows are kept in DIR/<kernels>_sweep.rows.jsonl: the same command goes on from them.
 
 examples:
   bankwise-sweep --kernels=attention --dtypes=f16,f32 --jobs=2 -o results
-  bankwise-sweep --kernels=mine.json --targets=gfx942,gfx950 --mitigations=none,auto -o results
+  bankwise-sweep --kernels=mine.json --targets=gfx942,gfx950 --modes=none,auto -o results
   bankwise-sweep --redraw=results/attention_sweep.json
 """,
     )
@@ -108,7 +108,7 @@ examples:
     add("--dtypes", default="f16,f32", metavar="LIST", help=f"of {', '.join(DTYPES)} (f16,f32)")
     targets = f"of {', '.join(EMULATED_CHIPS)} ({DEFAULT_TARGET})"
     add("--targets", default=DEFAULT_TARGET, metavar="LIST", help=targets)
-    add("--mitigations", default="none,stock,auto", metavar="LIST",
+    add("--modes", "--mitigations", default="none,stock,auto", metavar="LIST",
         help=f"of {', '.join(modes())} (none,stock,auto)")  # fmt: skip
     add("-o", "--output", metavar="DIR", help="where files go; made if need be (.)")
     add("--jobs", type=int, default=-1, metavar="N", help="cases at a time (-1: one per core)")

@@ -264,7 +264,7 @@ def _emulated_attentions(records: Records) -> Iterator[list[str]]:
             str(sum(bool(row.stock) for row in shapes)),
             f"**{sum(row.has_matrix_instructions for row in shapes)}** `fast`",
         ]
-    found = {(each.group.dtype, each.mitigation): each for each in summaries(records.swept)}
+    found = {(each.group.dtype, each.mode): each for each in summaries(records.swept)}
     for dtype in ("f32", "f16"):
         yield [
             f"of {found[dtype, STOCK].kernels} attention shapes in {dtype}, those with conflicts",

@@ -106,15 +106,15 @@ class Records:
         document = json.loads((self.folder / f"{name}.json").read_text())
         return [row.of_document(**each) for each in document["rows"]]
 
-    def shared_memory_of(self, kernel: str, mitigation: str) -> SharedMemoryRow:
+    def shared_memory_of(self, kernel: str, mode: str) -> SharedMemoryRow:
         """Returns the counters of an attention.
 
         Raises:
             MissingRowError: the row is not there.
         """
-        case = (kernel, mitigation)
-        found = (row for row in self.shared_memory if (row.kernel, row.mitigation) == case)
-        return _first(found, f"cuda_attention.json has no row of {kernel} {mitigation}")
+        case = (kernel, mode)
+        found = (row for row in self.shared_memory if (row.kernel, row.mode) == case)
+        return _first(found, f"cuda_attention.json has no row of {kernel} {mode}")
 
     def swept_of(self, kernel: str, dtype: str, mode: str) -> SweptRow:
         """Returns the row of an emulated attention of a type.
@@ -123,7 +123,7 @@ class Records:
             MissingRowError: the row is not there.
         """
         case = (kernel, dtype, mode)
-        found = (row for row in self.swept if (row.kernel, row.dtype, row.mitigation) == case)
+        found = (row for row in self.swept if (row.kernel, row.dtype, row.mode) == case)
         return _first(found, f"timing_sweep.json has no row of {kernel} {dtype} {mode}")
 
 

@@ -48,7 +48,7 @@ def sections(records: Records) -> dict[str, str]:
 
 def _convolutions(records: Records) -> Lines:
     yield ["3x3 convolution, f16", "stock IREE", "`layout`", "`exact`"]
-    conflicts = {(row.kernel, row.mitigation): row.conflicts for row in records.examples}
+    conflicts = {(row.kernel, row.mode): row.conflicts for row in records.examples}
     for name in dict.fromkeys(row.kernel for row in records.examples):
         if name.startswith("conv_nchw_"):
             image, _, filters = name.removeprefix("conv_nchw_").rpartition("_")
@@ -181,7 +181,7 @@ def _levels(rows: Sequence[SweptRow]) -> Lines:
     for found in summaries(rows):
         over = (Counted.LDS, Counted.LDS_CYCLES, Counted.VALU)
         yield [
-            f"{found.group.target} {found.group.dtype}, `{found.mitigation}`",
+            f"{found.group.target} {found.group.dtype}, `{found.mode}`",
             f"{found.conflicting} of {found.kernels}",
             f"{found.conflicts:,}",
             *(_over_stock(found, counter) for counter in over),
@@ -192,7 +192,7 @@ def _over_stock(found: Summary, counter: str) -> str:
     """Returns a sum over the grids of a mode, over that of stock's grids."""
     ours, stock = (
         sum((found.group.rows[kernel, mode].grid or {})[counter] for kernel in found.group.kernels)
-        for mode in (found.mitigation, STOCK)
+        for mode in (found.mode, STOCK)
     )
     return f"{ours / stock:.3f}x"
 

@@ -57,7 +57,7 @@ class Program:
         targets: the chips that the program is for. One that is for all of which times are known is
             for all other chips, too.
         race: what goes wrong in the kernel that stock IREE makes of the program, where its lanes
-            race: then the emulator must say so under every mitigation, and there is no result.
+            race: then the emulator must say so in every mode, and there is no result.
     """
 
     name: str

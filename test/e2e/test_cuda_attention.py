@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bankwise.bench import cuda_attention
-from bankwise.bench.cuda_attention import COUNTERS, MITIGATIONS, Row, measure_all
+from bankwise.bench.cuda_attention import COUNTERS, MODES, Row, measure_all
 from bankwise.bench.gpu import counted_launches
 from bankwise.bench.gpu.observed import compile_observed
 from bankwise.bench.gpu.timed_kernels import CompiledKernels, TimedKernel
@@ -33,11 +33,11 @@ def test_other_wavefronts_than_predicted_are_noticed():
 
 
 @pytest.mark.sampled(every=4)
-@pytest.mark.parametrize("mitigation", MITIGATIONS)
-def test_the_model_still_says_what_was_counted(mitigation: str):
+@pytest.mark.parametrize("mode", MODES)
+def test_the_model_still_says_what_was_counted(mode: str):
     kernel = Attention(2, 512, 64, "f16")
-    (row,) = (r for r in ROWS if (r.kernel, r.mitigation) == (kernel.name, mitigation))
-    _, predicted = compile_observed(kernel.source(), mitigation)
+    (row,) = (r for r in ROWS if (r.kernel, r.mode) == (kernel.name, mode))
+    _, predicted = compile_observed(kernel.source(), mode)
     assert predicted.wavefronts == row.wavefronts
     assert predicted.conflicts == row.conflicts
 

@@ -100,6 +100,6 @@ def test_a_wrong_result_fails(compiled: Path, gpu: Callable[..., None], tmp_path
 def test_the_recorded_rows_are_all_examples_as_predicted():
     rows = [Row(**row) for row in json.loads(RECORD.read_text())["rows"]]
     named = [(each.kernel.name, mode) for each in EXAMPLES for mode in each.kernel.modes]
-    assert [(row.kernel, row.mitigation) for row in rows] == named
+    assert [(row.kernel, row.mode) for row in rows] == named
     assert all(row.is_as_predicted for row in rows)
-    assert all(row.predicted_conflicts == 0 for row in rows if row.mitigation.startswith("auto"))
+    assert all(row.predicted_conflicts == 0 for row in rows if row.mode.startswith("auto"))

@@ -15,9 +15,9 @@ from bankwise.bench.benchmark_kernels import Convolution, Product
 from bankwise.bench.emulated_rows import Figures, Reason
 from bankwise.bench.emulated_runs import (
     MarkingDevice,
-    MitigationRuns,
+    ModeRuns,
     at_given_tiles,
-    run_mitigations,
+    run_modes,
     written,
 )
 from bankwise.bench.matmul_table import (
@@ -45,19 +45,19 @@ class Measured:
     """A row, and what ran for it."""
 
     row: Row
-    runs: MitigationRuns
+    runs: ModeRuns
 
 
 @pytest.fixture(scope="module")
 def measured() -> Measured:
-    runs: list[MitigationRuns] = []
+    runs: list[ModeRuns] = []
 
-    def kept(*arguments: Any, **options: Any) -> MitigationRuns:
-        runs.append(run_mitigations(*arguments, **options))
+    def kept(*arguments: Any, **options: Any) -> ModeRuns:
+        runs.append(run_modes(*arguments, **options))
         return runs[-1]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(matmul_table, "run_mitigations", kept)
+        patched.setattr(matmul_table, "run_modes", kept)
         row = Row.measure((MATMUL, "gfx942"))
     return Measured(row, *runs)
 
@@ -100,7 +100,7 @@ class Misspelt(Matmul):
 
 def test_wrong_results_fail_the_row(measured: Measured, monkeypatch: pytest.MonkeyPatch):
     # The kernel is the same, and its runs need not be made again.
-    monkeypatch.setattr(matmul_table, "run_mitigations", lambda *_, **__: measured.runs)
+    monkeypatch.setattr(matmul_table, "run_modes", lambda *_, **__: measured.runs)
     row = Row.measure((OneTermMore(64, 64, 128, "f16"), "gfx942"))
     (fault,) = row.faults
     assert fault.startswith("results are wrong")
@@ -166,10 +166,8 @@ def test_other_sums_are_no_difference_in_fast_alone(row: Row):
     run = run_emulated(MATMUL.source(), target_flags("gfx942"), "stock", operands)
     other = replace(run, outputs=[run.outputs[0] + 1])
 
-    def runs(**modes: EmulatedRun) -> MitigationRuns:
-        return MitigationRuns(
-            {name.replace("_", "/"): each for name, each in modes.items()}, {}, {}
-        )
+    def runs(**modes: EmulatedRun) -> ModeRuns:
+        return ModeRuns({name.replace("_", "/"): each for name, each in modes.items()}, {}, {})
 
     assert runs(stock=run, auto_exact=run, auto_fast=other).equal
     assert len(runs(stock=run, auto_exact=run, auto_fast=other).distinct) == 2

@@ -187,7 +187,7 @@ def test_a_new_mode_is_two_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     run_settings = run_arguments.parse_arguments(["a.mlir", flag])
     assert isinstance(run_settings, RunSettings)
     assert run_settings.compile.mitigation == "fake"
-    assert sweep_arguments.parse_arguments(["--mitigations=fake"]).mitigations == ("fake",)
+    assert sweep_arguments.parse_arguments(["--mitigations=fake"]).modes == ("fake",)
 
 
 def test_decisions_are_those_of_the_compile() -> None:

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 def test_workers_of_a_sweep_import_nothing_there(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "kernel.mlir").write_text("no kernel\n")
     (tmp_path / "kernels.json").write_text('[{"mlir": "kernel.mlir"}]')
-    words = ("--kernels=../kernels.json", "--mitigations=stock,none", "--jobs=2", "-o", "../out")
+    words = ("--kernels=../kernels.json", "--modes=stock,none", "--jobs=2", "-o", "../out")
     done = subprocess.run(
         [BIN / "bankwise-sweep", *words], cwd=folder, capture_output=True, text=True
     )

@@ -61,7 +61,8 @@ def parts(part: object, place: str = "$") -> Iterator[tuple[str, dict[str, Any]]
 def test_a_schema_is_valid_closed_and_described(name: str):
     document = schema(name)
     Draft202012Validator.check_schema(document)
-    assert document["$id"] == f"urn:bankwise:schema:{name}:1"
+    version = document["properties"]["version"]["const"]
+    assert document["$id"] == f"urn:bankwise:schema:{name}:{version}"
     assert document["title"]
     for place, part in parts(document):
         if part.get("type") == "object":

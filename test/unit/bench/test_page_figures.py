@@ -71,12 +71,10 @@ def test_bars_of_the_ladder_are_as_long_as_the_means_say() -> None:
     assert "cuDNN (sm_90 code)" in texts
 
 
-def conflicts_by_ncu(shape: str, mitigation: str) -> str:
+def conflicts_by_ncu(shape: str, mode: str) -> str:
     rows: list[dict[str, Any]] = json.loads((RESULTS / "cuda_attention.json").read_text())["rows"]
     (row,) = (
-        row
-        for row in rows
-        if (row["kernel"], row["mitigation"]) == (f"attention_{shape}_f16", mitigation)
+        row for row in rows if (row["kernel"], row["mode"]) == (f"attention_{shape}_f16", mode)
     )
     return f"{row['load_conflicts'] + row['store_conflicts']:,}"
 
@@ -98,11 +96,11 @@ def test_the_results_have_the_large_grid_beside_the_small_one_and_both_types() -
             dtype,
             *(
                 sum(
-                    (row.dtype, row.mitigation) == (dtype, mitigation)
+                    (row.dtype, row.mode) == (dtype, mode)
                     and (row.grid or {})["SQ_LDS_BANK_CONFLICT"] > 0
                     for row in RECORDS.swept
                 )
-                for mitigation in ("stock", EXACT)
+                for mode in ("stock", EXACT)
             ),
         )
         for dtype in ("f32", "f16")

@@ -9,8 +9,8 @@ from bankwise.sweep.cases import Case, SweptKernel
 from bankwise.sweep.rows import Row, empty_row, installed_versions, swept_counters
 
 
-def case(name: str = "k", mitigation: str = "none", dtype: str = "f16", work: int = 1) -> Case:
-    return Case(SweptKernel(name, dtype, "module {}\n", "", (), work), "gfx942", mitigation, 2)
+def case(name: str = "k", mode: str = "none", dtype: str = "f16", work: int = 1) -> Case:
+    return Case(SweptKernel(name, dtype, "module {}\n", "", (), work), "gfx942", mode, 2)
 
 
 def row(

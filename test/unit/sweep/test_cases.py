@@ -29,7 +29,7 @@ def test_cases_are_all_combinations():
     kernels = named_kernels("matmul", ("f16",), every=3)
     chosen = cases(kernels, ("gfx942", "gfx950"), ("none", "auto"), 2)
     assert len(chosen) == len(kernels) * 4
-    assert len({(c.kernel.name, c.target, c.mitigation) for c in chosen}) == len(chosen)
+    assert len({(c.kernel.name, c.target, c.mode) for c in chosen}) == len(chosen)
 
 
 def test_a_file_lists_shapes_and_modules(tmp_path: Path):

@@ -126,8 +126,8 @@ def test_workgroups_are_spread_over_the_grid():
     assert chosen[-1] == (99, 0, 0)
 
 
-def one_case(kernel: SweptKernel, mitigation: str, sample: int = 2) -> Case:
-    return Case(kernel, "gfx942", mitigation, sample)
+def one_case(kernel: SweptKernel, mode: str, sample: int = 2) -> Case:
+    return Case(kernel, "gfx942", mode, sample)
 
 
 def test_two_workgroups_stand_for_the_grid():

@@ -131,7 +131,7 @@ def test_predicted_times_have_a_panel_where_there_are_any(rows: list[Row]):
 
 
 def test_without_stock_the_baseline_is_the_reference(rows: list[Row]):
-    kept = [each for each in rows if each.mitigation != "stock"]
+    kept = [each for each in rows if each.mode != "stock"]
     conflicts, _, _, lds, _ = drawn(kept).axes
     assert conflicts.get_ylabel().endswith("% of none's LDS cycles")
     assert lds.get_ylabel() == "LDS instructions\nover none's"
@@ -147,14 +147,14 @@ def test_rows_that_cannot_be_drawn_are_counted(rows: list[Row]):
 
 
 def test_a_mode_of_which_all_rows_failed_leaves_the_others(rows: list[Row]):
-    kept = [failed_row(case(r.kernel, "auto")) if r.mitigation == "auto" else r for r in rows]
+    kept = [failed_row(case(r.kernel, "auto")) if r.mode == "auto" else r for r in rows]
     _, _, _, lds, valu = drawn(kept).axes
     assert points(lds, "auto", MODES) == points(valu, "auto", MODES) == []
     assert len(points(lds, "none", MODES)) == 2
 
 
 def test_conflicts_without_a_reference_are_counted_and_zero_is_zero(rows: list[Row]):
-    kept = [each for each in rows if (each.kernel, each.mitigation) != (SMALL, "stock")]
+    kept = [each for each in rows if (each.kernel, each.mode) != (SMALL, "stock")]
     conflicts, zeros, *_ = drawn(kept).axes
     assert "without totals to compare: 1 row" in conflicts.get_title("left")
     assert [place for place, _ in points(zeros, "auto", MODES)] == [0, 1]
@@ -236,7 +236,7 @@ def test_modes_differ_in_their_markers_and_not_in_colour_alone():
 
 
 def test_a_mode_looks_the_same_in_all_groups(rows: list[Row]):
-    added = [replace(each, mitigation=m) for each in rows[:1] for m in ("stock", "new", "newer")]
+    added = [replace(each, mode=m) for each in rows[:1] for m in ("stock", "new", "newer")]
     other = [replace(each, target="gfx950") for each in (*added[:1], *added[2:])]
     figure = drawn([*added, *other])
     marks = marks_of(["stock", "new", "newer"])

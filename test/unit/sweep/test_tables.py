@@ -24,7 +24,7 @@ from .swept_rows import case, differing_row, failed_row, row
 
 @pytest.fixture
 def rows() -> list[Row]:
-    """Returns three kernels; of `large` one mitigation is not extrapolated, of `odd` one fails."""
+    """Returns three kernels; of `large` one mode is not extrapolated, of `odd` one fails."""
     return [
         row(case("small", "none"), conflicts=1000),
         row(case("small", "stock"), conflicts=10, lds_bytes=1152),
@@ -74,14 +74,14 @@ def test_markdown(rows: list[Row]):
         assert not line.startswith("|") or line.count("|") - line.count(r"\|") >= 6
 
 
-def test_sums_take_only_kernels_that_are_known_under_every_mitigation(rows: list[Row]):
-    f16 = {s.mitigation: s for s in summaries(rows) if s.group.dtype == "f16"}
+def test_sums_take_only_kernels_that_are_known_in_every_mode(rows: list[Row]):
+    f16 = {s.mode: s for s in summaries(rows) if s.group.dtype == "f16"}
     assert {s.kernels for s in f16.values()} == {1}
     assert [f16[m].conflicts for m in ("none", "stock", "auto")] == [4000, 40, 0]
     assert f16["auto"].ratios["SQ_INSTS_VALU"] == pytest.approx(1.1)
 
 
-def test_ratios_are_to_the_first_mitigation_where_none_is_missing():
+def test_ratios_are_to_the_first_mode_where_none_is_missing():
     rows = [row(case("k", "stock"), valu=50), row(case("k", "auto"), valu=100)]
     assert [s.ratios["SQ_INSTS_VALU"] for s in summaries(rows)] == [1.0, 2.0]
 
@@ -120,6 +120,12 @@ def test_tables_have_predicted_times_with_bounds(timed: list[Row]):
 def test_tables_without_predictions_do_not_speak_of_them(rows: list[Row]):
     assert "predicted" not in markdown_table(rows, [])
     assert "predicted" not in json.dumps([s.ratios for s in summaries(rows)])
+
+
+def test_a_table_of_version_1_is_read(rows: list[Row]):
+    text = json_table(rows, []).replace('"version": 2', '"version": 1')
+    older = text.replace('"mode":', '"mitigation":')
+    assert older != text and read_json_table(older)[0] == rows
 
 
 def test_a_json_table_is_read_again(rows: list[Row]):

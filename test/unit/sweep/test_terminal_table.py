@@ -37,7 +37,7 @@ def test_a_terminal_of_80_columns_shows_every_figure(rows: list[Row]):
     head = lines[1].split()
     assert head == ["mode", "conflicts", "in", "LDS", "LDS-i", "VALU", "SALU", "floor"]
     cells = {line.split()[0]: line.split()[1:] for line in lines[2 : 2 + len(rows)]}
-    assert list(cells) == [each.mitigation for each in rows]
+    assert list(cells) == [each.mode for each in rows]
     ratios = ["1.000x"] * 4
     assert cells["none"] == ["2,221,680,089,088", "1", "65,536", *ratios]
     assert cells["stock"] == ["13,282,578,432", "1", "65,536", *ratios]

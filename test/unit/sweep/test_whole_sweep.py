@@ -18,9 +18,9 @@ from .swept_rows import failed_row, row
 def settings(tmp_path: Path) -> SweepSettings:
     kernels = tmp_path / "k.json"
     kernels.write_text('[{"kernel": "attention", "batch": 1, "seq": 128, "head_dim": 64}]')
-    mitigations = ("none", "auto")
+    modes = ("none", "auto")
     return SweepSettings(
-        str(kernels), ("f16",), ("gfx942",), mitigations, tmp_path / "out", 1, 1, 2, None, None
+        str(kernels), ("f16",), ("gfx942",), modes, tmp_path / "out", 1, 1, 2, None, None
     )
 
 
@@ -33,7 +33,7 @@ def test_finished_outdated_and_failed_rows_are_told_apart(tmp_path: Path):
         sweep.file.append(failed_row(auto))
         assert (sweep.finished, sweep.outdated) == (0, 1)
         sweep.file.append(row(none))
-        assert [each.mitigation for each in sweep.rows] == ["none", "auto"]
+        assert [each.mode for each in sweep.rows] == ["none", "auto"]
     with WholeSweep.opened(asked) as sweep:
         assert (sweep.finished, sweep.outdated, len(sweep.rows)) == (1, 1, 2)
         sweep.write(["bankwise-sweep"])

@@ -40,7 +40,7 @@ def kernels(tmp_path: Path) -> Path:
 
 def command(kernels: Path, *more: str) -> list[str]:
     output = kernels.parent / "out"
-    return [f"--kernels={kernels}", "--dtypes=f16", "--mitigations=none,auto", "-o", str(output),
+    return [f"--kernels={kernels}", "--dtypes=f16", "--modes=none,auto", "-o", str(output),
             "--backend=sequential", *more]  # fmt: skip
 
 
@@ -133,7 +133,7 @@ def test_a_killed_sweep_goes_on(
     calls: list[str] = []
 
     def counted(case):
-        calls.append(case.mitigation)
+        calls.append(case.mode)
         return measure(case)
 
     monkeypatch.setattr(sweep_engine, "measure", counted)
@@ -149,13 +149,13 @@ def test_an_interrupted_sweep_writes_what_is_there(
     kernels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     def interrupted(case):
-        if case.mitigation == "auto":
+        if case.mode == "auto":
             raise Interrupted(signal.SIGINT)
         return measure(case)
 
     monkeypatch.setattr(sweep_engine, "measure", interrupted)
     assert main(command(kernels)) == 130
-    assert [row["mitigation"] for row in rows(kernels)] == ["none"]
+    assert [row["mode"] for row in rows(kernels)] == ["none"]
     assert capsys.readouterr().err.splitlines() == [
         "bankwise-sweep: error: interrupted; 1 of 2 rows are open: the same command goes on with "
         "them"
@@ -168,7 +168,7 @@ def test_a_failing_kernel_does_not_stop_the_others(
     (kernels.parent / "bad.mlir").write_text("func.func @f(")
     entries = [{"mlir": "bad.mlir"}, *json.loads(kernels.read_text())]
     kernels.write_text(json.dumps(entries))
-    assert main(command(kernels, "--mitigations=auto")) == 1
+    assert main(command(kernels, "--modes=auto")) == 1
     assert [row["measured"] for row in rows(kernels)] == ["failed", "all 2"]
     error = capsys.readouterr().err
     assert "bad.mlir for gfx942, auto: bad.mlir:1:14: error:" in error

@@ -14,7 +14,7 @@ def test_defaults_are_the_public_sweep():
     assert settings.kernels == "attention"
     assert settings.dtypes == ("f16", "f32")
     assert settings.targets == ("gfx942",)
-    assert settings.mitigations == ("none", "stock", "auto")
+    assert settings.modes == ("none", "stock", "auto")
     assert settings.workgroups == 2
     assert settings.backend is None
     assert not settings.timing
@@ -23,8 +23,8 @@ def test_defaults_are_the_public_sweep():
 
 
 def test_lists_keep_their_order():
-    settings = parse_arguments(["--mitigations=auto,none,auto", "--kernels=dir/mine.json"])
-    assert settings.mitigations == ("auto", "none")
+    settings = parse_arguments(["--modes=auto,none,auto", "--kernels=dir/mine.json"])
+    assert settings.modes == ("auto", "none")
     assert settings.stem == "mine_sweep"
 
 
@@ -43,7 +43,7 @@ def test_a_sweep_is_drawn_again_beside_its_table_or_elsewhere():
         (["--dtypes=f8"], "--dtypes: 'f8' is not one of f16, bf16, f32"),
         (["--dtypes="], "--dtypes: '' is not one of"),
         (["--targets=sm_80"], "--targets: 'sm_80' is not one of gfx90a, gfx942, gfx950"),
-        (["--mitigations=none,best"], "--mitigations: 'best' is not one of auto"),
+        (["--modes=none,best"], "--modes: 'best' is not one of auto"),
         (["--jobs=0"], "--jobs=0: expects a number from 1"),
         (["--jobs=two"], "invalid int value"),
         (["--every=0"], "--every=0"),

@@ -73,7 +73,7 @@ def test_published_counters_of_an_mi300(measured: Measured, name: str, published
 @pytest.mark.parametrize("page", [ncu_details, ncu_raw])
 def test_conflicts_that_ncu_counted_on_an_h200(measured: Measured, page: Callable[..., str]):
     record = json.loads((ROOT / "bench" / "results" / "gpu_examples.json").read_text())
-    (row,) = (r for r in record["rows"] if (r["kernel"], r["mitigation"]) == ("cuda_f16", "none"))
+    (row,) = (r for r in record["rows"] if (r["kernel"], r["mode"]) == ("cuda_f16", "none"))
     metrics = {
         f"{NCU}ld.sum": f"{row['load_conflicts']:,}",
         f"{NCU}st.sum": f"{row['store_conflicts']:,}",
