@@ -86,7 +86,29 @@ class CallGraph:
         """Returns the instructions whose addresses the kernel or its data has."""
         data = self.kernel.data
         places = {*data.symbols.values(), *(each.target for each in data.relocations)}
-        return sorted({self.indices[place] for place in places if place in self.indices})
+        named = {self.indices[place] for place in places if place in self.indices}
+        return sorted(named - self._ends_of_long_branches)
+
+    @cached_property
+    def _ends_of_long_branches(self) -> set[int]:
+        """Returns the instructions whose addresses serve jumps to there alone.
+
+        The address is computed right before such a jump, which reaches farther than a branch.
+        """
+        ends: set[int] = set()
+        others = {self.indices.get(each.target) for each in self.kernel.data.relocations}
+        for index, instruction in enumerate(self.kernel.instructions):
+            if instruction.mnemonic == GET_PC:
+                last = index + 1
+                while last not in self._targets and self._goes_on(last):
+                    last += 1
+                found = {
+                    self.indices.get(pair - self.kernel.base)
+                    for pair in self._constants(last).pairs()
+                }
+                jumps = self.kernel.instructions[last].mnemonic == "s_setpc_b64"
+                (ends if jumps else others).update(each for each in found if each is not None)
+        return ends - others
 
     def _constants(self, index: int) -> ScalarConstants:
         """Returns the scalar registers that the straight run before an instruction decides."""
@@ -136,6 +158,11 @@ class ScalarConstants:
         """Returns the 64 bits of two registers; None if they are not known."""
         low, high = self._words.get(index), self._words.get(index + 1)
         return None if low is None or high is None else low | high << 32
+
+    def pairs(self) -> list[int]:
+        """Returns what all pairs of registers hold that are known."""
+        found = (self.pair(index) for index in self._words)
+        return [pair for pair in found if pair is not None]
 
     def execute(self, instruction: Instruction) -> None:
         """Executes the next instruction, whose program counter stands behind its operands."""

@@ -161,7 +161,7 @@ def flow_of(kernel: Kernel, index: int) -> Flow:
 
 def _results(instruction: Instruction) -> int:
     """Returns how many of an instruction's first operands it writes."""
-    if _COMPARES.match(instruction.mnemonic):
+    if _WITHOUT_RESULT.match(instruction.mnemonic):
         return 0
     if queues_of(instruction) and not will_load(instruction):
         return 0
@@ -174,9 +174,9 @@ _TWO_RESULTS = re.compile(r"_co_|v_div_scale|v_mad_[iu]64|_swap_")
 _ACCUMULATES = re.compile(r"_(addk|mulk|add_co_k|fmac|mac|pk_fmac|dot\w*c|mfmac|smfmac)_")
 # Loops whose lanes leave one by one keep a mask of those that have left.
 _MASKS = re.compile(r"s_(and|or|xor|andn2|orn2|and_not1|or_not1)_.*b(32|64)$")
-_COMPARES = re.compile("s_cmp|s_bitcmp")
+_WITHOUT_RESULT = re.compile("s_cmp|s_bitcmp|s_setpc")
 _KEEPS_SCC = re.compile(
-    "s_(load|buffer|mov|cmov|cselect|getreg|setreg|mul|sext|brev|bitset|pack|ff|flbit|c[lt]z|"
+    "s_(load|store|atomic|dcache|buffer|mov|cmov|cselect|getreg|setreg|mul|sext|brev|bitset|pack|ff|flbit|c[lt]z|"
     "waitcnt|wait_|nop|sleep|branch|cbranch|barrier|getpc|setpc|swappc|memtime|memrealtime)"
 )
 _READS_SCC = re.compile("s_(cselect|cmov|addc|subb|add_co_ci|sub_co_ci)")

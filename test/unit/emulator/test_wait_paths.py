@@ -129,15 +129,91 @@ def test_a_loop_does_not_keep_what_it_changes():
     assert len(checked_waits(kernel(text)).missing) == 1
 
 
+COUNTED = "\ts_sub_u32 s9, s8, 1\n\ts_sub_u32 s9, s9, 1\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (branch("s_cmp_eq_u32 s8, 3"), f"{COUNTED}{branch('s_cmp_eq_u32 s9, 1')}"),
+        (branch("s_cmp_lt_u32 s8, 2"), f"{COUNTED}{branch('s_cmp_ge_u32 s9, -2')}"),
+        (
+            f"\ts_mov_b32 s9, s8\n{branch('s_cmp_eq_u32 s8, 3')}",
+            branch("s_addk_i32 s9, 0xfffe\n\ts_cmp_eq_u32 s9, 1"),
+        ),
+        (branch("s_cmpk_eq_i32 s8, 0xfffe"), branch("s_cmp_eq_u32 s8, -2")),
+        (
+            f"\ts_mov_b32 s9, s8\n{branch('s_cmp_eq_u32 s8, 3')}",
+            branch("s_mov_b32 s8, 0\n\ts_add_u32 s10, 5, s9\n\ts_cmp_eq_u32 s10, 8"),
+        ),
+        (
+            branch("s_and_b32 s8, s8, 1\n\ts_cmp_eq_u32 s8, 0"),
+            branch("s_cmp_lg_u32 s8, 1"),
+        ),
+    ],
+)
+def test_sums_with_numbers_are_known(first: str, second: str):
+    found = checked_waits(kernel(code(first, second)))
+    assert (found.missing, found.doubtful) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (branch("s_cmp_eq_u32 s8, 3"), f"{COUNTED}{branch('s_cmp_eq_u32 s9, 2')}"),
+        (branch("s_cmp_lt_i32 s8, 1"), f"{COUNTED}{branch('s_cmp_le_i32 s9, -2')}"),
+        (branch("s_cmp_eq_u32 s8, 3"), branch("s_addk_i32 s8, 0xfffe\n\ts_cmp_eq_u32 s8, 3")),
+        (
+            branch("s_cmp_eq_u32 s8, 1\n\ts_cselect_b32 s8, 0, 1\n\ts_cmp_eq_u32 s8, 1"),
+            branch("s_cmp_lg_u32 s8, 1"),
+        ),
+    ],
+)
+def test_other_sums_are_told_apart(first: str, second: str):
+    assert len(checked_waits(kernel(code(first, second))).missing) == 1
+
+
+RETURN = f"{WAIT.format(0)}\ts_setpc_b64 s[30:31]"
+
+
+@pytest.mark.parametrize(("second", "missing"), [(".Lf", 0), (".Lg", 1)])
+def test_a_function_returns_to_its_caller(second: str, missing: int):
+    """The second caller's use of v3 has nothing to do with what the first one loads."""
+    text = (
+        f"{LOAD}\ts_call_b64 s[30:31], .Lf\n\tv_mov_b32_e32 v4, v2\n{SECOND}"
+        f"\ts_call_b64 s[30:31], {second}\n\tv_mov_b32_e32 v4, v3\n\ts_endpgm\n"
+        f".Lf:\n{RETURN}\n.Lg:\n\ts_setpc_b64 s[30:31]"
+    )
+    assert len(checked_waits(kernel(text)).missing) == missing
+
+
+def test_what_depends_on_an_atomic_is_doubtful():
+    """Here the last workgroup goes on, and one alone is never told that it is."""
+    text = (
+        f"{LOAD}\ts_atomic_dec s9, s[4:5], 0x0 glc\n\ts_waitcnt lgkmcnt(0)\n"
+        "\ts_cmp_lg_u32 s9, 1\n\ts_cbranch_scc1 .Lend\n\tv_mov_b32_e32 v4, v2\n.Lend:\n"
+    )
+    found = checked_waits(kernel(text))
+    assert (len(found.missing), len(found.doubtful)) == (0, 1)
+
+
 APART = "".join(
     f"\ts_cmp_eq_u32 s{register}, 1\n\ts_cbranch_scc1 .L{register}\n\tv_nop\n.L{register}:\n"
     for register in range(20, 26)
 )
 
 
+AGAIN = "".join(
+    f"\ts_cmp_eq_u32 s{register}, 1\n\ts_cbranch_scc1 .Lagain{register}\n\tv_nop\n"
+    f".Lagain{register}:\n"
+    for register in range(20, 26)
+)
+"""Branches without which what is known of the registers would be forgotten."""
+
+
 def test_a_use_behind_too_many_paths_is_doubtful(monkeypatch: pytest.MonkeyPatch):
     """It is a warning, and the kernel runs."""
-    parsed = kernel(code(EQUAL, EQUAL, APART))
+    parsed = kernel(code(EQUAL, EQUAL, APART) + AGAIN)
     monkeypatch.setattr(wait_paths, "_MOST_PATHS", 8)
     found = checked_waits(parsed)
     assert (found.missing, len(found.doubtful)) == ((), 1)
