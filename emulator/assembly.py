@@ -58,6 +58,9 @@ class Kernel:
             their code stands behind the kernel's own.
         place_step: by how much the place behind an instruction of 4 bytes differs from its own.
         base: the address of the file, once it is linked.
+        sram_ecc: whether the chip's registers have error correction, so that a load of half a
+            register clears the other half (LLVM, GCNSubtarget, d16PreservesUnusedBits; Tensile's
+            HasEccHalf). It is on unless the target identifier says `sramecc-`.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Kernel:
     functions: tuple[int, ...] = field(default=(), repr=False)
     place_step: int = CODE_STEP
     base: int = 0
+    sram_ecc: bool = False
 
     @property
     def chip(self) -> Chip:
@@ -218,13 +222,15 @@ class AssemblyFile:
         if target is None and not any(".amdhsa_kernel" in line for line in self.lines):
             raise self.error(1, "no .amdgcn_target line: not AMD GPU assembly")
         document = self.read_metadata()
-        found = ARCH.search(target or "")
-        named = found[1] if found else document.arch or arch
+        target = target or document.target
+        found = ARCH.search(target)
+        named = found[1] if found else arch
         # Code for several chips runs on each of them.
         generic = GENERIC_CHIPS.get(named, ())
         self.arch = arch if arch in generic else generic[0] if generic else named
         if not self.arch:
             raise self.error(1, "the file names no chip: no .amdgcn_target line")
+        self.sram_ecc = _chip(self.arch).has_sram_ecc and ":sramecc-" not in target
         self.metadata = document.kernels
         self.directives = self.read_directives()
         if not self.directives:
@@ -288,10 +294,14 @@ class AssemblyFile:
             raise self.error(len(self.lines), "unfinished .amdhsa_kernel block")
         return found
 
+    def largest_values(self) -> Mapping[str, int]:
+        """Returns the largest value of each directive that the emulator knows."""
+        return largest_values(_chip(self.arch))
+
     def directive_values(self, name: str) -> dict[str, int]:
         """Returns the values of a kernel's directives; AssemblyError if one cannot be read."""
         values: dict[str, int] = {}
-        largest = largest_values(_chip(self.arch))
+        largest = self.largest_values()
         for directive, (line, text) in self.directives[name].items():
             if directive not in largest:
                 unknown = f"the emulator does not know the directive '.amdhsa_{directive}'"
@@ -334,6 +344,7 @@ class AssemblyFile:
             places=tuple(map(self.place, code.instructions)),
             place_step=self.place_step,
             functions=tuple(code.functions),
+            sram_ecc=self.sram_ecc,
         )
 
     def read_code(self, name: str, chip: Chip, lanes: int) -> FunctionCode:

@@ -66,6 +66,11 @@ class Chip(NamedTuple):
         return self.isa is Isa.CDNA2
 
     @property
+    def has_sram_ecc(self) -> bool:
+        """Returns whether vector registers have error correction, if it is not switched off."""
+        return not self.is_rdna
+
+    @property
     def has_architected_ids(self) -> bool:
         """Returns whether the ids of a workgroup lie in the trap registers."""
         return self.isa >= Isa.RDNA4

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ _SECTION = re.compile(r"^Disassembly of section (\S+):")
 _SYMBOL = re.compile(r"^([0-9a-fA-F]+) <(.+)>:\s*$")
 _LINE = re.compile(r"^\s+(\S.*?)\s*// ([0-9A-Fa-f]{8,16}):((?: [0-9A-Fa-f]{8})+)(?:\s*<.*>)?\s*$")
 _METADATA_START = re.compile(r"^\s*(AMDGPU Metadata:\s*)?---\s*$")
+_MOST_SCALARS = 112
 _UNDECODED = (".long", "<unknown>", "v_illegal", "s_illegal")
 _NEEDED = (
     "no {} in this disassembly: print all that a kernel needs by `llvm-objdump -d -j .text "
@@ -96,6 +97,10 @@ class DisassembledFile(AssemblyFile):
             raise self.error(len(self.lines), _NEEDED.format("metadata"))
         ends = (i for i in range(start, len(self.lines)) if self.lines[i].startswith("..."))
         return start, next(ends, len(self.lines))
+
+    def largest_values(self) -> Mapping[str, int]:
+        """Returns the largest values; registers are what a kernel's descriptor counts, in 16s."""
+        return {**super().largest_values(), "next_free_sgpr": _MOST_SCALARS}
 
     def read_data(self) -> None:
         """Reads the lines of code, in the order of their addresses."""

@@ -40,6 +40,8 @@ class _Buffer:
     """Whether a kernel has stored to the buffer."""
     shadow: UndefinedBytes | None = None
     """The undefined bits of `data`, once there were some."""
+    unknown: str = ""
+    """Why nobody knows the bytes; empty if they are known, or `shadow` says which are not."""
 
     @property
     def end(self) -> int:
@@ -83,14 +85,27 @@ class GlobalMemory:
             return self._images[image]
         base = self._images[image] = self._next
         for region, contents in zip(image.regions, image.at(base), strict=True):
+            self._place_code(image, base + region.start)
             self._next = base + region.start
             what = "variables" if region.writable else "read-only data"
             self.allocate(contents, name=f"the kernel's {what}", read_only=not region.writable)
-        # Code lies in nobody's buffer.
+        self._place_code(image, base + image.extent)
         self._next = max(self._next, base + _aligned(image.extent))
         for each in image.unknown:
             self._forget(base + each.offset, each.width, each.reason)
         return base
+
+    def _place_code(self, image: DataImage, end: int) -> None:
+        """Makes a buffer of what lies before an address in a code object: code, or nothing.
+
+        Kernels load their own code to have it in a cache. Code of assembly has no bytes.
+        """
+        start = self._images[image]
+        start = max(start, self._buffers[-1].end if self._buffers else 0)
+        if image.end and end > start:
+            self._next = start
+            self.allocate(end - start, name="the kernel's code", read_only=True)
+            self._buffers[-1].unknown = "the kernel's code, whose bytes the emulator does not keep"
 
     def _forget(self, address: int, count: int, reason: str) -> None:
         """Makes bytes undefined; `reason` says why nobody knows them."""
@@ -372,7 +387,16 @@ class GlobalMemory:
             return None
         low, high = int(addresses.min()), int(addresses.max())
         buffer = self._find(low)
-        return buffer if buffer is not None and high + width <= buffer.end else None
+        if buffer is None or high + width > buffer.end:
+            return None
+        return self._looked_into(buffer)
+
+    def _looked_into(self, buffer: _Buffer) -> _Buffer:
+        """Returns a buffer whose undefined bits are noted, as they are once it is accessed."""
+        if buffer.unknown:
+            reason, buffer.unknown = buffer.unknown, ""
+            self._forget(buffer.start, buffer.size, reason)
+        return buffer
 
     def _by_buffer(
         self,
@@ -403,7 +427,10 @@ class GlobalMemory:
                 f"{self._misplaced(int(addresses[first]), width)} "
                 f"(wave {int(waves[rows[first]])}, lane {int(lanes[first])})"
             )
-        return [(self._buffers[i], np.flatnonzero(number == i)) for i in np.unique(number).tolist()]
+        return [
+            (self._looked_into(self._buffers[i]), np.flatnonzero(number == i))
+            for i in np.unique(number).tolist()
+        ]
 
     def _find(self, address: int) -> _Buffer | None:
         """Returns the last buffer that begins at an address or before it."""

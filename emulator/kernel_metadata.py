@@ -80,11 +80,11 @@ class Metadata:
     """A file's metadata.
 
     Attributes:
-        arch: the chip, as `gfx942`; empty where the document names none.
+        target: the target identifier; empty where the document names none.
         kernels: the kernels by the names of their symbols, in the order of the document.
     """
 
-    arch: str
+    target: str
     kernels: Mapping[str, KernelMetadata]
 
 
@@ -116,13 +116,12 @@ def parse_metadata(text: str, line: int) -> Metadata:
     # What ends the document may be the start of an empty one.
     if any(others):
         raise MetadataError("the metadata is more than one document")
-    arch = ARCH.search(str(document.get("amdhsa.target", "")))
     names = [symbol.removesuffix(".kd") for symbol in symbols]
     kernels = dict(zip(names, entries, strict=True))
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise MetadataError(f"the metadata names two kernels '{twice}'")
     return Metadata(
-        arch[1] if arch else "",
+        str(document.get("amdhsa.target", "")),
         {name: _kernel(name, entry, line) for name, entry in kernels.items()},
     )
 

@@ -80,8 +80,8 @@ class Load:
 
     Attributes:
         signed: whether a value of less than 4 bytes is extended by its sign.
-        half: the half of the register that is written, 0 or 1, while the other one stays; None if
-            the whole register is written.
+        half: the half of the register that gets the value, 0 or 1, while the other one stays, or is
+            cleared where registers have error correction; None if the whole register is written.
     """
 
     width: int
@@ -274,7 +274,9 @@ def deliver(
             undefined = Undefined(extend(undefined.bits, load), undefined.origins)
         half = load.half
         if half is not None:
-            old, old_undefined = group.block_or_undefined(index, 1)
+            old, old_undefined = np.zeros_like(words), None
+            if not group.machine.kernel.sram_ecc:
+                old, old_undefined = group.block_or_undefined(index, 1)
             words = merge_half(old, words, half)
             if undefined is not None or old_undefined is not None:
                 undefined = _merge_undefined(old_undefined, undefined, half, old.shape)

@@ -54,8 +54,10 @@ def assembly(
     """Returns a file as the compiler prints it, with one kernel `k` of `code`.
 
     A wave has as many lanes as the chip's usually have, if the directives do not say otherwise.
+    The chip may have settings, as `gfx942:sramecc-`.
     """
-    accumulates = CHIPS[arch].accumulators if arch in CHIPS else arch.startswith("gfx9")
+    chip = arch.partition(":")[0]
+    accumulates = CHIPS[chip].accumulators if chip in CHIPS else arch.startswith("gfx9")
     accumulators = "\t\t.amdhsa_accum_offset 64" if accumulates else ""
     return f"""\t.amdgcn_target "amdgcn-amd-amdhsa--{arch}"
 k:

@@ -7,11 +7,13 @@ import re
 
 import pytest
 
+from bankwise.emulator.data_sections import DataImage, Region
 from bankwise.emulator.disassembly import is_disassembly, parse_disassembly
-from bankwise.emulator.emulation_errors import EmulationError
+from bankwise.emulator.emulation_errors import EmulationError, GlobalAccessError
+from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.instruction_text import AssemblyError
 
-from .small_kernels import launched
+from .small_kernels import launched, run, undefined_bits
 
 TEXT = """
 k.co:\tfile format elf64-amdgpu
@@ -107,3 +109,23 @@ def test_a_jump_into_an_instruction_is_refused():
     text = re.sub(r"s_add_u32 s6, s6, 40 ", "s_add_u32 s6, s6, 46 ", TEXT)
     with pytest.raises(EmulationError, match="goes to 0x"):
         launched(parse_disassembly(text, "k.txt"), 1)
+
+
+def test_a_descriptor_may_count_more_scalars_than_a_kernel_can_name():
+    """LLVM prints the count of a descriptor, which is in units of 16."""
+    text = TEXT.replace("next_free_sgpr 40", "next_free_sgpr 112")
+    found, _ = launched(parse_disassembly(text, "k.txt"), 1)
+    assert found.tolist() == [20]
+
+
+def test_a_kernel_loads_its_own_code():
+    """Nobody knows what it is, and it does not matter to who only wants it in a cache."""
+    memory = GlobalMemory()
+    base = memory.place(DataImage((Region(0x440, bytes(64)), Region(0x2000, b"abcd")), end=0x2100))
+    code = "\tglobal_load_dword v2, v1, s[4:5]\n\tglobal_load_dword v3, v1, s[4:5] offset:256"
+    scalars = {4: base + 0x1500 & 0xFFFFFFFF, 5: base + 0x1500 >> 32}
+    machine = run(code, vectors={1: 0}, scalars=scalars, memory=memory)
+    assert (undefined_bits(machine, "v2") == 0xFFFFFFFF).all()
+    assert memory.read(base + 0x2000, 4).tobytes() == b"abcd"
+    with pytest.raises(GlobalAccessError, match="a store to the kernel's code"):
+        run("\tglobal_store_dword v1, v1, s[4:5]", vectors={1: 0}, scalars=scalars, memory=memory)

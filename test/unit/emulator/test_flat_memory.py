@@ -85,9 +85,9 @@ def test_the_address_may_be_overwritten():
         ("byte", "sbyte", 0xFFFFFFF0),
         ("short", "ushort", 0x80F0),
         ("short", "sshort", 0xFFFF80F0),
-        ("byte_d16_hi", "ubyte_d16", 0x12340077),
-        ("short_d16_hi", "short_d16_hi", 0xAA775678),
-        ("short", "sbyte_d16", 0x1234FFF0),
+        ("byte_d16_hi", "ubyte_d16", 0x00000077),
+        ("short_d16_hi", "short_d16_hi", 0xAA770000),
+        ("short", "sbyte_d16", 0x0000FFF0),
     ],
 )
 def test_narrow_ones(store: str, load: str, expected: int):

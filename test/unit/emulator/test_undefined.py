@@ -212,7 +212,7 @@ def test_bytes_that_were_defined_may_become_undefined():
 @pytest.mark.parametrize("half", [0, 1])
 def test_a_load_of_a_half_leaves_the_other_one_undefined(half: int):
     code = f"\tds_write_b16 v1, v1\n\tds_read_u16_d16{'_hi' if half else ''} v3, v1"
-    machine = run(code, vectors={1: 2 * LANES}, lds_bytes=128)
+    machine = run(code, "gfx942:sramecc-", vectors={1: 2 * LANES}, lds_bytes=128)
     assert (undefined_bits(machine, "v3") == (0xFFFF if half else 0xFFFF0000)).all()
 
 
