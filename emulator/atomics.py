@@ -157,6 +157,26 @@ OPS: Mapping[str, AtomicOp] = {
 """Operations by the name that follows `ds_`."""
 
 
+IN_MEMORY: Mapping[str, str] = {
+    **{
+        f"{name}{suffix}": f"{stem}{bits}"
+        for suffix, bits in (("", 32), ("_x2", 64))
+        for name, stem in (
+            *(("swap", "wrxchg_b"), ("cmpswap", "cmpst_b"), ("add", "add_u")),
+            *(("sub", "sub_u"), ("smin", "min_i"), ("umin", "min_u"), ("smax", "max_i")),
+            *(("umax", "max_u"), ("and", "and_b"), ("or", "or_b"), ("xor", "xor_b")),
+            *(("inc", "inc_u"), ("dec", "dec_u")),
+        )
+    },
+    **{name: name for name in ("add_f32", "pk_add_f16", "pk_add_bf16")},
+    **{name: name for name in ("add_f64", "min_f64", "max_f64", "min_f32", "max_f32")},
+    "csub": "sub_clamp_u32",
+    "cond_sub": "cond_sub_u32",
+    "cmpswap_f32": "cmpst_f32",
+}
+"""For each atomic on memory its name in `OPS`, which is that of the LDS instruction."""
+
+
 def operation(name: str, chip: Chip) -> AtomicOp | None:
     """Returns the operation of a name that follows `ds_`; None if there is none.
 
@@ -168,6 +188,23 @@ def operation(name: str, chip: Chip) -> AtomicOp | None:
 
 
 _MINIMUM = re.compile(r"^(min|max)_f(?=32|64)")
+
+
+def compared_first(
+    op: AtomicOp, words: Words, undefined: Undefined | None
+) -> tuple[list[Words], Undefined | None]:
+    """Returns the data operands of an atomic on memory in the order in which `op` takes them.
+
+    Compare-and-swap on memory has the new value first, the LDS form and `op` the compared one.
+
+    Args:
+        words: the words of all operands, [operands * words, ...].
+        undefined: their undefined bits.
+    """
+    shape = (op.operands, op.width // 4, *words.shape[1:])
+    if undefined is not None:
+        undefined = undefined.rearranged(lambda each: each.reshape(shape)[::-1])
+    return list(words.reshape(shape)[::-1]), undefined
 
 
 def update(op: AtomicOp, memory: Bytes, offsets: Offsets, data: list[Words]) -> Words:

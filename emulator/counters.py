@@ -135,8 +135,7 @@ def instruction_class(instruction: Instruction) -> str:
 
 
 _SCALAR_MEMORY = (
-    *("s_load", "s_buffer_load", "s_store", "s_dcache", "s_gl1_inv", "s_prefetch"),
-    "s_buffer_prefetch",
+    *("s_load", "s_buffer", "s_store", "s_atomic", "s_dcache", "s_gl1_inv", "s_prefetch"),
 )
 _WAITS = ("s_waitcnt", "s_wait_", "s_barrier")
 _NO_WORK = frozenset(

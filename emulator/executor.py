@@ -41,6 +41,7 @@ from . import (
     packed_math,
     scalar_alu,
     scalar_floats,
+    scalar_memory,
     scaled_conversions,
     vector_alu,
     wmma,
@@ -331,7 +332,7 @@ def _undefined_read(group: WaveGroup, found: UndefinedBits, what: str) -> Undefi
     return UndefinedReadError(found.message(what, group.machine.memory.origins))
 
 
-_MEMORY_PREFIXES = ("buffer_", "global_", "flat_", "scratch_", "s_load_", "s_buffer_load_", "ds_")
+_MEMORY_PREFIXES = ("buffer_", "global_", "flat_", "scratch_", *scalar_memory.PREFIXES, "ds_")
 
 
 def _is_access(instruction: Instruction) -> bool:

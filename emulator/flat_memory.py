@@ -23,7 +23,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from . import lds_instructions, memory_instructions
+from . import atomics, lds_instructions, memory_instructions
 from .apertures import OFFSET_BITS, PRIVATE_BASE, SHARED_BASE
 from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Name, Operand, Register
@@ -133,7 +133,7 @@ def _in_lds(instruction: Instruction, name: str, position: int) -> Instruction:
 
 def _lds_atomic(instruction: Instruction, kind: str) -> str:
     """Returns the name of the LDS atomic: `ds_add_rtn_u32` for `add` with `sc0`."""
-    name = memory_instructions.ATOMICS.get(kind)
+    name = atomics.IN_MEMORY.get(kind)
     if name is None:
         raise UnknownInstructionError(instruction)
     stem, _, width = name.rpartition("_")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory instructions: `buffer_*`, `global_*`, `scratch_*` and scalar loads.
+"""Memory instructions: `buffer_*`, `global_*` and `scratch_*`.
 
 The semantics are those of "AMD Instinct MI300 CDNA3 Instruction Set Architecture", chapters 8 to
 10, and of the ISA documents of RDNA3 and RDNA4. All accesses may be unaligned, as under amdhsa.
@@ -18,22 +18,21 @@ import numpy.typing as npt
 
 from ..bank_model.coalescing import coalescing
 from ..bank_model.lds_rules import Lds
-from . import atomics
+from . import atomics, scalar_memory
 from .buffer_resources import resource_reader
 from .byte_access import Offsets, Words
 from .chips import CDNA4, Isa
 from .emulation_errors import EmulationError, UnknownInstructionError
-from .instruction_text import M0, AssemblyError, Instruction, Literal, Name, Operand, Register
+from .instruction_text import M0, AssemblyError, Instruction, Name, Operand, Register
 from .lds_instructions import (
     Load,
     deliver,
     exchanged,
     expect_all_lanes,
-    extend,
     shifted_down,
     taking_part,
 )
-from .memory_names import BEFORE_RDNA4, SINCE_RDNA4, in_shared_names, returns_value
+from .memory_names import BEFORE_RDNA4, SINCE_RDNA4, in_shared_names, offset_scale, returns_value
 from .operands import scalar_source, vector_registers
 from .step import BuildContext, Step
 from .transposed_loads import transposed_load
@@ -53,9 +52,8 @@ def build_shared(context: BuildContext, instruction: Instruction) -> Step | None
     name = instruction.mnemonic
     if name in _CACHES:
         return _cache_control(instruction)
-    for prefix, make in _SCALAR_LOADS.items():
-        if name.startswith(prefix):
-            return make(instruction, name.removeprefix(prefix))
+    if name.startswith(scalar_memory.PREFIXES):
+        return scalar_memory.build(instruction)
     for prefix in _PLACES:
         if name.startswith(prefix):
             return _vector_memory(context, instruction, prefix, name.removeprefix(prefix))
@@ -143,24 +141,6 @@ _STORES: Mapping[str, tuple[int, int]] = {
     "store_byte_d16_hi": (1, 16),
     "store_short_d16_hi": (2, 16),
 }
-ATOMICS: Mapping[str, str] = {
-    **{
-        f"{name}{suffix}": f"{stem}{bits}"
-        for suffix, bits in (("", 32), ("_x2", 64))
-        for name, stem in (
-            *(("swap", "wrxchg_b"), ("cmpswap", "cmpst_b"), ("add", "add_u")),
-            *(("sub", "sub_u"), ("smin", "min_i"), ("umin", "min_u"), ("smax", "max_i")),
-            *(("umax", "max_u"), ("and", "and_b"), ("or", "or_b"), ("xor", "xor_b")),
-            *(("inc", "inc_u"), ("dec", "dec_u")),
-        )
-    },
-    **{name: name for name in ("add_f32", "pk_add_f16", "pk_add_bf16")},
-    **{name: name for name in ("add_f64", "min_f64", "max_f64", "min_f32", "max_f32")},
-    "csub": "sub_clamp_u32",
-    "cond_sub": "cond_sub_u32",
-    "cmpswap_f32": "cmpst_f32",
-}
-"""For each atomic on memory its name in `atomics.OPS`, which is that of the LDS instruction."""
 
 
 # -- where lanes access --------------------------------------------------------------------------
@@ -290,7 +270,7 @@ def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
         if scalar.file != "s" or scalar.count != 2:
             raise AssemblyError(f"{scalar} where a scalar pair is expected")
         lanes = _vector_register(vaddr, 1)
-        scale = _offset_scale(instruction)
+        scale = np.int64(offset_scale(instruction))
 
         def with_base(group: WaveGroup) -> _LaneAccess:
             base = group.s64(scalar.index).astype(np.int64)[:, None] + constant
@@ -310,22 +290,6 @@ def _address_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _
         return _LaneAccess((low | high << 32) + constant, group.active)
 
     return place
-
-
-_BYTES = re.compile(r"_(?:b|u|i|f)(8|16|32|64|96|128)$")
-
-
-def _offset_scale(instruction: Instruction) -> np.int64:
-    """Returns what the offset to a scalar base counts: bytes, or what the access moves.
-
-    gfx1250's `scale_offset` asks for the latter.
-    """
-    if not instruction.modifiers.get("scale_offset"):
-        return np.int64(1)
-    found = _BYTES.search(instruction.spelled)
-    if instruction.chip.isa is not Isa.GFX1250 or found is None:
-        raise UnknownInstructionError(instruction, "no model of 'scale_offset' here")
-    return np.int64(int(found[1]) // 8)
 
 
 def _private_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _Place:
@@ -610,7 +574,7 @@ def _atomic(
 
     A buffer atomic returns that value in its data register, and a global one in another register.
     """
-    op = atomics.operation(ATOMICS.get(name, ""), instruction.chip)
+    op = atomics.operation(atomics.IN_MEMORY.get(name, ""), instruction.chip)
     if op is None:
         return None
     returning = returns_value(instruction)
@@ -630,12 +594,7 @@ def _atomic(
         active = target.active
         if allowed is not None:
             active = np.logical_and.reduce(allowed)
-        # Compare-and-swap has the new value first, the LDS form and `atomics` the compared one.
-        shape = (op.operands, words, group.count, group.lanes)
-        data_words, undefined = values(group)
-        ordered = list(data_words.reshape(shape)[::-1])
-        if undefined is not None:
-            undefined = undefined.rearranged(lambda w: w.reshape(shape)[::-1])
+        ordered, undefined = atomics.compared_first(op, *values(group))
         memory, waves = group.machine.memory, group.waves
         before, found = memory.update(op, target.addresses, ordered, active, waves, undefined)
         if traffic is not None:
@@ -651,7 +610,7 @@ def private_atomic(instruction: Instruction, name: str) -> Step | None:
 
     There is no `scratch_*` atomic. `instruction` has the operands that it would have.
     """
-    if name in ATOMICS and atomics.OPS[ATOMICS[name]].width > 4:
+    if name in atomics.IN_MEMORY and atomics.OPS[atomics.IN_MEMORY[name]].width > 4:
 
         def refuse(group: WaveGroup) -> None:
             # llvm/lib/Target/AMDGPU/SIISelLowering.cpp says so, and expands such atomics.
@@ -661,128 +620,4 @@ def private_atomic(instruction: Instruction, name: str) -> Step | None:
     return _atomic(instruction, "scratch_", name, _private_place, None)
 
 
-# -- scalar loads --------------------------------------------------------------------------------
-
-_SCALAR_COUNTS: Mapping[str, int] = {
-    f"dword{suffix}": count
-    for suffix, count in (("", 1), ("x2", 2), ("x3", 3), ("x4", 4), ("x8", 8), ("x16", 16))
-}
-_SCALAR_PARTS: Mapping[str, Load] = {
-    "u8": Load(1),
-    "i8": Load(1, signed=True),
-    "u16": Load(2),
-    "i16": Load(2, signed=True),
-}
-
-
-@dataclass(frozen=True)
-class _ScalarLoad:
-    """The operands of a scalar load.
-
-    Attributes:
-        register: the registers that are written.
-        base: the registers that hold the address, or a descriptor.
-        offset: returns the byte offset [n].
-        part: the load of less than a word; None if whole words are loaded.
-    """
-
-    register: Register
-    base: Register
-    offset: Callable[[WaveGroup], Offsets]
-    part: Load | None
-
-    @property
-    def width(self) -> int:
-        """Returns the bytes of each word or part that is loaded at once."""
-        return 4 if self.part is None else self.part.width
-
-    def deliver(self, group: WaveGroup, k: int, values: Words, undefined: Undefined | None) -> None:
-        """Puts the word [n] number k into its register."""
-        if self.part is not None:
-            values = extend(values, self.part)
-            if undefined is not None:
-                undefined = Undefined(extend(undefined.bits, self.part), undefined.origins)
-        group.set_s_or_undefined(self.register.index + k, values, undefined)
-
-
-def _scalar_operands(instruction: Instruction, suffix: str, base: int) -> _ScalarLoad:
-    """Returns the operands of a scalar load, whose base has so many registers.
-
-    The offset is a sum of the third operand and `offset`: 21 bits with a sign, or from RDNA4 on 24.
-    """
-    part = _SCALAR_PARTS.get(suffix)
-    if part is None and suffix not in _SCALAR_COUNTS:
-        raise UnknownInstructionError(instruction)
-    destination, address, offset = instruction.operands
-    register, count = destination.register, _SCALAR_COUNTS.get(suffix, 1)
-    if register.file != "s" or register.count != count:
-        raise AssemblyError(f"{register} where {count} registers are expected")
-    if address.register.file != "s" or address.register.count != base:
-        raise AssemblyError(f"{address.register} where {base} scalar registers are expected")
-    least = -0x800000 if instruction.chip.has_split_counters else -0x100000
-    constant = np.int64(instruction.offset(least, -least - 1))
-    if isinstance(offset.value, Literal):
-        number = np.int64(offset.value.value) + constant
-        if not least <= number < -least:
-            raise AssemblyError(f"{number} is not in the range of {least} to {-least - 1}")
-        return _ScalarLoad(
-            register, address.register, lambda group: np.full(group.count, number), part
-        )
-    source, scale = scalar_source(offset, "u32"), _offset_scale(instruction)
-    return _ScalarLoad(
-        *(register, address.register),
-        lambda group: source(group).astype(np.int64) * scale + constant,
-        part,
-    )
-
-
-def _scalar_load(instruction: Instruction, suffix: str) -> Step:
-    """Returns the step of a load from a 64-bit base.
-
-    A load of words ignores the address's two low bits.
-    """
-    load = _scalar_operands(instruction, suffix, 2)
-
-    def step(group: WaveGroup) -> None:
-        address = group.s64(load.base.index).astype(np.int64) + load.offset(group)
-        if load.part is None:
-            address &= ~3
-        width = load.width * load.register.count
-        memory, place = group.machine.memory, (address[:, None], width, None)
-        values = memory.load(*place, group.waves)
-        undefined = memory.undefined(*place, group.waves)
-        for k in range(load.register.count):
-            found = None if undefined is None else undefined.at((k, slice(None), 0))
-            load.deliver(group, k, values[k, :, 0], found)
-
-    return step
-
-
-def _scalar_buffer_load(instruction: Instruction, suffix: str) -> Step:
-    """Returns the step of a load through a descriptor, of which words beyond its end are 0."""
-    load = _scalar_operands(instruction, suffix, 4)
-    read = resource_reader(instruction.chip, load.base.index, None)
-
-    def step(group: WaveGroup) -> None:
-        memory, found = group.machine.memory, read(group)
-        size = (found.records * np.maximum(found.stride, 1)).reshape(-1)
-        base = found.base.reshape(-1)
-        first = load.offset(group)
-        if load.part is None:
-            first &= ~3
-        for k in range(load.register.count):
-            inside = (first + 4 * k + load.width <= size)[:, None]
-            address = (base + first + 4 * k)[:, None]
-            values = memory.load(address, load.width, inside, group.waves)
-            undefined = memory.undefined(address, load.width, inside, group.waves)
-            missing = None if undefined is None else undefined.at((0, slice(None), 0))
-            load.deliver(group, k, values[0, :, 0], missing)
-
-    return step
-
-
-_SCALAR_LOADS: Mapping[str, Callable[[Instruction, str], Step]] = {
-    "s_load_": _scalar_load,
-    "s_buffer_load_": _scalar_buffer_load,
-}
-_PREFIXES = (*_PLACES, *_SCALAR_LOADS, "s_prefetch_", "s_buffer_prefetch_", "s_gl1_inv")
+_PREFIXES = (*_PLACES, *scalar_memory.PREFIXES, "s_prefetch_", "s_buffer_prefetch_", "s_gl1_inv")

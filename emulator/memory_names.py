@@ -141,6 +141,7 @@ _ONLY: tuple[tuple[re.Pattern[str], frozenset[Isa]], ...] = tuple(
         (r"ds_load_tr\d+_b\d+|global_load_tr\d+_b\d+", frozenset({Isa.GFX1250})),
         (r"global_load_tr_b\d+", SINCE_RDNA4),
         (r"s_(buffer_)?load_(dwordx3|[ui](8|16))", _LATER),
+        (r"s_(buffer_)?(store|atomic)_\w+", _CDNA),
         (r"(buffer|global)_load_lds_\w+", _CDNA3),
         (r"\w+_load_block|\w+_store_block", _LATER),
     )
@@ -171,3 +172,19 @@ def returns_value(instruction: Instruction) -> bool:
     hint = modifiers.get("th")
     asked = isinstance(hint, str) and hint.endswith("_RETURN")
     return asked or bool(modifiers.get("sc0") or modifiers.get("glc"))
+
+
+_BYTES = re.compile(r"_(?:b|u|i|f)(8|16|32|64|96|128)$")
+
+
+def offset_scale(instruction: Instruction) -> int:
+    """Returns what the offset to a scalar base counts: bytes, or what the access moves.
+
+    gfx1250's `scale_offset` asks for the latter.
+    """
+    if not instruction.modifiers.get("scale_offset"):
+        return 1
+    found = _BYTES.search(instruction.spelled)
+    if instruction.chip.isa is not Isa.GFX1250 or found is None:
+        raise UnknownInstructionError(instruction, "no model of 'scale_offset' here")
+    return int(found[1]) // 8

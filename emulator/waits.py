@@ -348,17 +348,22 @@ def _effect(instruction: Instruction, halved: frozenset[RegisterKey] = frozenset
         return _Effect(used=everything, loaded=(_SCC,), queues=queues)
     if not queues or is_direct_load(instruction):
         return _Effect(used=everything, queues=queues)
-    if "_atomic_" in instruction.mnemonic:
+    name = instruction.mnemonic
+    if "_atomic_" in name:
         returns = returns_value(instruction)
         # The data register of a buffer atomic is read before it is written.
-        reads_result = not instruction.mnemonic.startswith(("global_", "flat_"))
+        reads_result = not name.startswith(("global_", "flat_"))
         used = everything if reads_result or not returns else everything[len(keys[0]) :]
-        return _Effect(used=used, loaded=keys[0] if returns else (), queues=queues)
+        # Of a compare-and-swap it is the half that has the new value.
+        result = keys[0][: len(keys[0]) // 2] if reads_result and _SWAP.search(name) else keys[0]
+        return _Effect(used=used, loaded=result if returns else (), queues=queues)
     if _RESULT.search(instruction.mnemonic):
         rest = tuple(key for part in (*keys[1:], implicit) for key in part)
         return _Effect(used=rest, loaded=keys[0], queues=queues)
     return _Effect(used=everything, queues=queues)
 
+
+_SWAP = re.compile("_atomic_f?cmpswap")
 
 # From RDNA3 on the two halves of a vector register are loaded apart: what loads, stores or computes
 # with one of them need not wait for what loads the other one (LLVM's SIInsertWaitcnts looks at

@@ -131,8 +131,8 @@ def kernel_code(kernel: Kernel, chip: Chip) -> Code:
 
 
 _EIGHT_BYTES = (
-    *("ds_", "buffer_", "global_", "flat_", "scratch_", "s_load", "s_buffer_load", "s_store"),
-    *("v_mfma", "v_smfmac", "v_pk_"),
+    *("ds_", "buffer_", "global_", "flat_", "scratch_", "s_load", "s_buffer", "s_store"),
+    *("s_atomic", "v_mfma", "v_smfmac", "v_pk_"),
 )
 _INLINE = (*range(-16, 65), 0.5, 1.0, 2.0, 4.0, -0.5, -1.0, -2.0, -4.0)
 """The numbers that need no bytes of their own (CDNA3 ISA, table of source operands)."""
@@ -166,10 +166,15 @@ def _needs(instruction: Instruction, arch: str, chip: Chip) -> _Needs:
     if name.startswith("ds_") and queues:
         return _lds(instruction, arch)
     if Queue.SCALAR in queues:
-        return _Needs(Kind.SCALAR_MEMORY, reads=_sources(instruction, 1))
+        return _Needs(
+            Kind.SCALAR_MEMORY, reads=_sources(instruction, 0 if _GIVES_DATA.search(name) else 1)
+        )
     if queues:
         return _memory(instruction)
     return _control(instruction, chip)
+
+
+_GIVES_DATA = re.compile("_(store|atomic)_")
 
 
 def _control(instruction: Instruction, chip: Chip) -> _Needs:

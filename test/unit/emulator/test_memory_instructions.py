@@ -14,7 +14,7 @@ from bankwise.emulator.emulation_errors import EmulationError, GlobalAccessError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.wave_state import Machine
 
-from .small_kernels import LANES, NARROW_LOADS, descriptor, run
+from .small_kernels import LANES, NARROW_LOADS, descriptor, run, undefined_bits
 
 DATA = np.random.default_rng(0).integers(0, 256, 1024).astype(np.uint8)
 WORDS = DATA.view(np.uint32)
@@ -82,7 +82,7 @@ def test_narrow_loads(buffers: Buffers, name: str, meaning: str, form: str):
     machine = buffers.run(form.format(name), {1: where, 10: 0x89ABCDEF})
     byte = DATA[where].astype(np.int64)
     half = byte + 256 * DATA[where + 1].astype(np.int64)
-    assert (machine.vgpr[10][0] == NARROW_LOADS[meaning](0x89ABCDEF, byte, half)).all()
+    assert (machine.vgpr[10][0] == NARROW_LOADS[meaning](0, byte, half)).all()
 
 
 LOAD = "buffer_load_dword v10, v1, s[4:7], 0 offen"
@@ -190,6 +190,54 @@ def test_scalar_loads(buffers: Buffers):
     assert machine.sgpr[12:14, 0].tolist() == WORDS[4:6].tolist()
     assert machine.sgpr[16:24, 0].tolist() == WORDS[3:11].tolist()
     assert machine.sgpr[24:28, 0].tolist() == [*WORDS[8:11].tolist(), 0]
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950"])
+def test_scalar_stores(buffers: Buffers, arch: str):
+    """The low bits of an address are ignored, and what lies behind a descriptor's end stays."""
+    code = (
+        "s_store_dwordx2 s[12:13], s[4:5], 0x12\n"
+        "\ts_buffer_store_dwordx4 s[12:15], s[4:7], s10\n\ts_dcache_wb"
+    )
+    scalars = {10: 32, 12: 1, 13: 2, 14: 3, 15: 4}
+    buffers.run(code, size=44, buffer=1, scalars=scalars, arch=arch)
+    assert buffers.stored(64).tolist() == [0] * 4 + [1, 2] + [0] * 2 + [1, 2, 3] + [0] * 5
+
+
+@pytest.mark.parametrize(
+    ("code", "left", "returned"),
+    [
+        ("s_atomic_add s12, s[4:5], 0x0 glc", [10 + 3 * 7], [10, 17, 24]),
+        ("s_atomic_add s12, s[4:5], s10 offset:-0x8", [10 + 3 * 7], [7, 7, 7]),
+        ("s_atomic_dec s12, s[4:5], 0x0 glc", [7 - 2], [10, 7, 6]),
+        ("s_buffer_atomic_umax_x2 s[12:13], s[4:7], 0x0 glc", [7, 1], [10, 7, 7]),
+        # The second word is what the word in memory is compared with.
+        ("s_atomic_cmpswap s[12:13], s[4:5], 0x0 glc", [10], [10, 10, 10]),
+        ("s_atomic_cmpswap s[14:15], s[4:5], 0x0 glc", [9], [10, 9, 9]),
+        ("s_buffer_atomic_swap s12, s[4:7], 0x400 glc", [10], [0, 0, 0]),
+    ],
+)
+def test_scalar_atomics(buffers: Buffers, code: str, left: list[int], returned: list[int]):
+    """Three waves take turns; `glc` asks for the word before."""
+    buffers.memory.write(buffers.addresses[1], np.array([10], np.uint32))
+    scalars = {10: 8, 12: 7, 13: 1, 14: 9, 15: 10}
+    machine = buffers.run(code, buffer=1, scalars=scalars, threads=192)
+    assert buffers.stored(4 * len(left)).tolist() == left
+    first = 14 if "s[14" in code else 12
+    assert machine.sgpr[first].tolist() == returned
+
+
+def test_scalar_stores_of_undefined_bits(buffers: Buffers):
+    code = """s_and_b32 s20, s20, 0xff
+\ts_store_dword s20, s[4:5], 0x0
+\ts_load_dword s21, s[4:5], 0x0"""
+    machine = buffers.run(code, buffer=1)
+    assert undefined_bits(machine, "s21").tolist() == [0xFF]
+
+
+def test_rdna_has_no_scalar_stores(buffers: Buffers):
+    with pytest.raises(EmulationError, match="gfx1100 has no 's_store_dword'"):
+        buffers.run("s_store_dword s12, s[4:5], 0x0", arch="gfx1100")
 
 
 def test_global_atomics_return_what_was_there(buffers: Buffers):

@@ -37,13 +37,8 @@ ON_ALL: Mapping[str, tuple[str, ...]] = {
         f"ds_gws_{name}"
         for name in ("barrier", "init", "sema_br", "sema_p", "sema_release_all", "sema_v")
     ),
-    "stores and atomics of scalars, which LLVM's tables have and CDNA's documents do not": (
-        *(f"s_{kind}store_{width}" for kind in ("", "buffer_", "scratch_") for width in _WIDTHS),
-        *(f"s_scratch_load_{width}" for width in _WIDTHS),
-        *(
-            f"s_{kind}atomic_{name}{width}"
-            for kind, name, width in itertools.product(("", "buffer_"), _ATOMICS, ("", "_x2"))
-        ),
+    "private memory of scalars, and control of caches, which no compiler emits": (
+        *(f"s_scratch_{verb}_{width}" for verb in ("load", "store") for width in _WIDTHS),
         *("s_atc_probe", "s_atc_probe_buffer", "s_dcache_discard", "s_dcache_discard_x2"),
     ),
     "debuggers, trap handlers and graphics": (
