@@ -106,12 +106,13 @@ def copy_cost(
     counted: dict[bytes, _Cost] = {}
     costs: list[_Cost] = []
     for there, here, reads, lanes in zip(addresses, copied.addresses, reading, on, strict=True):
-        base = there[lanes].min() // LINE_BYTES * LINE_BYTES if lanes.any() else 0
-        key = b"".join(part.tobytes() for part in (there - base, here, reads, lanes))
+        # Whole lines further on either side, and where lanes would read that do not, are all one.
+        sides = _from_line(there, lanes), _from_line(here, reads)
+        key = b"".join(part.tobytes() for part in (*sides, reads, lanes))
         if key not in counted:
             taking_part = np.flatnonzero(lanes).tolist()
-            sides = (there - base).tolist(), here.tolist(), reads.tolist()
-            issue = _Issue(instruction, *sides, taking_part)
+            to, source = (part.tolist() for part in sides)
+            issue = _Issue(instruction, to, source, reads.tolist(), taking_part)
             counted[key] = issue.cost(copied.shifts, copied.may_read_nothing)
         costs.append(counted[key])
     conflicts, wavefronts, exact, exact_wavefronts = zip(*costs, strict=True)
@@ -121,6 +122,12 @@ def copy_cost(
         all(exact),
         all(exact_wavefronts),
     )
+
+
+def _from_line(addresses: IntArray, used: BoolArray) -> IntArray:
+    """Returns addresses counted from the first line that is used, and zeros where none is used."""
+    first = addresses[used].min(initial=np.iinfo(np.int64).max)
+    return np.where(used, addresses - first // LINE_BYTES * LINE_BYTES, 0)
 
 
 def least_copy_cycles(
@@ -181,7 +188,7 @@ class _Issue:
                 conflicts += max(self._in_the_way(lane, used) for lane in used)
         if self.instruction.name != _BYPASSING:
             return conflicts, passes + conflicts, True, True
-        each = {self._fills([address + shift for address in self.here]) for shift in shifts}
+        each = {self._fills(chunks) for chunks in self._chunks_read(shifts)}
         fills, are_exact = max(each), len(each) == 1
         if not all(self.reads[lane] for lane in self.lanes):
             return conflicts, passes + conflicts + fills, True, False
@@ -200,13 +207,27 @@ class _Issue:
             if other != lane
         )
 
-    def _fills(self, here: Sequence[int]) -> int:
-        """Returns the wavefronts in which what the L2 sends is written."""
-        last = {
-            self.there[lane] // _CHUNK: here[lane] // _CHUNK
-            for lane in self.lanes
-            if self.reads[lane]
-        }
+    def _chunks_read(self, shifts: Sequence[int]) -> set[tuple[int, ...]]:
+        """Returns the chunks that the lanes which read may read, in the order of these lanes.
+
+        Shifts that differ by whole lines, or by less than a chunk, often make no difference.
+        """
+        read = np.array([self.here[lane] for lane in self.lanes if self.reads[lane]], np.int64)
+        if not read.size:
+            return {()}
+        chunks = (read + np.array(shifts)[:, None]) // _CHUNK
+        line = LINE_BYTES // _CHUNK
+        chunks -= chunks.min(axis=1, keepdims=True) // line * line
+        return {*map(tuple, chunks.tolist())}
+
+    def _fills(self, chunks: Sequence[int]) -> int:
+        """Returns the wavefronts in which what the L2 sends is written.
+
+        Args:
+            chunks: those that the lanes which read do read.
+        """
+        written = (self.there[lane] // _CHUNK for lane in self.lanes if self.reads[lane])
+        last = dict(zip(written, chunks, strict=True))
         # What of a sector goes to a sector: (chunk of the source, whether the halves change place).
         moved: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
         for target, source in last.items():

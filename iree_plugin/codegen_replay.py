@@ -10,9 +10,13 @@ pipeline. Which passes come behind them is asked of the function as it is config
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from iree.compiler import ir
@@ -22,6 +26,7 @@ from ..bank_model.lds_tables import known_targets
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure
 from ..dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of
 from ..dialect_utils.kernels import variants_of
+from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass
 from ..passes.layout_steps import verifying_edits
 from ..passes.mode import ASKING, LEVELLED
@@ -30,6 +35,7 @@ from ..passes.swizzles.hint_ownership import has_hints
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
 from .diagnostic_capture import captured_diagnostics
+from .forked_kernels import ForkedKernels, Sent, may_fork
 from .mitigation import mitigation_edits
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
@@ -47,6 +53,8 @@ from .second_attempt import (
 from .summary import AS_STOCK, KernelCost
 
 if TYPE_CHECKING:
+    from ..dialect_utils.tuned_operation import TunedOperation
+    from ..passes.decisions import DecisionLog
     from ..tuning.advice import Advice
     from ..tuning.forced_tile import ForceTile
 
@@ -92,6 +100,26 @@ class _Spliced(NamedTuple):
         return any(isinstance(s, FunctionPass) and s.has_work(function) for s in self.lowering)
 
 
+class _Compiled(NamedTuple):
+    """What a fork has made of a function.
+
+    Attributes:
+        body: the function as bytecode of MLIR.
+        said: the diagnostics of our passes.
+        log: their decisions.
+        tuned: the operations that got another configuration.
+        advice: what the function would gain from another level.
+        kernels: what its LDS costs, if somebody reads that.
+    """
+
+    body: bytes
+    said: Sequence[Diagnostic]
+    log: DecisionLog
+    tuned: Sequence[TunedOperation]
+    advice: Sequence[Advice]
+    kernels: Sequence[KernelCost]
+
+
 @dataclass
 class CodegenReplay:
     """The codegen of one module's GPU functions, each by its own pipeline with edits made.
@@ -107,6 +135,7 @@ class CodegenReplay:
         advice: what functions would gain from another level.
         summarizes: whether somebody reads `kernels`.
         kernels: what the LDS of each GPU kernel costs in stock's layouts and in ours.
+        forks: whether several functions are compiled beside each other, in forked processes.
     """
 
     runner: PassRunner
@@ -119,6 +148,7 @@ class CodegenReplay:
     advice: list[Advice] = field(default_factory=list)
     summarizes: bool = False
     kernels: list[KernelCost] = field(default_factory=list)
+    forks: bool = False
     _given_up: list[FunctionCopy] = field(default_factory=list)
     """What functions had become when an optional pass failed, kept for Python's ops in it."""
 
@@ -133,10 +163,32 @@ class CodegenReplay:
         variants = variants_of(module)
         functions = list(device_functions(variants))
         edits = self._edits() if functions else []
-        text = ""
         self._warn(functions)
         if self.summarizes:
             self.kernels += [AS_STOCK] * (gpu_functions(variants) - len(functions))
+        recordings = self._recordings(module, functions)
+        with self._forked(functions, recordings, edits) as forks:
+            for number, function in enumerate(functions):
+                recording = recordings[number]
+                if isinstance(recording, RecordingError):
+                    self._leave_to_stock(function, str(recording))
+                    self.kernels.append(AS_STOCK)
+                    continue
+                sent = None if forks is None else forks.sent(number)
+                if sent is None or not self._take_over(function, sent):
+                    self._compile(function, recording, edits)
+                self.replayed.add(function.name)
+        if self.settings.mitigation in LEVELLED and has_tuning():
+            from ..tuning.workarounds.own_lds import shares_lds
+
+            self.shares_lds = shares_lds(variants)
+
+    def _recordings(
+        self, module: ir.Operation, functions: Sequence[DeviceFunction]
+    ) -> list[Recording | RecordingError]:
+        """Returns the pipelines of functions, or why there is none."""
+        text = ""
+        found: list[Recording | RecordingError] = []
         for function in functions:
             key = function.recording_key(self._flags)
             recording = self.recordings.find(key)
@@ -145,23 +197,89 @@ class CodegenReplay:
                 try:
                     recording = self.recordings.get(key, text, function.name)
                 except RecordingError as error:
-                    self._leave_to_stock(function, str(error))
-                    self.kernels.append(AS_STOCK)
-                    continue
-            self._advise(function)
-            decided = len(self.runner.context.log.decisions)
-            self.runner.context.unresolved.clear()
-            is_stock = self._replay_or_blame(function, recording, edits)
-            if self.summarizes:
-                log = self.runner.context.log.since(decided)
-                cost = AS_STOCK if is_stock else KernelCost.of(function.op, function.name, log)
-                self.kernels.append(cost)
-            function.mark_done()
-            self.replayed.add(function.name)
-        if self.settings.mitigation in LEVELLED and has_tuning():
-            from ..tuning.workarounds.own_lds import shares_lds
+                    recording = error
+            found.append(recording)
+        return found
 
-            self.shares_lds = shares_lds(variants)
+    def _compile(
+        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+    ) -> None:
+        """Runs the edited pipeline of one function, and notes what it has become.
+
+        Raises:
+            StockFailure, ReplayError, PipelineEditError: see `run`.
+        """
+        self._advise(function)
+        decided = len(self.runner.context.log.decisions)
+        self.runner.context.unresolved.clear()
+        is_stock = self._replay_or_blame(function, recording, edits)
+        if self.summarizes:
+            log = self.runner.context.log.since(decided)
+            cost = AS_STOCK if is_stock else KernelCost.of(function.op, function.name, log)
+            self.kernels.append(cost)
+        function.mark_done()
+
+    def _forked(
+        self,
+        functions: Sequence[DeviceFunction],
+        recordings: Sequence[Recording | RecordingError],
+        edits: Sequence[PipelineEdit],
+    ) -> ForkedKernels | nullcontext[None]:
+        """Returns forks that compile the functions, if there are several and forks can do it."""
+        numbers = [n for n, each in enumerate(recordings) if isinstance(each, Recording)]
+        if len(numbers) < 2 or not self.forks or not may_fork():
+            return nullcontext()
+        # Each fork would ask for itself, and read the source for it.
+        self.runner.context.users_configuration()
+
+        def work(number: int) -> _Compiled:
+            recording = recordings[number]
+            assert isinstance(recording, Recording)
+            return self._compiled(functions[number], recording, edits)
+
+        return ForkedKernels(functions[0].op.context, numbers, work)
+
+    def _compiled(
+        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+    ) -> _Compiled:
+        """Compiles a function in a fork, and returns all that is to be known of it elsewhere."""
+        context = self.runner.context
+        said: list[Diagnostic] = []
+        context.sink.consume = said.append
+        before = len(context.log.decisions), len(context.tuned), len(self.advice), len(self.kernels)
+        self._compile(function, recording, edits)
+        log, tuned, advice, kernels = before
+        body = BytesIO()
+        function.op.write_bytecode(body)
+        return _Compiled(
+            body.getvalue(),
+            said,
+            context.log.since(log),
+            context.tuned[tuned:],
+            self.advice[advice:],
+            self.kernels[kernels:],
+        )
+
+    def _take_over(self, function: DeviceFunction, sent: Sent) -> bool:
+        """Puts what a fork has made of a function in its place; returns whether that is valid."""
+        compiled: _Compiled = sent.result
+        try:
+            module = ir.Module.parse(compiled.body, function.op.context)
+        except (ir.MLIRError, ValueError):
+            return False
+        (made,) = children(module.operation)
+        ir.InsertionPoint(function.op).insert(made.detach_from_parent())
+        function.op.erase()
+        context = self.runner.context
+        sys.stderr.flush()
+        os.write(2, sent.printed)
+        for diagnostic in compiled.said:
+            context.sink.consume(diagnostic)
+        context.log.extend(compiled.log)
+        context.tuned += compiled.tuned
+        self.advice += compiled.advice
+        self.kernels += compiled.kernels
+        return True
 
     def _advise(self, function: DeviceFunction) -> None:
         """Notes what a function would gain from another level, if a room knows of something."""
@@ -179,10 +297,13 @@ class CodegenReplay:
             from ..tuning.forced_tile import in_place_of_choice
 
             edits = in_place_of_choice(edits, self.forced)
+        plugins = installed_plugins()
+        # Passes of others may keep what they have seen of one kernel for the next.
+        self.forks = self.forks and not plugins
         return [
             *(verifying_edits() if self.settings.verify_lds else []),
             *edits,
-            *installed_plugins(),
+            *plugins,
             *self.more_edits,
         ]
 

@@ -39,7 +39,7 @@ def compile_to_output(options: CompileSettings) -> None:
     }
     check_distinct([options.input], outputs)
     session = Session()
-    with SteppedCompile(session, options, summarizes=not options.quiet) as compilation:
+    with SteppedCompile(session, options, summarizes=not options.quiet, forks=True) as compilation:
         source = open_file(session, options.input)
         sources = split_source(session, source) if options.split_input else [source]
         try:

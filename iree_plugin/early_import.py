@@ -32,6 +32,8 @@ _DEFERRED = (
 """Dialects in kernels of whose Python modules our passes use nothing. They have the attributes of
 IREE's dialects from the native module that these wrap."""
 
+_importing: threading.Thread | None = None
+
 
 def import_beside_compiler() -> None:
     """Makes `iree.compiler.api` importable at once; starts to load the rest in a thread.
@@ -54,7 +56,15 @@ def import_beside_compiler() -> None:
         return
     # Modules stay. The collector would go over their classes again and again.
     gc.disable()
-    threading.Thread(target=_load, args=(spec, package), daemon=True).start()
+    global _importing
+    _importing = threading.Thread(target=_load, args=(spec, package), daemon=True)
+    _importing.start()
+
+
+def wait_for_imports() -> None:
+    """Waits until the thread that loads the rest has ended."""
+    if _importing is not None:
+        _importing.join()
 
 
 def _load(spec: ModuleSpec, package: ModuleType) -> None:

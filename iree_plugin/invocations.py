@@ -3,14 +3,19 @@
 
 A configured module does not say who has configured it. Where a pass asks whether a user has chosen
 tiles and pipelines, so that they are not IREE's choice, the flags are searched, and the source is
-read again as it came.
+read again as it came, unless no name of such an attribute is in its file.
 """
 
 from __future__ import annotations
 
+import mmap
+import os
+import re
+import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iree.compiler.api import Session, Source
@@ -29,6 +34,7 @@ _ATTRIBUTES = (
     "decomposition_config",
     "iree_codegen.tuning_spec_mlirbc",
 )
+_ESCAPE = re.compile(rb"\\[0-9A-Fa-f]{2}")
 _FLAGS = (
     "iree-codegen-tuning-spec-path",
     "iree-codegen-enable-default-tuning-specs",
@@ -124,7 +130,11 @@ class Invocations:
         """Returns why the configurations of the source may be the user's own; empty if not."""
         if self._users_configuration is None:
             self._users_configuration = configuring_flag(self.settings.process_flags)
-            if not self._users_configuration and self.source is not None:
+            if (
+                not self._users_configuration
+                and self.source is not None
+                and may_configure(self.settings.input)
+            ):
                 # Reading it twice is less work than to look at every program before its codegen.
                 # The invocation stays open, because it receives the diagnostics from here on.
                 again = self.read(self.source)
@@ -156,6 +166,28 @@ def configuring_flag(flags: Sequence[str]) -> str:
         if name in _FLAGS and value != "false":
             return f"--{name} is given"
     return ""
+
+
+def may_configure(path: str | None) -> bool:
+    """Returns whether a source may have configurations of its own. False is certain.
+
+    Text and bytecode hold the names of attributes as they are, unless characters are escaped, and
+    to look for them is faster than to read the program.
+
+    Args:
+        path: the file that it is all of, or a part of; None where that is not known.
+    """
+    if path is None or path == "-":
+        return True
+    try:
+        with Path(path).open("rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return True
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+                named = any(text.find(name.encode()) >= 0 for name in _ATTRIBUTES)
+                return named or _ESCAPE.search(text) is not None
+    except (OSError, ValueError):
+        return True
 
 
 def configuring_attribute(program: ir.Operation) -> str:

@@ -72,6 +72,7 @@ class SteppedCompile:
             because somebody else lowers and assembles it.
         forced: takes the place of the pass that chooses tiles, which are IREE's own choice then.
         summarizes: whether somebody asks for `summary_text`.
+        forks: whether the process may be forked, so that kernels are compiled beside each other.
         advice: what functions of all sources would gain from another level.
         invocations: they have read the sources.
 
@@ -88,6 +89,7 @@ class SteppedCompile:
     general: bool = False
     forced: ForceTile | None = None
     summarizes: bool = False
+    forks: bool = False
     advice: list[Advice] = field(default_factory=list, init=False)
     invocations: Invocations = field(init=False)
     _kernels: list[KernelCost] = field(default_factory=list)
@@ -259,9 +261,18 @@ class SteppedCompile:
             summarizes=self.summarizes,
             advice=self.advice,
             kernels=self._kernels,
+            forks=self.forks and self._hides_nothing(),
         )
         self._replays.append(replay)
         return replay
+
+    def _hides_nothing(self) -> bool:
+        """Returns whether all that is asked for of a kernel can be sent by a fork."""
+        settings = self.settings
+        runner = self._runner
+        prints = runner.flagged or any(runner.printing) or runner.dumps is not None
+        others = self.edits or self.forced is not None or settings.remarks_filter
+        return not (prints or others or settings.verify_lds or self.invocations.holds)
 
     def _what_helps(self) -> str:
         """Returns what to do where stock does not compile the source; empty if that fails, too."""

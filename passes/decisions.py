@@ -124,6 +124,11 @@ class DecisionLog:
         self.decisions.append(decision)
         self._rounds[decision.pass_name] = layout_round
 
+    def extend(self, other: DecisionLog) -> None:
+        """Appends the decisions of another log."""
+        self.decisions += other.decisions
+        self._rounds |= other._rounds
+
     def __iter__(self) -> Iterator[Decision]:
         return iter(self.decisions)
 

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from iree.compiler import ir
 
-from bankwise.iree_plugin.invocations import configuring_attribute, configuring_flag
+from bankwise.iree_plugin.invocations import configuring_attribute, configuring_flag, may_configure
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,23 @@ def test_attributes_at_any_depth(attributes: str, found: str) -> None:
         context.allow_unregistered_dialects = True
         module = ir.Module.parse(text)
         assert configuring_attribute(module.operation) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        (b"func.func private @f()", False),
+        (b'func.func private @f() attributes {translation_info = "mine"}', True),
+        (b'func.func private @f() attributes {"translation\\5Finfo" = "mine"}', True),
+        (b"ML\xefR\x00lowering_config\x00", True),
+        (b"", True),
+    ],
+)
+def test_only_a_file_with_a_name_of_a_configuration_may_have_one(
+    text: bytes, may: bool, tmp_path: Path
+):
+    (tmp_path / "source.mlir").write_bytes(text)
+    assert may_configure(str(tmp_path / "source.mlir")) is may
+    assert may_configure(str(tmp_path))
+    assert may_configure("-")
+    assert may_configure(None)
