@@ -32,7 +32,12 @@ class Chip:
         units: compute units.
         dies: accelerator dies (XCDs), each of which has an L2 cache.
         gigahertz: the highest clock of the compute units.
-        clock_per_matrix: the part of the clock that power takes when matrix units are always busy.
+        clock_per_matrix: the part of the clock that power takes when matrix units are always busy
+            with products of bf16; the operands are as those of models, normally distributed.
+        clock_per_half: the same with products of f16.
+        clock_per_byte: the same with products of 8-bit floats and narrower ones.
+        clock_per_single: the same with products of f32.
+        clock_on_zeros: the part of these that is left where all operands are zeros.
         launch_microseconds: the time between the start of a dispatch and of its first workgroup.
         workgroup_cycles: the cycles between the start of a workgroup and its first instruction.
         issue: the cycles between two instructions of a wave.
@@ -74,6 +79,10 @@ class Chip:
     dies: Constant
     gigahertz: Constant
     clock_per_matrix: Constant
+    clock_per_half: Constant
+    clock_per_byte: Constant
+    clock_per_single: Constant
+    clock_on_zeros: Constant
     launch_microseconds: Constant
     workgroup_cycles: Constant
     issue: Constant
@@ -137,6 +146,13 @@ _ROCROLLER = "ROCm/rocm-libraries shared/rocroller LDSModel, which its tests com
 _LLVM_942 = "LLVM GCNHazardRecognizer: passes + 3 wait states from an XDL result on gfx940"
 _LLVM_950 = "LLVM GCNHazardRecognizer: one wait state more than gfx940"
 _CHIPS_AND_CHEESE = "Chips and Cheese, Testing AMD's Giant MI300X"
+_CLOCKS = "ROCm blog, Measuring Max-Achievable FLOPs, part 2, MI300X"
+_SINGLE_PRODUCTS = (
+    "100 TFLOP/s of sgemm, below which ROCmValidationSuite (rvs/conf/MI300X/gst_single.conf) fails "
+    "a card, with 94 % busy matrix units as in bf16; with 100 % it would be 0.39. 97, 89 and 100 "
+    "of 4096, 8192 and 16384 were measured at the power limit "
+    "(UCHINO-Yuki/GEMMul8_numerical_results, results_04)"
+)
 _TRITON_950 = "facebookexperimental/triton #2507, AMDLatencyModel.cpp, measured on gfx950"
 
 _GFX942 = Chip(
@@ -144,7 +160,13 @@ _GFX942 = Chip(
     units=_published(304, _DATA_SHEET_942),
     dies=_published(8, _DATA_SHEET_942),
     gigahertz=_published(2.1, _DATA_SHEET_942),
-    clock_per_matrix=_assumed(0.45, "as gfx950"),
+    clock_per_matrix=_derived(0.45, f"1207 MHz in bf16 with 94 % busy matrix units: {_CLOCKS}"),
+    clock_per_half=_derived(0.50, f"1115 MHz in f16 with 94 % busy matrix units: {_CLOCKS}"),
+    clock_per_byte=_derived(0.50, f"1230 MHz in fp8 with 83 % busy matrix units: {_CLOCKS}"),
+    clock_per_single=_derived(0.37, _SINGLE_PRODUCTS),
+    clock_on_zeros=_derived(
+        0.34, f"fp8 4096x4096x4096 at 1792 MHz with zeros, 1188 with normal data: {_CLOCKS}"
+    ),
     launch_microseconds=_assumed(2.0, "what profilers show of empty kernels"),
     workgroup_cycles=_assumed(200, "a wave is launched a cycle, and its registers are set"),
     issue=_published(4, _COISSUE),
@@ -188,6 +210,9 @@ _GFX950 = replace(
     clock_per_matrix=_derived(
         0.49, "bf16 GEMM 8192: 1.48 GHz at 78 % of the matrix units' peak (HipKittens on MI355X)"
     ),
+    clock_per_half=_assumed(0.54, "to bf16 as on gfx942"),
+    clock_per_byte=_assumed(0.54, "to bf16 as on gfx942"),
+    clock_per_single=_assumed(0.40, "to bf16 as on gfx942"),
     vector_latency=_published(8, _TRITON_950),
     matrix_gap=_published(1, _TRITON_950),
     matrix_chain=_published(2, _TRITON_950),

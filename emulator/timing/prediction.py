@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..dispatch import Dispatch
 from ..trace import BLOCK, LINE, BufferUse, WorkgroupTrace
+from .clock import clock_loss, part_of_clock
 from .compute_unit import UNIT, Log, Tape, Total, Unit, run
 from .constants import CHIPS, Chip
 from .error_bounds import ErrorBounds, bounds_of
@@ -122,7 +123,8 @@ def predict(
     uneven = Unevenness()
     if len(work) == math.prod(dispatch.grid):
         uneven = unevenness(np.array(work), traces, placed, chip)
-    return _summary(dispatch, traces, placed, share, chip, runs, uneven)
+    loss = clock_loss(kernel, code, traces, chip)
+    return _summary(dispatch, traces, placed, share, chip, runs, uneven, loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +201,7 @@ def _summary(
     chip: Chip,
     runs: Sequence[_Run],
     uneven: Unevenness,
+    loss: float,
 ) -> Prediction:
     first, grid = runs[0], math.prod(dispatch.grid)
     cycles = uneven.time * float(np.mean([_cycles(run, placed.share) for run in runs]))
@@ -209,8 +212,8 @@ def _summary(
     busy = float(sum(run.log.ends.max() for run in runs))
     utilization = _utilization(totals, busy)
     active = placed.active_units / chip.units.value
-    slower = chip.clock_per_matrix.value * utilization["matrix units"] * active
-    gigahertz = chip.gigahertz.value * (1 - slower)
+    kept = part_of_clock(loss, utilization["matrix units"], active)
+    gigahertz = chip.gigahertz.value * kept
     played_microseconds = cycles / gigahertz / 1e3
     utilization["memory behind the L2 caches"] = share.microseconds / played_microseconds
     expected = chip.launch_microseconds.value + played_microseconds
