@@ -31,9 +31,6 @@ class Coalescing:
 
     transactions: npt.NDArray[np.int64]
     """Blocks of `Lds.transaction_bytes` moved: NVIDIA's sectors."""
-    lines: npt.NDArray[np.int64]
-    """Cache lines of `Lds.line_bytes` looked up."""
-    fetched_bytes: npt.NDArray[np.int64]
     useful_bytes: npt.NDArray[np.int64]
     """Distinct bytes that lanes asked for."""
 
@@ -62,11 +59,8 @@ def coalescing(
     used = addresses if on is None else addresses[on]
     if used.size and used.min() < 0:
         raise InvalidParameterError("addresses", int(used.min()), "byte addresses >= 0")
-    transactions = _blocks_touched(addresses, width_bytes, on, lds.transaction_bytes)
     return Coalescing(
-        transactions=transactions,
-        lines=_blocks_touched(addresses, width_bytes, on, lds.line_bytes),
-        fetched_bytes=transactions * lds.transaction_bytes,
+        transactions=_blocks_touched(addresses, width_bytes, on, lds.transaction_bytes),
         useful_bytes=_blocks_touched(addresses, width_bytes, on, 1),
     )
 

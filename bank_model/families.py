@@ -10,14 +10,12 @@ class Family(NamedTuple):
     """The GPUs of one vendor, as IREE calls them.
 
     Attributes:
-        vendor: the vendor's name.
         device: the name of its devices, as in `--iree-hal-target-device=hip`.
         backend: the name of its backend, as in `--iree-rocm-target=gfx942`.
         prefix: what the names of its architectures begin with.
         usual: the architecture that code is for where nobody names one.
     """
 
-    vendor: str
     device: str
     backend: str
     prefix: str
@@ -28,8 +26,8 @@ class Family(NamedTuple):
         return f"--iree-hal-target-device={self.device}", f"--iree-{self.backend}-target={arch}"
 
 
-AMD = Family("AMD", "hip", "rocm", "gfx", "gfx942")
-NVIDIA = Family("NVIDIA", "cuda", "cuda", "sm_", "sm_80")
+AMD = Family("hip", "rocm", "gfx", "gfx942")
+NVIDIA = Family("cuda", "cuda", "sm_", "sm_80")
 FAMILIES = (AMD, NVIDIA)
 MLIR_DEFAULT_CHIPS = {"nvvm": "sm_75", "rocdl": "gfx900"}
 """The chips of MLIR's own targets that name none, by their dialects (NVVMOps.td, ROCDLOps.td)."""

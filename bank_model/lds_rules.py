@@ -111,8 +111,6 @@ class Lds(NamedTuple):
     """Whether LLVM leaves an access whole that begins inside a word."""
     transaction_bytes: int = 64
     """What a copy to or from global memory moves at once."""
-    line_bytes: int = 64
-    """What it is looked up by in a cache."""
     double_waves: bool = False
     """Whether a program may have waves of twice as many lanes: the second half comes behind."""
 

@@ -451,7 +451,6 @@ def _nvidia(capability: int, lds_kib: int, *, variant: str = "") -> Lds:
         + (_copies(measured, alike) if capability >= 80 else ())
         + _nvidia_atomics(capability),
         transaction_bytes=32,
-        line_bytes=128,
     )
 
 

@@ -18,13 +18,13 @@ _FIRST, _ON_TERMINAL = 2.0, 0.5
 
 
 @contextmanager
-def emulation_progress(stream: TextIO | None = None) -> Iterator[Callable[[RunState], None]]:
+def emulation_progress() -> Iterator[Callable[[RunState], None]]:
     """Yields what the emulator tells how far it is.
 
     On a terminal one line says it, from a few seconds on, which goes at the end. Elsewhere a line
     is printed after the first ten seconds, and then every half a minute.
     """
-    lines = ProgressLines(stream or sys.stderr)
+    lines = ProgressLines(sys.stderr)
     try:
         yield lines.tell
     finally:

@@ -7,7 +7,7 @@ import hashlib
 import math
 import struct
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from statistics import NormalDist
 from typing import Any
@@ -32,6 +32,11 @@ _SHIFT = 7919
 """How many elements further the next repetition of these begins."""
 _QUERIES, _KEYS = 0, 1
 """The numbers of those operands of an attention."""
+
+
+def operand_type(shape: Sequence[int], dtype: str) -> str:
+    """Returns the type of an operand, such as `2x1024x128xf16`."""
+    return "x".join([*map(str, shape), dtype])
 
 
 def input_bytes(kernel: TimedKernel, number: int, inputs: str) -> bytes:

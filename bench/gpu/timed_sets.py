@@ -10,6 +10,7 @@ from ...runtime.dtypes import dtype_of
 from ...sweep.swept_kernels import Attention, Kernel, Matmul
 from ..program_families.attention import Attention as ModelAttention
 from ..program_families.attention import plain_sizes
+from .inputs import operand_type
 from .modes import EXACT, FAST, INEXACT_MODES, MODES, STOCK
 from .products import products
 from .timed_kernels import ATTENTION, MATMUL, TimedKernel
@@ -228,24 +229,18 @@ def timed(
         inexact: those whose outputs may differ from the first one's in their rounding.
     """
     function = ATTENTION if isinstance(kernel, Attention) else MATMUL
-    operands = tuple(_operand(shape, kernel.dtype) for shape in kernel.operands)
+    operands = tuple(operand_type(shape, kernel.dtype) for shape in kernel.operands)
     known = TimedKernel(kernel.name, function, operands, modes, inexact)
     if isinstance(kernel, Matmul):
         return replace(known, transposed=kernel.transposed)
     return replace(known, scale=_scale(kernel.head_dim**-0.5, kernel.dtype))
 
 
-def timed_model(
-    model: ModelAttention, modes: tuple[str, ...], inexact: tuple[str, ...] = INEXACT_MODES
-) -> TimedKernel:
+def timed_model(model: ModelAttention, modes: tuple[str, ...]) -> TimedKernel:
     """Returns what the machine with the GPU has to know of an attention, as `timed` does."""
-    operands = tuple(_operand(*operand) for operand in model.operands)
+    operands = tuple(operand_type(*operand) for operand in model.operands)
     scale = _scale(model.score_factor, model.dtype)
-    return TimedKernel(model.name, ATTENTION, operands, modes, inexact, scale)
-
-
-def _operand(shape: tuple[int, ...], dtype: str) -> str:
-    return "x".join([*map(str, shape), dtype])
+    return TimedKernel(model.name, ATTENTION, operands, modes, INEXACT_MODES, scale)
 
 
 def _scale(factor: float, dtype: str) -> float:

@@ -31,11 +31,6 @@ def regions(page: str) -> dict[str, str]:
     return {found["name"]: found["text"] for found in _REGION.finditer(page)}
 
 
-def without_regions(page: str) -> str:
-    """Returns what a person has written of a page."""
-    return _REGION.sub("", page)
-
-
 def with_regions(page: str, made: Mapping[str, str]) -> str:
     """Returns a page whose parts are as they are made now.
 

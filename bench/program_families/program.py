@@ -121,11 +121,6 @@ def normal(element_type: str, *shape: int, scale: float = 1.0) -> Input:
     return lambda random: (scale * random.standard_normal(shape)).astype(dtype_of(element_type))
 
 
-def uniform(element_type: str, *shape: int, low: float = 0.0, high: float = 1.0) -> Input:
-    """Makes values that are spread evenly over [low, high)."""
-    return lambda random: random.uniform(low, high, shape).astype(dtype_of(element_type))
-
-
 def integers(element_type: str, *shape: int, low: int, high: int) -> Input:
     """Makes integers from `low` up to, and without, `high`."""
     return lambda random: random.integers(low, high, shape).astype(dtype_of(element_type))

@@ -50,7 +50,7 @@ def _decoder(kind: str, rows: int, **sizes: Any) -> Build:
     return build
 
 
-def _encoder(kind: str, inputs: Mapping[str, Shape], part: str = "Model", **sizes: Any) -> Build:
+def _encoder(kind: str, inputs: Mapping[str, Shape], **sizes: Any) -> Build:
     """Returns what builds any other model of `transformers`."""
 
     def build() -> Built:
@@ -58,7 +58,7 @@ def _encoder(kind: str, inputs: Mapping[str, Shape], part: str = "Model", **size
 
         known = kind.removesuffix("Encoder")
         config = getattr(transformers, f"{known}Config")(**sizes)
-        return Built(getattr(transformers, f"{known}{part}")(config), inputs)
+        return Built(getattr(transformers, f"{known}Model")(config), inputs)
 
     return build
 
@@ -119,7 +119,7 @@ def _whisper() -> Built:
     return Built(WhisperEncoder(config), {"input_features": (1, 128, 3000)})
 
 
-def _stable_diffusion(width: int, rows: int, head: int, context: int, batch: int = 2) -> Build:
+def _stable_diffusion(width: int, rows: int, head: int, context: int) -> Build:
     """Returns what builds the transformer block of a UNet: attentions to itself and to a text."""
 
     def build() -> Built:
@@ -127,8 +127,8 @@ def _stable_diffusion(width: int, rows: int, head: int, context: int, batch: int
 
         module = BasicTransformerBlock(width, width // head, head, cross_attention_dim=context)
         shapes = {
-            "hidden_states": (batch, rows, width),
-            "encoder_hidden_states": (batch, 77, context),
+            "hidden_states": (2, rows, width),
+            "encoder_hidden_states": (2, 77, context),
         }
         return Built(module, shapes)
 

@@ -20,6 +20,7 @@ import iree.turbine.aot as aot
 import torch
 from iree.compiler.passmanager import PassManager
 
+from ..gpu.inputs import operand_type
 from . import jax_models
 from .architectures import ARCHITECTURES, DTYPES, TINY, TINY_DTYPES, Build
 from .exported import SCOPE, ExportedModel, ExportedModels, ModelInput
@@ -101,7 +102,9 @@ def _exported(
     model = TorchModel(built).eval()
     own = weights_of(built.module)
     for dtype in dtypes:
-        inputs = [ModelInput(each, _operand(shape, dtype)) for each, shape in built.inputs.items()]
+        inputs = [
+            ModelInput(each, operand_type(shape, dtype)) for each, shape in built.inputs.items()
+        ]
         weights = [_weight(each, tuple(tensor.shape), dtype) for each, tensor in own.items()]
         for weight in weights:
             own[weight.name].data = tensor_of(weight)
@@ -129,7 +132,9 @@ def _exported_from_jax(directory: Path, only: str) -> Iterator[ExportedModel]:
         if not re.search(only, name):
             continue
         inputs = [
-            ModelInput("x", _operand(shape, dtype)) if each == "x" else _weight(each, shape, dtype)
+            ModelInput(each, operand_type(shape, dtype))
+            if each == "x"
+            else _weight(each, shape, dtype)
             for each, shape in jax_models.SHAPES.items()
         ]
         text, output = jax_models.exported([tensor_of(each) for each in inputs])
@@ -146,7 +151,7 @@ def _reference(output: Any, dtype: str, count: int) -> tuple[str, int, tuple[flo
     # An odd stride meets all columns.
     stride = max(1, output.numel() // count) | 1
     kept = tuple(round(each, 7) for each in output.flatten()[::stride].tolist())
-    return _operand(output.shape, dtype), stride, kept
+    return operand_type(output.shape, dtype), stride, kept
 
 
 def _written(directory: Path, text: str, model: ExportedModel) -> ExportedModel:
@@ -185,13 +190,9 @@ def _with_parameters(
     return text, [each for each in weights if f'"{SCOPE}"::"{each.name}"' in text]
 
 
-def _operand(shape: Sequence[int], dtype: str) -> str:
-    return "x".join([*map(str, shape), dtype])
-
-
 def _weight(name: str, shape: tuple[int, ...], dtype: str) -> ModelInput:
     """Returns a weight with a distribution that keeps magnitudes near 1 in all layers."""
-    operand = _operand(shape, dtype)
+    operand = operand_type(shape, dtype)
     if len(shape) > 1 and max(shape[:-1]) > 1 and "embed" not in name and "token" not in name:
         return ModelInput(name, operand, 1 / math.sqrt(math.prod(shape[1:])))
     is_gain = len(shape) == 1 and name.endswith(("weight", "running_var"))

@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
+from ..diagnostics import Refusal
 from ..gpu_target import Launch
 from ..loops import FOR, bounds_of, is_induction, loop_depth
 from ..operations import constant_value, defining_operation
@@ -215,6 +216,20 @@ class LaneEvaluator:
     def evaluate(self, value: ir.Value) -> LaneValues | Unknown:
         """Returns the value in all lanes, or why it cannot be known."""
         return compute_after_operands(value, self._known, _operands_of, self._compute)
+
+    def known(self, value: ir.Value, what: str = "an index") -> LaneValues:
+        """Returns the value in all lanes.
+
+        Args:
+            what: the value as a refusal names it.
+
+        Raises:
+            Refusal: it cannot be known.
+        """
+        found = self.evaluate(value)
+        if isinstance(found, Unknown):
+            raise Refusal(f"{what} depends on the {found.reason}")
+        return found
 
     def loop_range(self, loop: ir.Operation) -> LoopRange | Unknown:
         """Returns the iterations of an `scf.for`, one axis for all of them.

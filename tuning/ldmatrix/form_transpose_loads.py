@@ -33,7 +33,7 @@ from ...dialect_utils.element_moves import element_count, origin_of
 from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.index_builder import IndexBuilder
 from ...dialect_utils.index.index_cloner import THREAD_ID
-from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown, existing_lanes
+from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, existing_lanes
 from ...dialect_utils.memory.flat_allocations import align_allocation
 from ...dialect_utils.memory.flow import lds_allocation_of
 from ...dialect_utils.memory.lane_dependence import LaneDependence
@@ -196,7 +196,7 @@ class _Columns:
             Refusal: lanes read no columns of equally distant rows, or not at multiples of 8 bytes.
         """
         LaneDependence(self.evaluator).check_surroundings(loads[0], self.function)
-        rows = [list(map(self._known, list(each.operands)[1:])) for each in loads]
+        rows = [list(map(self.evaluator.known, list(each.operands)[1:])) for each in loads]
         start = rows[0]
         steps = tuple(map(_even_step, zip(*rows, strict=True)))
         lanes = np.arange(self.launch.subgroup_size)
@@ -211,22 +211,17 @@ class _Columns:
             raise Refusal("16 columns do not begin at a multiple of 8 bytes")
         return steps
 
-    def _known(self, index: ir.Value) -> LaneValues:
-        value = self.evaluator.evaluate(index)
-        if isinstance(value, Unknown):
-            raise Refusal(f"an index depends on the {value.reason}")
-        return value
-
     def _shared(
         self, load: ir.Operation, steps: tuple[int, ...], first: ir.Operation
     ) -> Sequence[ir.Value]:
         """Emits where lanes read by what is computed already, if it differs by constants."""
-        read = [self._known(index).pattern() for index in list(load.operands)[1:]]
+        known = self.evaluator.known
+        read = [known(index).pattern() for index in list(load.operands)[1:]]
         for base in self._bases:
             is_behind = self.places[base.first] <= self.places[first]
             if base.load.block != load.block or base.steps != steps or not is_behind:
                 continue
-            there = [self._known(index).pattern() for index in list(base.load.operands)[1:]]
+            there = [known(index).pattern() for index in list(base.load.operands)[1:]]
             if all(mine == other for (mine, _), (other, _) in zip(read, there, strict=True)):
                 builder = IndexBuilder(self.function)
                 away = [at - start for (_, at), (_, start) in zip(read, there, strict=True)]
@@ -253,8 +248,9 @@ class _Columns:
             if step:
                 index = at.apply(f"d0 + d1 floordiv 4 mod 4 * {step}", index, thread)
             source = lanes - lanes % _COLUMNS + lanes % 4 * 4
-            wanted = self._known(old).full(self.launch)[..., source] + lanes // 4 % 4 * step
-            if (self._known(index).full(self.launch) != wanted).any():
+            known = self.evaluator.known(old).full(self.launch)
+            wanted = known[..., source] + lanes // 4 % 4 * step
+            if (self.evaluator.known(index).full(self.launch) != wanted).any():
                 raise Refusal("a lane cannot compute where another one has read")
             indices.append(index)
         self._bases.append(_Base(first, load, steps, tuple(indices)))

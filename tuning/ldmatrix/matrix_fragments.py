@@ -237,7 +237,7 @@ class FragmentProver:
         Raises:
             Refusal: one of them is not known.
         """
-        return list(map(self._known, list(load.operands)[1:]))
+        return list(map(self.evaluator.known, list(load.operands)[1:]))
 
     def distance(self, load: ir.Operation, other: ir.Operation) -> Steps:
         """Returns how far a load reads behind another one, the same in all lanes and iterations.
@@ -265,18 +265,12 @@ class FragmentProver:
 
     def _split(self, index: ir.Value) -> tuple[int, int]:
         if index not in self._indices:
-            value = self._known(index)
+            value = self.evaluator.known(index)
             pattern, at = value.pattern()
             if not value.values.size or abs(at) >= _FAR:
                 raise Refusal(_NOT_ALIKE)
             self._indices[index] = self._patterns.setdefault(pattern, len(self._patterns)), at
         return self._indices[index]
-
-    def _known(self, index: ir.Value) -> LaneValues:
-        value = self.evaluator.evaluate(index)
-        if isinstance(value, Unknown):
-            raise Refusal(f"an index depends on the {value.reason}")
-        return value
 
     def _memref(self, buffer: ir.Value) -> _Memref:
         if buffer not in self._memrefs:

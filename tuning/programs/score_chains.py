@@ -44,7 +44,7 @@ _COLLAPSE, _EXPAND = "tensor.collapse_shape", "tensor.expand_shape"
 _MOST_OPERATIONS = 4
 """The most operations of a body, the last one included, of which a step is made."""
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type)
-_CONSTANT, _FILL = "arith.constant", "linalg.fill"
+_FILL = "linalg.fill"
 _CONVERSIONS = ("arith.extf", "arith.truncf")
 
 

@@ -33,7 +33,7 @@ from ...bank_model.descriptor_tiles import ArrangedPart, ArrangedTile
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.described_tiles import note_arranged
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown
+from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.flow import Use, is_hinted, lds_allocations, uses_of
 from ...dialect_utils.memory.lds_ops import LDMATRIX, footprint_of
 from ...dialect_utils.memory.memref_types import (
@@ -181,9 +181,7 @@ def _part_of_use(use: Use, tile: ArrangedTile, evaluator: LaneEvaluator) -> Arra
     is_narrow = extent * tile.parts[0].element_bytes < LEAST_ASYNC_BYTES
     if is_narrow and len(tile.parts) > 1:
         raise Refusal("a lane copies single elements, for which one mode has no conflicts")
-    column = evaluator.evaluate(footprint.indices[-1])
-    if isinstance(column, Unknown):
-        raise Refusal(f"a column depends on the {column.reason}")
+    column = evaluator.known(footprint.indices[-1], "a column")
     least, most = column.values.min(), column.values.max()
     for part in tile.parts:
         if part.first <= least and most < part.first + part.columns:

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown, constant
+from ...dialect_utils.index.lane_values import LaneEvaluator, constant
 from ...dialect_utils.loops import FOR, Carried, body_of, loop_depth
 from ...dialect_utils.memory.barrier_order import orders_lds
 from ...dialect_utils.memory.flow import lds_allocation_of
@@ -162,9 +162,8 @@ def _bounds(
     Raises:
         Refusal: they are not known, or depend on other loops.
     """
-    value = constant(index) if isinstance(index, int) else evaluator.evaluate(index)
-    if isinstance(value, Unknown):
-        raise Refusal(f"the start of a buffer depends on the {value.reason}")
+    known = evaluator.known
+    value = constant(index) if isinstance(index, int) else known(index, "the start of a buffer")
     if any(each.depth != loop_depth(loop) for each in value.loops):
         raise Refusal("the start of a buffer depends on another loop")
     lanes = value.values.reshape(value.values.shape[0] if value.loops else 1, -1)

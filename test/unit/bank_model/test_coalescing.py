@@ -24,7 +24,7 @@ def test_counts_equal_the_touched_blocks(arch, width, seed, grain, density):
     addresses = rng.integers(0, 700, (2, lds.wave_size)) * grain
     active = rng.random(addresses.shape) < density
     counted = coalescing(lds, addresses, width, active)
-    sector, line = (32, 128) if arch == "sm_80" else (64, 64)
+    sector = 32 if arch == "sm_80" else 64
     for issue in range(2):
         touched = {
             int(a) + i
@@ -34,21 +34,18 @@ def test_counts_equal_the_touched_blocks(arch, width, seed, grain, density):
         }
         assert counted.useful_bytes[issue] == len(touched)
         assert counted.transactions[issue] == len({b // sector for b in touched})
-        assert counted.lines[issue] == len({b // line for b in touched})
-        assert counted.fetched_bytes[issue] == sector * counted.transactions[issue]
 
 
 def test_strides():
     lanes = np.arange(32)
     dense = coalescing(lds_of("sm_80"), lanes * 4, 4)
-    assert dense.useful_bytes == dense.fetched_bytes == 128
+    assert (dense.useful_bytes, dense.transactions) == (128, 4)
     strided = coalescing(lds_of("sm_80"), lanes * 8, 4)
-    assert (strided.transactions, strided.lines) == (8, 2)
-    assert (strided.useful_bytes, strided.fetched_bytes) == (128, 256)
+    assert (strided.useful_bytes, strided.transactions) == (128, 8)
     sparse = coalescing(lds_of("sm_80"), lanes * 128, 4)
-    assert (sparse.useful_bytes, sparse.fetched_bytes) == (128, 32 * 32)
+    assert (sparse.useful_bytes, sparse.transactions) == (128, 32)
     assert coalescing(lds_of("gfx942"), np.arange(64) * 16, 16).transactions == 16
-    assert coalescing(lds_of("sm_80"), lanes, 1, np.zeros(32, bool)).fetched_bytes == 0
+    assert coalescing(lds_of("sm_80"), lanes, 1, np.zeros(32, bool)).transactions == 0
 
 
 def test_bad_input():
