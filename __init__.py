@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # This is what `typing` has, whose import takes as long as all else before a tool can hear a signal.
 TYPE_CHECKING = False
