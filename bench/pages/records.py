@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+from ...emulator.timing.constants import CHIPS
 from ...sweep.rows import Row as SweptRow
 from ...sweep.tables import read_json_table
 from ..attention_shapes import ShapeRow
@@ -29,6 +30,21 @@ _BenchRowT = TypeVar("_BenchRowT", bound=BenchRow)
 
 class MissingRowError(LookupError):
     """A page quotes a row that a record does not have; the message names both."""
+
+
+@dataclass(frozen=True)
+class MeasuredAttention:
+    """A measured attention of others, in which every row looks at every key.
+
+    Attributes:
+        heads: the batches times the heads of queries.
+        rows: the rows of queries, and of keys.
+        microseconds: its times, by architecture.
+    """
+
+    heads: int
+    rows: int
+    microseconds: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -88,6 +104,21 @@ class Records:
         return read_json_table((self.folder / "timing_sweep.json").read_bytes())[0]
 
     @cached_property
+    def aiter(self) -> list[MeasuredAttention]:
+        """Returns the times that AMD has measured of AITER's attentions without masks."""
+        document = json.loads((self.folder / "aiter_attention.json").read_text())
+        return [
+            MeasuredAttention(batch * heads, rows, dict(zip(CHIPS, times, strict=True)))
+            for batch, heads, _, rows, _, _, causal, *times in document["rows"]
+            if not causal
+        ]
+
+    @cached_property
+    def aiter_swept(self) -> list[SweptRow]:
+        """Returns the predicted times of our attentions of the same sizes."""
+        return read_json_table((self.folder / "aiter_sweep.json").read_bytes())[0]
+
+    @cached_property
     def products(self) -> list[ProductRow]:
         """Returns the emulated matmuls and convolutions."""
         return self._rows("matmul_table", ProductRow)
@@ -125,6 +156,14 @@ class Records:
         case = (kernel, dtype, mode)
         found = (row for row in self.swept if (row.kernel, row.dtype, row.mode) == case)
         return _first(found, f"timing_sweep.json has no row of {kernel} {dtype} {mode}")
+
+    def predicted_of(self, kernel: str, target: str, mode: str) -> float | None:
+        """Returns the predicted microseconds of an attention of `aiter_swept`, if it is there."""
+        for row in self.aiter_swept:
+            if (row.kernel, row.target, row.mode) == (kernel, target, mode):
+                assert row.predicted_microseconds is not None
+                return row.predicted_microseconds["expected"]
+        return None
 
 
 def _first(rows: Iterator[_RowT], missing: str) -> _RowT:

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import geometric_mean
+
+from ...emulator.timing.constants import CHIPS
 from ...sweep.tables import markdown_lines
+from ..gpu.modes import FAST, STOCK
 from ..timing_clocks import RECORDED_LOSS, loss_of, median_without_layouts
-from .records import Records
+from .records import MeasuredAttention, Records
 
 PUBLISHED_MEDIANS = {"f32": 1.724}
 """The published median over the 110 shapes of an MI300X's time without layouts over that with
@@ -14,7 +19,10 @@ padding."""
 
 def sections(records: Records) -> dict[str, str]:
     """Returns the parts of the page by their names."""
-    return {"medians": medians(records)}
+    return {
+        "medians": medians(records),
+        "attentions of AITER": attentions(records),
+    }
 
 
 def medians(records: Records) -> str:
@@ -31,3 +39,45 @@ def medians(records: Records) -> str:
         f16, f32 = (median_without_layouts(records.swept, *each) for each in losses.items())
         lines.append([name, f"{f16:.3f}", f"{f32:.3f}", f"{f32 / published - 1:+.1%}"])
     return markdown_lines(lines, text_columns=1) + "\n"
+
+
+def attentions(records: Records) -> str:
+    """Returns measured times of AITER's attentions beside those that are predicted of ours."""
+    lines = [["batch x heads, rows"]]
+    for chip in CHIPS.values():
+        its = f"{chip.product}, us"
+        lines[0] += [f"{its}: AITER measured", "`fast` predicted", "over measured", "`stock`"]
+    swept = {row.kernel for row in records.aiter_swept}
+    shapes = dict.fromkeys((each.heads, each.rows) for each in records.aiter)
+    shapes = [shape for shape in shapes if _kernel(shape) in swept]
+    ratios: dict[str, list[float]] = {chip: [] for chip in CHIPS}
+    for shape in sorted(shapes):
+        line = [f"{shape[0]}, {shape[1]:,}"]
+        for chip in CHIPS:
+            measured = _measured(records.aiter, shape, chip)
+            fast, stock = (records.predicted_of(_kernel(shape), chip, m) for m in (FAST, STOCK))
+            assert fast is not None
+            ratios[chip].append(fast / geometric_mean(measured))
+            line += [_span(measured), f"{fast:,.1f}", f"{ratios[chip][-1]:.2f}x"]
+            line.append(f"{stock:,.0f}" if stock is not None else "")
+        lines.append(line)
+    means = ["geometric mean"]
+    for each in ratios.values():
+        means += ["", "", f"{geometric_mean(each):.2f}x", ""]
+    return markdown_lines([*lines, means], text_columns=1) + "\n"
+
+
+def _kernel(shape: tuple[int, int]) -> str:
+    return f"attention_{shape[0]}x{shape[1]}x128"
+
+
+def _measured(
+    rows: Sequence[MeasuredAttention], shape: tuple[int, int], chip: str
+) -> Sequence[float]:
+    """Returns the microseconds of all rows of a shape; heads share keys in other ways in each."""
+    return [each.microseconds[chip] for each in rows if (each.heads, each.rows) == shape]
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = f"{min(values):,.1f}", f"{max(values):,.1f}"
+    return low if low == high else f"{low} to {high}"
