@@ -17,10 +17,13 @@ from ..attention_shapes import ShapeRow
 from ..benchmark import RESULTS, BenchRow
 from ..compiled_counts import CompiledRow
 from ..cuda_attention import Row as SharedMemoryRow
+from ..documents import of_document
 from ..gpu.ratios import Ratios
 from ..gpu.record import Record
 from ..gpu_examples import Row as ExampleRow
 from ..matmul_table import Row as ProductRow
+from ..origami_tiles import NAME as ORIGAMI
+from ..origami_tiles import Row as TileRow
 from ..programs import ProgramRow
 from ..whole_models.model_record import ModelRecord
 
@@ -117,6 +120,12 @@ class Records:
     def aiter_swept(self) -> list[SweptRow]:
         """Returns the predicted times of our attentions of the same sizes."""
         return read_json_table((self.folder / "aiter_sweep.json").read_bytes())[0]
+
+    @cached_property
+    def origami(self) -> list[TileRow]:
+        """Returns how Origami and our formula rank tiles."""
+        document = json.loads((self.folder / f"{ORIGAMI}.json").read_text())
+        return [of_document(TileRow, row) for row in document["rows"]]
 
     @cached_property
     def products(self) -> list[ProductRow]:

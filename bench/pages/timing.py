@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from statistics import geometric_mean
+from collections.abc import Iterator, Sequence
+from statistics import geometric_mean, median
 
 from ...emulator.timing.constants import CHIPS
 from ...sweep.tables import markdown_lines
 from ..gpu.modes import FAST, STOCK
+from ..origami_tiles import DTYPES, KINDS
+from ..origami_tiles import Row as TileRow
 from ..timing_clocks import RECORDED_LOSS, loss_of, median_without_layouts
 from .records import MeasuredAttention, Records
 
@@ -22,6 +24,7 @@ def sections(records: Records) -> dict[str, str]:
     return {
         "medians": medians(records),
         "attentions of AITER": attentions(records),
+        "tiles of Origami": tiles(records.origami),
     }
 
 
@@ -81,3 +84,28 @@ def _measured(
 def _span(values: Sequence[float]) -> str:
     low, high = f"{min(values):,.1f}", f"{max(values):,.1f}"
     return low if low == high else f"{low} to {high}"
+
+
+def tiles(rows: Sequence[TileRow]) -> str:
+    """Returns how alike Origami and our formula rank tiles."""
+    lines = [["products", "type", "tiles", "rank correlation, median", "lowest", "same tile chosen",
+              "our time of its choice", "its time of ours"]]  # fmt: skip
+    for kind in KINDS:
+        for dtype in DTYPES:
+            lines.append(
+                [kind, *_ranked(dtype, [r for r in rows if (r.kind, r.dtype) == (kind, dtype)])]
+            )
+    lines.append(["all", *_ranked("", rows)])
+    return markdown_lines(lines, text_columns=2) + "\n"
+
+
+def _ranked(dtype: str, rows: Sequence[TileRow]) -> Iterator[str]:
+    """Yields the cells of some products."""
+    yield dtype
+    counts = sorted({row.tiles for row in rows})
+    yield " or ".join(map(str, counts))
+    yield f"{median(row.correlation for row in rows):.2f}"
+    yield f"{min(row.correlation for row in rows):.2f}"
+    yield f"{sum(row.ours == row.theirs for row in rows)} of {len(rows)}"
+    yield f"{geometric_mean(row.ours_of_theirs for row in rows):.2f}x"
+    yield f"{geometric_mean(row.theirs_of_ours for row in rows):.2f}x"
