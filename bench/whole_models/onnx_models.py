@@ -155,7 +155,10 @@ def _import(source: Path, target: Path) -> None:
 
 
 def _trace(model: onnx.ModelProto, inputs: Sequence[npt.NDArray[Any]], target: Path) -> None:
-    """Writes a model as TorchScript.
+    """Writes a model as TorchScript, whose convolutions do without TF32 wherever it runs.
+
+    What the converter makes of shapes is computed here. On a GPU it would be kernels that are no
+    part of the model, on tensors that the trace has on the CPU.
 
     Raises:
         RuntimeError: a package is missing, or an operation is unknown to it.
@@ -169,7 +172,10 @@ def _trace(model: onnx.ModelProto, inputs: Sequence[npt.NDArray[Any]], target: P
     try:
         module = onnx2torch.convert(_without_constants(model)).eval()
         tensors = tuple(torch.from_numpy(each.copy()) for each in inputs)
-        torch.jit.save(torch.jit.trace(module, tensors), target)
+        # A trace keeps what the flag is as an argument of each convolution.
+        with torch.backends.cudnn.flags(allow_tf32=False):
+            traced = torch.jit.trace(module, tensors)
+        torch.jit.save(torch.jit.freeze(traced, optimize_numerics=False), target)
     # Whatever the converter trips over is what is to be said of it.
     except Exception as error:
         raise RuntimeError(

@@ -38,10 +38,18 @@ Call = Callable[[], Any]
 def _call_of(directory: Path, model: ExportedModel) -> tuple[Any, list[Any]]:
     """Returns a model on the GPU with the weights of its export, and its inputs."""
     traced = model.traced(directory)
-    # What a converter made of constants lies on the GPU if all is loaded there.
-    found = torch.jit.load(traced, map_location="cuda") if traced.exists() else None
-    module = _architecture(model) if found is None else found
+    module = script_on(traced, "cuda") if traced.exists() else _architecture(model)
     return module, [tensor_of(each).cuda() for each in model.inputs]
+
+
+def script_on(traced: Path, device: str) -> Any:
+    """Returns the TorchScript of a file on a device, with what it makes as it runs."""
+    # Constants lie on the device if all is loaded there.
+    module = torch.jit.load(traced, map_location=device)
+    for node in module.graph.findAllNodes("prim::Constant"):
+        if node.output().type().kind() == "DeviceObjType":
+            node.s_("value", device)
+    return module
 
 
 def _architecture(model: ExportedModel) -> Any:
