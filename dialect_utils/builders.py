@@ -766,6 +766,19 @@ class Builder:
         self._linalg_body(fill, lambda _, value, before: value)
         return fill.results[0]
 
+    def dispatch_region(self, yielded: Sequence[ir.Value]) -> ir.Operation:
+        """Creates a region of operations that are one dispatch; of static shapes alone.
+
+        Args:
+            yielded: what is to become its results. What makes it moves into the region.
+        """
+        kinds = [each.type for each in yielded]
+        segments: dict[str, ir.Attribute] = {"operandSegmentSizes": self._segments(0, 0)}
+        region = self.create("flow.dispatch.region", [], kinds, segments, regions=2)
+        inside = replace(self, point=ir.InsertionPoint(region.regions[0].blocks.append()))
+        inside.create("flow.return", yielded)
+        return region
+
     def generic(
         self,
         inputs: Sequence[ir.Value],

@@ -47,10 +47,13 @@ def change_program(module: ir.Operation, mode: Mode, runner: PassRunner) -> None
         ReplayError: a pass failed.
     """
     from ..dialect_utils.operations import children
+    from ..passes.pipeline_edit import NativePass
     from ..tuning.programs.program_steps import program_passes
 
     passes = program_passes(mode)
     for function in [each for each in children(module) if "function_type" in each.attributes]:
         for each in passes:
             if each.has_work(function):
+                if native := [NativePass(name) for name in each.native]:
+                    runner.run_native_passes(function, native)
                 runner.run_python_pass(function, each)

@@ -170,6 +170,8 @@ class FunctionPass(ABC):
     later_passes_may_refuse: ClassVar[bool] = False
     """Whether the pass makes what the compiler's own passes may fail on. If one does, the function
     is compiled again without it."""
+    native: ClassVar[tuple[str, ...]] = ()
+    """Passes of the compiler that run right before a pass on programs."""
     on_all_functions: ClassVar[bool] = False
     """Whether it runs on the functions of all dialects where a pipeline does not say on which."""
     kept: ClassVar[str] = "register layouts"

@@ -49,11 +49,13 @@ from .overlap.overlap_copies import OverlapCopies
 from .overlap.raise_priority import RaisePriority
 from .overlap.share_lds import ShareLds
 from .programs.fold_broadcasts import FoldBroadcasts
+from .programs.join_reductions import JoinReductions
 from .programs.pad_heads import PadHeads
 from .programs.raise_attention import RaiseAttention
 from .programs.share_masks import ShareMasks
 from .programs.specialize_sizes import SpecializeSizes
 from .programs.split_keys import SplitKeys
+from .programs.split_rows import SplitRows
 from .registers.rename_registers import RenameRegisters
 from .registers.transpose_tiles import TransposeTiles
 from .retile import Retile
@@ -81,7 +83,9 @@ PASSES: tuple[type[FunctionPass], ...] = (
     RaiseAttention,
     PadHeads,
     SplitKeys,
+    SplitRows,
     FoldBroadcasts,
+    JoinReductions,
     WidenSums,
     ShareMasks,
     SliceStridedImages,

@@ -30,6 +30,7 @@ from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
+from iree.compiler.passmanager import PassManager
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
@@ -49,7 +50,7 @@ from ...dialect_utils.lowering_config import (
     changed_info,
     only_root,
 )
-from ...dialect_utils.operations import operations_in
+from ...dialect_utils.operations import operands_with, operations_in
 from ...passes.base import PassContext
 from ..costs.processors import Processor, processor_of
 from ..shapes.enlarged_shapes import (
@@ -67,6 +68,8 @@ from .row_masks import combiners_of, leave_out
 from .row_tiles import PARTIAL, Rows, RowTile, row_tile
 
 _KEPT = "lanes keep their rows"
+_COMPUTE_AGAIN = "iree-codegen-rematerialize-parallel-ops"
+"""Of a row that is longer than a step, a lane would have what is read again in local memory."""
 _FILL = "linalg.fill"
 _MANY = 4096
 """How many rows are assumed where only the program knows it."""
@@ -98,12 +101,17 @@ class ShareRows(PlannedPass["_SharedRows"]):
         searches = [each for each in map(ArgReduction.of, plan.along) if each is not None]
         for search in searches:
             search.part()
+        again = partial(self._plan, function, context)
         found: _SharedRows | None = plan
         if searches:
-            again = partial(self._plan, function, context)
             found = context.planned(function.location, self.what_stays, again)
         if found is None:
             return None
+        if found.tile.step < found.length and any(map(_is_read_again, found.along)):
+            PassManager.parse(f"{function.name}({_COMPUTE_AGAIN})", function.context).run(function)
+            found = context.planned(function.location, self.what_stays, again)
+            if found is None:
+                return None
         found.apply(function)
         return found.root, found.tile, str(found.tile)
 
@@ -224,6 +232,12 @@ def _root(function: ir.Operation) -> ir.Operation | None:
         return root if root.name == GENERIC and is_known else None
     found = [each for each in operations_in(function, GENERIC) if summed_loops(each)]
     return found[0] if len(found) == 1 and _is_of_one_lane(function) else None
+
+
+def _is_read_again(operation: ir.Operation) -> bool:
+    """Returns whether other operations read what one computes elementwise."""
+    users = (user for result in operation.results for user, _ in operands_with(result))
+    return not summed_loops(operation) and any(user.name == GENERIC for user in users)
 
 
 def _is_of_one_lane(function: ir.Operation) -> bool:

@@ -8,11 +8,13 @@ from ...passes.mode import Mode
 from ..convolutions.slice_strided_images import SliceStridedImages
 from ..workarounds.widen_sums import WidenSums
 from .fold_broadcasts import FoldBroadcasts
+from .join_reductions import JoinReductions
 from .pad_heads import PadHeads
 from .raise_attention import RaiseAttention
 from .share_masks import ShareMasks
 from .specialize_sizes import SpecializeSizes
 from .split_keys import SplitKeys
+from .split_rows import SplitRows
 
 
 def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
@@ -28,4 +30,6 @@ def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
         PadHeads(**where),
         SplitKeys(**where),
         SpecializeSizes(**where),
+        SplitRows(),
+        JoinReductions(),
     )

@@ -59,7 +59,7 @@ _EMPTY = "tensor.empty"
 _CASTS = frozenset({"arith.extf", "arith.truncf", "arith.negf"})
 _SUMS = frozenset({"arith.addf", "arith.subf"})
 _NUMBER = "arith.constant"
-_UNDEFINED_FOR_ZEROS = ("arith.div", "arith.rem", "arith.ceildiv", "arith.floordiv")
+UNDEFINED_FOR_ZEROS = ("arith.div", "arith.rem", "arith.ceildiv", "arith.floordiv")
 
 Shape = tuple[int, ...]
 """The size of each dimension: `DYNAMIC` for one that the program computes."""
@@ -201,7 +201,7 @@ def check_zeros(value: ir.Value, enlarged: EnlargedShapes) -> None:
         if each.name == _YIELD:
             if not zeros.issuperset(each.operands):
                 raise Refusal("what is computed of zeros need not be zero", each.location)
-        elif _keeps_zeros(each, zeros):
+        elif keeps_zeros(each, zeros):
             zeros.update(each.results)
 
 
@@ -472,7 +472,7 @@ def check_elementwise(generic: ir.Operation, *, is_masked: bool = False) -> None
         raise Refusal("a reduction uses what would be enlarged", generic.location)
     for each in children(generic):
         is_arithmetic = each.name.startswith(("arith.", "math."))
-        if each.name.startswith(_UNDEFINED_FOR_ZEROS) and each.name != "arith.divf":
+        if each.name.startswith(UNDEFINED_FOR_ZEROS) and each.name != "arith.divf":
             raise Refusal(f"{each.name} is not defined for zeros", each.location)
         if not is_arithmetic and each.name not in (_YIELD, "linalg.index"):
             raise Refusal(f"{each.name} uses what would be enlarged", each.location)
@@ -488,7 +488,7 @@ def _changed_loops(generic: ir.Operation, shapes: Mapping[ir.Value, Shape]) -> s
     return changed
 
 
-def _keeps_zeros(operation: ir.Operation, zeros: set[ir.Value]) -> bool:
+def keeps_zeros(operation: ir.Operation, zeros: set[ir.Value]) -> bool:
     """Returns whether an operation makes zero of operands that are zero."""
     known = [operand in zeros for operand in operation.operands]
     if operation.name in _CASTS or operation.name in _SUMS:

@@ -154,3 +154,49 @@ func.func @bytes() attributes {translation_info = #lanes} {
   iree_codegen.store_to_buffer %r, %1 : tensor<7xi8> into memref<7xi8, #hal.descriptor_type<storage_buffer>>
   return
 }
+
+// A row is longer than a step: what is read again is computed again, so that no lane keeps it in memory.
+
+// CHECK-LABEL: func.func @again
+// CHECK:         %[[X:.+]] = iree_codegen.load_from_buffer
+// CHECK:         linalg.generic {{.*}} ins(%[[X]] : tensor<64x51200xf32>)
+// CHECK:         arith.maximumf
+// CHECK:         linalg.generic {{.*}} ins(%[[X]], %{{.+}} : tensor<64x51200xf32>, tensor<64xf32>)
+// CHECK:         arith.subf
+// CHECK:         arith.addf
+// CHECK:         linalg.generic {{.*}} ins(%[[X]], %{{.+}}, %{{.+}} : tensor<64x51200xf32>, tensor<64xf32>, tensor<64xf32>)
+// CHECK:         arith.subf
+// CHECK:         arith.mulf
+// expected-remark @+20 {{tile of a workgroup: a row, of each of which 1024 lanes have 10 x 1 a step}}
+func.func @again() attributes {translation_info = #lanes} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<64x50257xf32, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<64x50257xf32, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %0 : memref<64x50257xf32, #hal.descriptor_type<storage_buffer>> -> tensor<64x50257xf32>
+  %none = tensor.empty() : tensor<64xf32>
+  %empty = tensor.empty() : tensor<64x50257xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%none : tensor<64xf32>) -> tensor<64xf32>
+  %max = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<64x50257xf32>) outs(%zeros : tensor<64xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.maximumf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<64xf32>
+  %below = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]} ins(%in, %max : tensor<64x50257xf32>, tensor<64xf32>) outs(%empty : tensor<64x50257xf32>) {
+  ^bb0(%x: f32, %s: f32, %o: f32):
+    %d = arith.subf %x, %s : f32
+    linalg.yield %d : f32
+  } -> tensor<64x50257xf32>
+  %sums = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]} ins(%below : tensor<64x50257xf32>) outs(%zeros : tensor<64xf32>) attrs = {lowering_config = #config} {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]} ins(%below, %sums : tensor<64x50257xf32>, tensor<64xf32>) outs(%empty : tensor<64x50257xf32>) {
+  ^bb0(%x: f32, %s: f32, %o: f32):
+    %d = arith.mulf %x, %s : f32
+    linalg.yield %d : f32
+  } -> tensor<64x50257xf32>
+  iree_codegen.store_to_buffer %r, %1 : tensor<64x50257xf32> into memref<64x50257xf32, #hal.descriptor_type<storage_buffer>>
+  return
+}

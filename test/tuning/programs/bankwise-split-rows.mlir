@@ -1,0 +1,112 @@
+// RUN: bankwise-opt %s --pass-pipeline='builtin.module(func.func(bankwise-split-rows))' --iree-gpu-test-target=sm_80 --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+
+// Of 132 multiprocessors, 125 share the row evenly.
+
+// CHECK-LABEL: func.func @divided
+// CHECK:       %[[X:.*]] = tensor.expand_shape %arg0 {{\[}}[0, 1]] output_shape [125, 2400] : tensor<300000xf16> into tensor<125x2400xf16>
+// CHECK:       %[[Z:.*]] = linalg.fill {{.*}} -> tensor<125xf32>
+// CHECK:       %[[P:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%[[X]] : tensor<125x2400xf16>) outs(%[[Z]] : tensor<125xf32>)
+// CHECK:         arith.extf
+// CHECK:         arith.mulf
+// CHECK:         arith.addf
+// CHECK:       linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%[[P]] : tensor<125xf32>) outs(%arg1 : tensor<f32>)
+// CHECK-NEXT:  ^bb0(%[[E:.*]]: f32, %[[B:.*]]: f32):
+// CHECK-NEXT:    %[[S:.*]] = arith.addf %[[B]], %[[E]] : f32
+// CHECK-NEXT:    linalg.yield %[[S]]
+func.func @divided(%x: tensor<300000xf16>, %o: tensor<f32>) -> tensor<f32> {
+  // expected-remark@+1 {{125 workgroups share a row, with 2400 elements each}}
+  %sum = linalg.generic {
+      indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> ()>],
+      iterator_types = ["reduction"]} ins(%x : tensor<300000xf16>) outs(%o : tensor<f32>) {
+  ^bb0(%a: f16, %b: f32):
+    %w = arith.extf %a : f16 to f32
+    %q = arith.mulf %w, %w : f32
+    %s = arith.addf %b, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %sum : tensor<f32>
+}
+
+// No number of parts divides the rows: zeros are behind them, which add nothing.
+
+// CHECK-LABEL: func.func @longer
+// CHECK:       %[[L:.*]] = linalg.generic {{.*}} outs({{.*}} : tensor<2x1005312xf32>)
+// CHECK:         tensor.extract %{{.*}}[%{{.*}}] : tensor<2000006xf32>
+// CHECK:         arith.cmpi ult
+// CHECK:         arith.select
+// CHECK:       %[[X:.*]] = tensor.expand_shape %[[L]] {{\[}}[0], [1, 2]] output_shape [2, 66, 15232]
+func.func @longer(%x: tensor<2x1000003xf32>, %o: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-remark@+1 {{66 workgroups share a row, with 15232 elements each}}
+  %sum = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : tensor<2x1000003xf32>) outs(%o : tensor<2xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<2xf32>
+  return %sum : tensor<2xf32>
+}
+
+// What would be behind the rows is not known: exponentials of zeros are ones.
+
+// CHECK-LABEL: func.func @exponentials
+// CHECK-NOT:   tensor.expand_shape
+// CHECK:       return
+func.func @exponentials(%x: tensor<1000003xf32>, %o: tensor<f32>) -> tensor<f32> {
+  // expected-remark@+1 {{a workgroup has a whole row: no number of workgroups divides 1000003 elements}}
+  %sum = linalg.generic {
+      indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> ()>],
+      iterator_types = ["reduction"]} ins(%x : tensor<1000003xf32>) outs(%o : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %e = math.exp %a : f32
+    %s = arith.addf %e, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %sum : tensor<f32>
+}
+
+// Behind the row of a softmax are numbers whose exponentials are zero.
+
+// CHECK-LABEL: func.func @softmax
+// CHECK-NOT:   linalg.softmax
+// CHECK:       arith.constant 0xFF800000 : f32
+// CHECK:       tensor.extract %arg0
+// CHECK:       linalg.generic {{.*}}["parallel", "reduction"]
+// CHECK:         arith.maximumf
+// CHECK:       linalg.generic {{.*}}["reduction"]
+// CHECK:         arith.maximumf
+// CHECK:       linalg.generic {{.*}}["parallel", "reduction"]
+// CHECK:         math.exp2
+// CHECK:       linalg.generic {{.*}}["reduction"]
+// CHECK:         arith.addf
+// CHECK:       %[[R:.*]] = linalg.generic {{.*}}["parallel"]
+// CHECK:         arith.divf
+// CHECK:       return %[[R]]
+func.func @softmax(%x: tensor<100003xf32>, %o: tensor<100003xf32>) -> tensor<100003xf32> {
+  // expected-remark@+1 {{workgroups share a row}}
+  %r = linalg.softmax dimension(0) ins(%x : tensor<100003xf32>) outs(%o : tensor<100003xf32>) -> tensor<100003xf32>
+  return %r : tensor<100003xf32>
+}
+
+// There are rows for every multiprocessor, and rows that are not long.
+
+// CHECK-LABEL: func.func @stays
+// CHECK-NOT:   tensor.expand_shape
+// CHECK:       return
+func.func @stays(%x: tensor<100x300000xf32>, %o: tensor<100xf32>, %y: tensor<4096xf32>, %p: tensor<f32>) -> (tensor<100xf32>, tensor<f32>) {
+  %sum = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : tensor<100x300000xf32>) outs(%o : tensor<100xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<100xf32>
+  %short = linalg.generic {
+      indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> ()>],
+      iterator_types = ["reduction"]} ins(%y : tensor<4096xf32>) outs(%p : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %sum, %short : tensor<100xf32>, tensor<f32>
+}
