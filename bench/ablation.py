@@ -37,7 +37,15 @@ from ..iree_plugin import mitigation
 from ..iree_plugin.python_compile import compile
 from ..iree_plugin.rooms import rooms_of
 from ..passes.base import FunctionPass
-from ..sweep.cases import Case, attention_kernel, matmul_kernel, named_kernels, target_flags
+from ..runtime.dtypes import element_type_of
+from ..sweep.cases import (
+    Case,
+    SweptKernel,
+    attention_kernel,
+    matmul_kernel,
+    named_kernels,
+    target_flags,
+)
 from ..sweep.engine import Workers, measured
 from ..sweep.measure import measure
 from ..sweep.rows import installed_versions
@@ -47,16 +55,19 @@ from ..tuning.programs import program_steps
 from .benchmark import count
 from .documents import Document
 from .gpu.command_steps import Step, jobs, modules, only, output, take_step
+from .gpu.inputs import operand_type
 from .gpu.modes import EXACT, FAST
 from .gpu.record import Record
 from .gpu.timed_kernels import CompiledKernels, TimedKernel
 from .gpu.timed_sets import SETS
+from .program_families import Program, all_programs
 
 _WITHOUT = "-without-"
 _PREFIX = "bankwise-"
 _PREDICTED = "gfx942, predicted"
 _KERNELS = (
     *(attention_kernel(Attention(*shape, "f16")) for shape in ((16, 1024, 128), (8, 512, 64))),
+    attention_kernel(Attention(16, 4096, 128, "f16")),
     attention_kernel(Attention(12, 197, 64, "f16")),
     attention_kernel(Attention(8, 1000, 96, "f16")),
     attention_kernel(Attention(8, 512, 64, "f32")),
@@ -66,6 +77,8 @@ _KERNELS = (
     matmul_kernel(Matmul(1000, 1000, 1000, "f16")),
     matmul_kernel(Matmul(197, 768, 3072, "f16")),
 )
+_PROGRAMS = ("matmul_dynamic_f32_70x50x40", "softmax_f32")
+"""Programs of `bench/program_families` in which passes change something that leave these alone."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +234,7 @@ def _predict_all(left: str, case: Case) -> list[Prediction]:
 def _prediction(case: Case, kind: type[FunctionPass] | None) -> Prediction:
     with left_out(kind):
         row = measure(case)
-    name = f"{case.kernel.name}_{case.kernel.dtype}"
+    name = "_".join(filter(None, (case.kernel.name, case.kernel.dtype)))
     missing = "" if kind is None else kind.name.removeprefix(_PREFIX)
     counted = row.grid or row.measured or {}
     times = row.predicted_microseconds
@@ -230,8 +243,17 @@ def _prediction(case: Case, kind: type[FunctionPass] | None) -> Prediction:
     return Prediction(name, case.mode, missing, time, conflicts, lds, row.error or "")
 
 
+def _kernel_of(program: Program) -> SweptKernel:
+    """Returns a program as a sweep has it, with zeros as inputs."""
+    inputs = (
+        operand_type(each.shape, element_type_of(each.dtype)) for each in program.draw_inputs()
+    )
+    return SweptKernel(program.name, "", program.source, "", tuple(inputs))
+
+
 def _predict(arguments: Namespace) -> bool:
-    kernels = _KERNELS
+    programs = [each for each in all_programs() if each.name in _PROGRAMS]
+    kernels = [*_KERNELS, *map(_kernel_of, programs)]
     if arguments.swept:
         kernels = named_kernels("attention", ["f16"], arguments.swept)
     cases = [
