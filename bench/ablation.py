@@ -37,6 +37,7 @@ from ..iree_plugin import mitigation
 from ..iree_plugin.python_compile import compile
 from ..iree_plugin.rooms import rooms_of
 from ..passes.base import FunctionPass
+from ..passes.pipeline_edit import PassClass
 from ..runtime.dtypes import element_type_of
 from ..sweep.cases import (
     Case,
@@ -117,7 +118,8 @@ def _tuning_passes() -> tuple[type[FunctionPass], ...]:
 def left_out(kind: type[FunctionPass] | None) -> Iterator[None]:
     """Compiles without a pass inside the body; with all of them for None."""
     steps, program_passes = mitigation.steps(), program_steps.program_passes
-    kept = tuple(each for each in steps if kind is None or each.kind is not kind)
+    left = None if kind is None else PassClass(kind.__module__, kind.__name__)
+    kept = tuple(each for each in steps if left is None or each.kind != left)
 
     def others(mode: Any) -> tuple[FunctionPass, ...]:
         return tuple(each for each in program_passes(mode) if type(each) is not kind)

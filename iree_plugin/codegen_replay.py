@@ -30,11 +30,21 @@ from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass
 from ..passes.layout_steps import verifying_edits
 from ..passes.mode import ASKING, LEVELLED
-from ..passes.pipeline_edit import TILING, PipelineEdit, PipelineStep, splice
+from ..passes.pipeline_edit import (
+    TILING,
+    NativePass,
+    PipelineEdit,
+    PipelineStep,
+    PlannedPass,
+    is_same_pass,
+    made,
+    splice,
+)
 from ..passes.swizzles.hint_ownership import has_hints
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
 from .diagnostic_capture import captured_diagnostics
+from .early_import import load_no_more
 from .forked_kernels import ForkedKernels, Sent, may_fork
 from .mitigation import mitigation_edits
 from .plugins import installed_plugins
@@ -72,7 +82,7 @@ class _Spliced(NamedTuple):
     configuring: Sequence[PipelineStep]
     codegen: Sequence[PipelineStep]
     lowering: Sequence[PipelineStep]
-    optional: Sequence[FunctionPass]
+    optional: Sequence[FunctionPass | PlannedPass]
 
     @staticmethod
     def of(
@@ -87,7 +97,7 @@ class _Spliced(NamedTuple):
         made = [edit for edit in edits if edit.only is None or holds[edit.only]]
         codegen, lowering = splice(recording.stages, made, function.pipeline)
         steps = (step for edit in made if edit.optional for step in edit.passes)
-        optional = [each for each in steps if isinstance(each, FunctionPass)]
+        optional = [each for each in steps if not isinstance(each, NativePass)]
         names = [step.name for step in codegen]
         first = names.index(TILING) if TILING in names else 0
         return _Spliced(codegen[:first], codegen[first:], lowering, optional)
@@ -97,7 +107,8 @@ class _Spliced(NamedTuple):
 
         It does when a spliced pass has work there.
         """
-        return any(isinstance(s, FunctionPass) and s.has_work(function) for s in self.lowering)
+        ours = (step for step in self.lowering if not isinstance(step, NativePass))
+        return any(made(step).has_work(function) for step in ours)
 
 
 class _Compiled(NamedTuple):
@@ -228,6 +239,7 @@ class CodegenReplay:
         """Returns forks that compile the functions, if there are several and forks can do it."""
         numbers = [n for n, each in enumerate(recordings) if isinstance(each, Recording)]
         if len(numbers) < 2 or not self.forks or not may_fork():
+            load_no_more()
             return nullcontext()
         # Each fork would ask for itself, and read the source for it.
         self.runner.context.users_configuration()
@@ -407,7 +419,9 @@ class CodegenReplay:
         """
         if failed.step.later_passes_may_refuse:
             rest = [
-                replace(edit, passes=tuple(step for step in edit.passes if step != failed.step))
+                replace(
+                    edit, passes=tuple(s for s in edit.passes if not is_same_pass(s, failed.step))
+                )
                 for edit in edits
             ]
             return f"function @{function.name} keeps its {failed.step.kept}", rest
@@ -445,7 +459,7 @@ class CodegenReplay:
         assumptions = self.runner.context.assumptions
         try:
             for step, check in assumptions:
-                if step in pipeline.optional:
+                if any(is_same_pass(each, step) for each in pipeline.optional):
                     try:
                         check(function.op)
                     except PassFailure as failure:

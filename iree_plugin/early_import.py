@@ -20,6 +20,7 @@ import threading
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from ..passes.mode import Mode
 from .rooms import rooms_of
 
 _PACKAGE = "iree.compiler"
@@ -33,10 +34,14 @@ _DEFERRED = (
 IREE's dialects from the native module that these wrap."""
 
 _importing: threading.Thread | None = None
+_enough = threading.Event()
 
 
-def import_beside_compiler() -> None:
+def import_beside_compiler(mode: Mode | None = None) -> None:
     """Makes `iree.compiler.api` importable at once; starts to load the rest in a thread.
+
+    Args:
+        mode: the passes of this mode are loaded last, until `load_no_more`.
 
     Does nothing where `iree.compiler` is loaded already.
     """
@@ -55,10 +60,16 @@ def import_beside_compiler() -> None:
         del sys.modules[_PACKAGE]
         return
     # Modules stay. The collector would go over their classes again and again.
+    collects = gc.isenabled()
     gc.disable()
     global _importing
-    _importing = threading.Thread(target=_load, args=(spec, package), daemon=True)
+    _importing = threading.Thread(target=_load, args=(spec, package, mode, collects), daemon=True)
     _importing.start()
+
+
+def load_no_more() -> None:
+    """Lets the thread load no further passes: who runs them loads those that it needs."""
+    _enough.set()
 
 
 def wait_for_imports() -> None:
@@ -67,20 +78,23 @@ def wait_for_imports() -> None:
         _importing.join()
 
 
-def _load(spec: ModuleSpec, package: ModuleType) -> None:
+def _load(spec: ModuleSpec, package: ModuleType, mode: Mode | None, collects: bool) -> None:
     try:
         # Whoever needs what cannot be imported will see why.
         with contextlib.suppress(ImportError):
             assert spec.loader is not None
             spec.loader.exec_module(package)
-        load_passes()
+        load_passes(mode)
     finally:
         gc.freeze()
-        gc.enable()
+        if collects:
+            gc.enable()
 
 
-def load_passes() -> None:
-    """Imports our passes, without the Python modules of most dialects of the kernels.
+def load_passes(mode: Mode | None = None) -> None:
+    """Imports what runs our passes, and those of a mode.
+
+    The Python modules of most dialects of the kernels are left out.
 
     MLIR's bindings import a dialect's module when they first make a view of an op of it. Our passes
     need no such views. So these modules wait until somebody asks for a name in
@@ -92,6 +106,20 @@ def load_passes() -> None:
     with contextlib.suppress(ImportError):
         importlib.import_module(f"{__package__}.codegen_replay")
         rooms_of()
+        if mode is not None:
+            _load_passes_of(mode)
+
+
+def _load_passes_of(mode: Mode) -> None:
+    """Imports the passes of a mode one by one, until somebody asks to stop."""
+    from ..passes.pipeline_edit import PassClass
+    from .mitigation import steps
+
+    for step in steps():
+        if _enough.is_set():
+            break
+        if isinstance(step.kind, PassClass) and step.is_part_of(mode):
+            step.kind.loaded()
 
 
 class _Deferred(ModuleType):

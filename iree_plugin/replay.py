@@ -19,7 +19,7 @@ from iree.compiler.passmanager import PassManager
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure, Severity, SourceLocation
 from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass, PassContext
-from ..passes.pipeline_edit import NativePass, PipelineStep
+from ..passes.pipeline_edit import NativePass, PipelineStep, PlannedPass, made
 from .atomic_file import write_output
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import StepError, SteppedInvocation
@@ -144,7 +144,7 @@ class PassRunner:
         self,
         function: ir.Operation,
         steps: Sequence[PipelineStep],
-        optional: Collection[FunctionPass] = (),
+        optional: Collection[FunctionPass | PlannedPass] = (),
         blamed: FunctionPass | None = None,
     ) -> FunctionPass | None:
         """Runs `steps` on `function`, in order.
@@ -162,12 +162,13 @@ class PassRunner:
                 compiler cannot go on with what it made; or `check` has raised it.
         """
         for step in _segments(steps):
-            if isinstance(step, FunctionPass):
-                self.run_python_pass(function, step, recoverable=step in optional)
+            if not isinstance(step, list):
+                ours, recoverable = made(step), step in optional
+                self.run_python_pass(function, ours, recoverable=recoverable)
                 if self.check is not None:
                     self.check()
-                if step.later_passes_may_refuse and step in optional:
-                    blamed = step
+                if ours.later_passes_may_refuse and recoverable:
+                    blamed = ours
             elif step[0].name in _PATTERN_SETS:
                 _apply_patterns(function, step[0].name)
             else:
@@ -318,7 +319,9 @@ def _emit_again(diagnostic: ir.DiagnosticInfo) -> None:
     diagnostic.location.emit_error(diagnostic.message + "".join(notes))
 
 
-def _segments(steps: Sequence[PipelineStep]) -> Iterator[FunctionPass | list[NativePass]]:
+def _segments(
+    steps: Sequence[PipelineStep],
+) -> Iterator[FunctionPass | PlannedPass | list[NativePass]]:
     """Groups adjacent native passes that are run by their text, so that each text is parsed once.
 
     A pass with callbacks, or without a text, is a group of its own.

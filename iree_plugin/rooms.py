@@ -31,16 +31,21 @@ class Room(NamedTuple):
     Attributes:
         name: its folder.
         levels: the levels that its passes are for.
-        passes: its passes, in the order of a compile.
+        load_passes: imports its passes, and returns them in the order of a compile.
         steps: where they go.
         advise: says what a configured function would gain from another level.
     """
 
     name: str
     levels: tuple[str, ...]
-    passes: tuple[type[FunctionPass], ...]
+    load_passes: Callable[[], tuple[type[FunctionPass], ...]]
     steps: tuple[Step, ...]
     advise: Callable[[ir.Operation, str, Mode, PassContext], Advice | None] = lambda *_: None
+
+    @property
+    def passes(self) -> tuple[type[FunctionPass], ...]:
+        """Returns its passes. A compile loads only those that it runs."""
+        return self.load_passes()
 
 
 @cache
@@ -53,18 +58,30 @@ def has_tuning() -> bool:
 def rooms_of() -> tuple[Room, ...]:
     """Returns the rooms that are there. Pipelines can name their passes from then on."""
     from ..passes.layout_steps import STEPS
-    from ..passes.registry import PASSES, register_passes
+    from ..passes.registry import layout_passes, register_room
 
     layout, *others = LEVELS
-    rooms = [Room("passes", (layout,), PASSES, STEPS)]
+    rooms = [Room("passes", (layout,), layout_passes, STEPS)]
     if has_tuning():
-        from ..tuning.advice import advise
-        from ..tuning.tuning_passes import PASSES as TUNING_PASSES
         from ..tuning.tuning_steps import STEPS as TUNING_STEPS
 
-        register_passes(TUNING_PASSES)
-        rooms.append(Room("tuning", tuple(others), TUNING_PASSES, TUNING_STEPS, advise))
+        register_room(_tuning_passes)
+        rooms.append(Room("tuning", tuple(others), _tuning_passes, TUNING_STEPS, _advise))
     return tuple(rooms)
+
+
+def _tuning_passes() -> tuple[type[FunctionPass], ...]:
+    from ..tuning.tuning_passes import PASSES
+
+    return PASSES
+
+
+def _advise(function: ir.Operation, name: str, mode: Mode, context: PassContext) -> Advice | None:
+    if mode.mitigation not in LEVELLED or mode.level == [*LEVELS][-1]:
+        return None  # Nothing is above the last level, and what advises need not be loaded.
+    from ..tuning.advice import advise
+
+    return advise(function, name, mode, context)
 
 
 def missing_room(mode: Mode) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .accesses.align_lds_accesses import AlignLdsAccesses
-from .accesses.join_lds_accesses import JoinLdsAccesses
-from .accesses.verify_lds_conflicts import VerifyLdsConflicts
-from .padding.count_stock_layouts import CountStockLayouts
-from .padding.pad_unhinted_allocs import PadUnhintedAllocs
-from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
-from .pipeline_edit import CODEGEN_PIPELINES, LOWERED, RESOLVE_SWIZZLE_HINTS, PipelineEdit, Position
+from .pipeline_edit import (
+    CODEGEN_PIPELINES,
+    LOWERED,
+    RESOLVE_SWIZZLE_HINTS,
+    PipelineEdit,
+    PlannedPass,
+    Position,
+    pass_classes,
+)
 from .steps import (
     ABSORB,
     AUTO,
@@ -26,13 +28,19 @@ from .steps import (
     Setting,
     Step,
 )
-from .swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
-from .swizzles.flatten_swizzle_hints import FlattenSwizzleHints
-from .swizzles.hint_vector_allocs import HintVectorAllocs
-from .swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
-from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
-from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 
+AlignLdsAccesses, JoinLdsAccesses, VerifyLdsConflicts = pass_classes(
+    f"{__package__}.accesses", "AlignLdsAccesses", "JoinLdsAccesses", "VerifyLdsConflicts"
+)
+CountStockLayouts, PadUnhintedAllocs, WarnUnhintedAllocs = pass_classes(
+    f"{__package__}.padding", "CountStockLayouts", "PadUnhintedAllocs", "WarnUnhintedAllocs"
+)
+AbsorbSwizzleHints, FlattenSwizzleHints, HintVectorAllocs = pass_classes(
+    f"{__package__}.swizzles", "AbsorbSwizzleHints", "FlattenSwizzleHints", "HintVectorAllocs"
+)
+ReinsertSwizzleHints, ResolveSwizzleHints, SwizzleLdsAllocs = pass_classes(
+    f"{__package__}.swizzles", "ReinsertSwizzleHints", "ResolveSwizzleHints", "SwizzleLdsAllocs"
+)
 VECTOR_DISTRIBUTE, TILE_AND_FUSE = frozenset({"VectorDistribute"}), frozenset({"TileAndFuse"})
 FROM_OTHERS = frozenset({LOWERED})
 REINSERT = "iree-codegen-reinsert-swizzle-hints"
@@ -166,5 +174,5 @@ def verifying_edits() -> list[PipelineEdit]:
 
     They look at the resolved offsets, which go to the backend as they are.
     """
-    place, verify = RESOLVED, VerifyLdsConflicts()
+    place, verify = RESOLVED, PlannedPass(VerifyLdsConflicts)
     return [PipelineEdit.after(place.anchor, verify, pipelines=place.pipelines, required=True)]

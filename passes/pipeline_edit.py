@@ -8,9 +8,13 @@ An anchor is the name of a pass in the pipeline. Passes go before it, after it, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from iree.compiler import ir
 
@@ -35,7 +39,74 @@ class NativePass:
         return f"{self.name}{{{self.options}}}" if self.options else self.name
 
 
-PipelineStep = NativePass | FunctionPass
+class PassClass(NamedTuple):
+    """The class of a pass of ours by where it stands: a compile imports it when it first runs.
+
+    Attributes:
+        module: its module, whose name is that of the class with underscores.
+        name: its name.
+    """
+
+    module: str
+    name: str
+
+    @property
+    def textual_name(self) -> str:
+        """Returns the name that pipelines have for the pass."""
+        return f"bankwise-{self.module.rpartition('.')[2].replace('_', '-')}"
+
+    def loaded(self) -> type[FunctionPass]:
+        """Returns the class."""
+        return getattr(import_module(self.module), self.name)
+
+
+def pass_classes(folder: str, *names: str) -> Iterator[PassClass]:
+    """Yields the classes of these names, each in a module of its own in a folder's package."""
+    for name in names:
+        module = re.sub("(?<=.)([A-Z])", r"_\1", name).lower()
+        yield PassClass(f"{folder}.{module}", name)
+
+
+class PlannedPass(NamedTuple):
+    """A pass of ours that is part of a pipeline, but not loaded before it runs.
+
+    Attributes:
+        kind: its class.
+        options: the fields that do not have their usual values, by their names.
+    """
+
+    kind: PassClass
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @staticmethod
+    def of(kind: PassClass, options: Mapping[str, Any]) -> PlannedPass:
+        """Plans a pass."""
+        return PlannedPass(kind, tuple(options.items()))
+
+    @property
+    def name(self) -> str:
+        """Returns the name that pipelines have for it."""
+        return self.kind.textual_name
+
+
+PipelineStep = NativePass | FunctionPass | PlannedPass
+
+
+@cache
+def _made(step: PlannedPass) -> FunctionPass:
+    return step.kind.loaded()(**dict(step.options))
+
+
+def made(step: FunctionPass | PlannedPass) -> FunctionPass:
+    """Returns a pass of ours, which is loaded from then on."""
+    return _made(step) if isinstance(step, PlannedPass) else step
+
+
+def is_same_pass(step: PipelineStep, other: FunctionPass) -> bool:
+    """Returns whether a step is a pass that has run."""
+    if isinstance(step, NativePass) or step.name != other.name:
+        return False
+    return made(step) == other
 
 
 class Position(Enum):
@@ -107,6 +178,11 @@ class PipelineEdit:
     def replace(anchor: str, *passes: PipelineStep, **options: object) -> PipelineEdit:
         """Puts `passes` in the place of the pass named `anchor`."""
         return PipelineEdit(anchor, Position.REPLACE, passes, **options)  # pyright: ignore[reportArgumentType]
+
+    @property
+    def loaded_passes(self) -> tuple[NativePass | FunctionPass, ...]:
+        """Returns `passes`, of which ours are loaded from then on."""
+        return tuple(each if isinstance(each, NativePass) else made(each) for each in self.passes)
 
     def fits(self, stages: Sequence[Sequence[PipelineStep]]) -> bool:
         """Returns whether the edit is made in a pipeline of these stages."""

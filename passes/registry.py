@@ -5,27 +5,33 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from .accesses.align_lds_accesses import AlignLdsAccesses
-from .accesses.join_lds_accesses import JoinLdsAccesses
-from .accesses.verify_lds_conflicts import VerifyLdsConflicts
 from .base import FunctionPass
-from .padding.count_stock_layouts import CountStockLayouts
-from .padding.pad_unhinted_allocs import PadUnhintedAllocs
-from .padding.warn_unhinted_allocs import WarnUnhintedAllocs
-from .swizzles.absorb_swizzle_hints import AbsorbSwizzleHints
-from .swizzles.allocate_attributions import AllocateAttributions
-from .swizzles.attribute_allocations import AttributeAllocations
-from .swizzles.flatten_swizzle_hints import FlattenSwizzleHints
-from .swizzles.hint_vector_allocs import HintVectorAllocs
-from .swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
-from .swizzles.resolve_swizzle_hints import ResolveSwizzleHints
-from .swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
+from .layout_steps import (
+    AbsorbSwizzleHints,
+    AlignLdsAccesses,
+    CountStockLayouts,
+    FlattenSwizzleHints,
+    HintVectorAllocs,
+    JoinLdsAccesses,
+    PadUnhintedAllocs,
+    ReinsertSwizzleHints,
+    ResolveSwizzleHints,
+    SwizzleLdsAllocs,
+    VerifyLdsConflicts,
+    WarnUnhintedAllocs,
+)
+from .pipeline_edit import PassClass, pass_classes
 
-PASSES: tuple[type[FunctionPass], ...] = (
+AllocateAttributions, AttributeAllocations = pass_classes(
+    f"{__package__}.swizzles", "AllocateAttributions", "AttributeAllocations"
+)
+
+PASSES: tuple[PassClass, ...] = (
     HintVectorAllocs,
     JoinLdsAccesses,
     SwizzleLdsAllocs,
@@ -44,6 +50,12 @@ PASSES: tuple[type[FunctionPass], ...] = (
 """The passes in the order of a compile."""
 
 
+@cache
+def layout_passes() -> tuple[type[FunctionPass], ...]:
+    """Returns the passes, which are loaded from then on, in the order of a compile."""
+    return tuple(each.loaded() for each in PASSES)
+
+
 class NamedPipeline(NamedTuple):
     """Passes, ours and the compiler's, that one name stands for; they run on every function."""
 
@@ -56,14 +68,14 @@ PIPELINES: Mapping[str, NamedPipeline] = MappingProxyType(
         "bankwise-layouts": NamedPipeline(
             "swizzle LDS so that it has no bank conflicts: swizzle, flatten, fold, resolve",
             (
-                AllocateAttributions.name,
-                f"{SwizzleLdsAllocs.name}{{warns}}",
-                FlattenSwizzleHints.name,
+                AllocateAttributions.textual_name,
+                f"{SwizzleLdsAllocs.textual_name}{{warns}}",
+                FlattenSwizzleHints.textual_name,
                 "iree-codegen-fold-memref-alias-ops",
                 "canonicalize",
                 "cse",
-                ResolveSwizzleHints.name,
-                AttributeAllocations.name,
+                ResolveSwizzleHints.textual_name,
+                AttributeAllocations.textual_name,
                 "canonicalize",
                 "cse",
             ),
@@ -85,8 +97,10 @@ class UnknownPassError(ValueError):
     """A name of the `bankwise-` family that no pass has."""
 
 
-_others: dict[str, tuple[type[FunctionPass], bool]] = {}
-"""The passes beside those of this room, by name, and whether somebody else has contributed one."""
+_contributed: dict[str, type[FunctionPass]] = {}
+"""The passes that are not ours, by name."""
+_rooms: list[Callable[[], tuple[type[FunctionPass], ...]]] = [layout_passes]
+"""What returns the passes of each room of ours."""
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 
 
@@ -104,23 +118,27 @@ def contribute_passes(kinds: Iterable[type[FunctionPass]]) -> None:
             raise PassNameError(f"'{kind.name}' is the name of another pass")
         if not _NAME.fullmatch(kind.name):
             raise PassNameError(f"'{kind.name}' is no name of a pass")
-        _others[kind.name] = kind, True
+        _contributed[kind.name] = kind
 
 
-def register_passes(kinds: Iterable[type[FunctionPass]]) -> None:
-    """Lets pipelines name the passes of another room of Bankwise."""
-    _others.update({each.name: (each, False) for each in kinds})
+def register_room(load_passes: Callable[[], tuple[type[FunctionPass], ...]]) -> None:
+    """Lets pipelines name the passes of another room of Bankwise.
+
+    Args:
+        load_passes: returns them; it is called when a pass is looked for.
+    """
+    _rooms.append(load_passes)
 
 
 def contributed_passes() -> dict[str, type[FunctionPass]]:
     """Returns the passes that are not ours, by their textual names."""
-    return {name: kind for name, (kind, contributed) in _others.items() if contributed}
+    return dict(_contributed)
 
 
 def registered_passes() -> dict[str, type[FunctionPass]]:
     """Returns the passes by their textual names: a room behind the other, then those of plugins."""
-    rooms = (*PASSES, *(kind for kind, contributed in _others.values() if not contributed))
-    return {each.name: each for each in rooms} | contributed_passes()
+    ours = {each.name: each for load_passes in _rooms for each in load_passes()}
+    return ours | _contributed
 
 
 def make_pass(name: str, options: str) -> FunctionPass:

@@ -17,7 +17,7 @@ from iree.compiler import ir
 from ..dialect_utils.lowering_config import multiplies_by_mma_sync
 from .base import FunctionPass
 from .mode import LEVELLED, LEVELS, Mode
-from .pipeline_edit import CODEGEN_PIPELINES, PipelineEdit, Position
+from .pipeline_edit import CODEGEN_PIPELINES, PassClass, PipelineEdit, PlannedPass, Position
 
 STOCK_PAD_PASS = "iree-codegen-gpu-reduce-bank-conflicts"
 ABSORB = "iree-codegen-absorb-swizzle-hint-to-alloc"
@@ -34,6 +34,10 @@ ALL = COUNTED | NONE
 """All mitigations of ours: what is wrong in stock is right in each of them."""
 
 
+PassKind = PassClass | type[FunctionPass]
+"""A pass of ours, or another one, whose class is there."""
+
+
 class Place(NamedTuple):
     """Where passes go in the pipelines of some kinds.
 
@@ -45,7 +49,7 @@ class Place(NamedTuple):
     position: Position
     anchor: str
     pipelines: frozenset[str] = CODEGEN_PIPELINES
-    before: type[FunctionPass] | None = None
+    before: PassKind | None = None
 
 
 class Setting(NamedTuple):
@@ -58,7 +62,7 @@ class Setting(NamedTuple):
     """
 
     mode: Mode
-    kinds: frozenset[type[FunctionPass] | None]
+    kinds: frozenset[PassKind | None]
     stock_pads: bool
 
     def reaches(self, level: str) -> bool:
@@ -75,7 +79,7 @@ class Step:
 
     Attributes:
         place: where it goes; steps of the same place run in the order of the table.
-        kind: the class of the pass. None puts nothing in the place of the anchor.
+        kind: the pass. None puts nothing in the place of the anchor.
         options: the fields of the pass that do not have their usual values, or a function that
             returns them; None for no pass.
         mitigations: those that it is part of.
@@ -91,7 +95,7 @@ class Step:
     """
 
     place: Place
-    kind: type[FunctionPass] | None
+    kind: PassKind | None
     options: Options | Mapping[str, Any] = field(default_factory=dict)
     mitigations: frozenset[str] = SWIZZLING
     since: str = "layout"
@@ -106,7 +110,7 @@ class Step:
         return mode.mitigation in self.mitigations and reaches(mode, self.since)
 
     def edits(
-        self, mode: Mode, kinds: frozenset[type[FunctionPass] | None], *, tells_apart: bool
+        self, mode: Mode, kinds: frozenset[PassKind | None], *, tells_apart: bool
     ) -> Iterator[PipelineEdit]:
         """Yields the edits that make the step.
 
@@ -136,12 +140,16 @@ class Step:
                     optional=not self.corrects and (self.optional or mode.mitigation == "auto"),
                 )
 
-    def _passes(self, setting: Setting) -> tuple[FunctionPass, ...] | None:
+    def _passes(self, setting: Setting) -> tuple[FunctionPass | PlannedPass, ...] | None:
         """Returns what goes to the place; None where the place stays as it is."""
         if self.kind is None:
             return ()
         options = self.options(setting) if callable(self.options) else self.options
-        return None if options is None else (self.kind(**options),)
+        if options is None:
+            return None
+        if isinstance(self.kind, PassClass):
+            return (PlannedPass.of(self.kind, options),)
+        return (self.kind(**options),)
 
 
 def _multiplying(by_mma_sync: bool | None) -> Callable[[ir.Operation], bool] | None:
@@ -181,7 +189,7 @@ def _is_behind(other: Step, step: Step) -> bool:
     """Returns whether a step goes before one of another room, at the anchor of both."""
     one, two = step.place, other.place
     same = (one.position, one.anchor) == (two.position, two.anchor)
-    return one.before is not None and other.kind is one.before and same
+    return one.before is not None and other.kind == one.before and same
 
 
 def edits_of(steps: Sequence[Step], mode: Mode) -> list[PipelineEdit]:

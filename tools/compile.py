@@ -34,7 +34,7 @@ def _run(settings: CompileSettings) -> int:
     # The compiler's library is loaded only now: usage errors answer at once.
     from ..iree_plugin.early_import import import_beside_compiler
 
-    import_beside_compiler()
+    import_beside_compiler(settings.mode)
     from ..iree_plugin import embedding
 
     embedding.set_process_flags(PROGRAM, list(settings.process_flags))

@@ -71,7 +71,7 @@ def in_place_of_choice(edits: Sequence[PipelineEdit], force: ForceTile) -> list[
     return [
         replace(
             edit,
-            passes=tuple(force if isinstance(step, Retile) else step for step in edit.passes),
+            passes=tuple(force if step.name == Retile.name else step for step in edit.passes),
         )
         for edit in edits
     ]

@@ -29,7 +29,6 @@ Runs on the configured function, before its pipeline.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from typing import Any, ClassVar
 
@@ -48,19 +47,11 @@ from .attention.attention_tiles import warp_tiled_attention
 from .costs.tile_cost import AnyTile, AttentionTile
 from .matmuls.matmul_tiles import warp_tiled_matmul
 from .matmuls.scalar_matmul_tiles import thread_tiled_matmul
+from .retile_mode import RetileMode
 from .tiles.tile_choice import TileChoice, tile_choice
 from .tiles.tiled_operation import Circumstances, TiledOperation, doubt
 
 _FLAG = "--bankwise-retile=on"
-
-
-class RetileMode(Enum):
-    """On which GPUs tiles are replaced."""
-
-    AUTO = "auto"
-    """Those on which the model was compared with measured times, or with a more exact model."""
-    ON = "on"
-    """All that there is a model of."""
 
 
 @dataclass(frozen=True)

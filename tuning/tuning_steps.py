@@ -17,13 +17,17 @@ from ..passes.layout_steps import (
     TILE_AND_FUSE,
     VECTOR_ALLOCS,
     VECTOR_DISTRIBUTE,
+    CountStockLayouts,
+    FlattenSwizzleHints,
+    HintVectorAllocs,
+    PadUnhintedAllocs,
+    ReinsertSwizzleHints,
+    SwizzleLdsAllocs,
+    WarnUnhintedAllocs,
     stock,
     swizzled,
 )
-from ..passes.padding.count_stock_layouts import CountStockLayouts
-from ..passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
-from ..passes.padding.warn_unhinted_allocs import WarnUnhintedAllocs
-from ..passes.pipeline_edit import COPYING, TILING, Position
+from ..passes.pipeline_edit import COPYING, TILING, Position, pass_classes
 from ..passes.steps import (
     ALL,
     AUTO,
@@ -35,76 +39,74 @@ from ..passes.steps import (
     Setting,
     Step,
 )
-from ..passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
-from ..passes.swizzles.hint_vector_allocs import HintVectorAllocs
-from ..passes.swizzles.reinsert_swizzle_hints import ReinsertSwizzleHints
-from ..passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
-from .arithmetic.native_bf16 import NativeBf16
-from .arithmetic.native_exp2 import NativeExp2
-from .arithmetic.shorten_exponentials import ShortenExponentials
-from .attention.defer_lane_sums import DeferLaneSums
-from .attention.exclude_absent_keys import ExcludeAbsentKeys
-from .attention.keep_maxima import KeepMaxima
-from .attention.lane_tiles import is_tiled_by_lanes
-from .attention.peel_last_step import PeelLastStep
-from .attention.reorder_keys import ReorderKeys
-from .attention.scale_differences import ScaleDifferences
-from .attention.sum_probabilities import SumProbabilities
-from .attention.tile_by_lanes import TileByLanes
-from .attention.transpose_contractions import TransposeContractions
-from .attention.use_larger_instructions import UseLargerInstructions
-from .attention.use_matrix_instructions import UseMatrixInstructions
-from .contractions.rename_contractions import RenameContractions
-from .contractions.transpose_bytes import TransposeBytes
-from .convolutions.implicit_gemm import ImplicitGemm
-from .convolutions.tile_convolutions_by_lanes import TileConvolutionsByLanes
-from .convolutions.tile_windows import TileWindows
-from .convolutions.unroll_windows import UnrollWindows
-from .copies.form_direct_loads import FormDirectLoads
-from .copies.share_copies import ShareCopies
-from .copies.stage_operands import StageOperands
-from .elements.join_rows import JoinRows
-from .elements.share_rows import ShareRows
-from .elements.tile_elements import TileElements
-from .fragments.join_products import JoinProducts
-from .fragments.order_contractions import OrderContractions
-from .fragments.reload_operands import ReloadOperands
-from .ldmatrix.form_ldmatrix import FormLdmatrix
-from .ldmatrix.form_transpose_loads import FormTransposeLoads
-from .matmuls.add_parts import AddParts
-from .matmuls.enlarge_matmuls import EnlargeMatmuls
-from .matmuls.lane_matmuls import is_lane_tiled_matmul
-from .matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
-from .matmuls.tile_matmuls_by_lanes import TileMatmulsByLanes
-from .overlap.delay_copies import DelayCopies
-from .overlap.hold_workgroups import HoldWorkgroups
-from .overlap.load_ahead import LoadAhead
-from .overlap.load_operands_ahead import LoadOperandsAhead
-from .overlap.mix_exponentials import MixExponentials
-from .overlap.overlap_copies import OverlapCopies
-from .overlap.raise_priority import RaisePriority
-from .overlap.share_lds import ShareLds
-from .registers.rename_registers import RenameRegisters
-from .registers.transpose_tiles import TransposeTiles
-from .retile import Retile, RetileMode
-from .shapes.restore_shapes import RestoreShapes
-from .wgmma.arrange_operands import ArrangeOperands
-from .wgmma.form_wgmma import FormWgmma
-from .workarounds.carry_integers import CarryIntegers
-from .workarounds.check_products import CheckProducts
-from .workarounds.fold_transposes import FoldTransposes
-from .workarounds.gather_windows import GatherWindows
-from .workarounds.index_unit_loops import IndexUnitLoops
-from .workarounds.keep_mask_bounds import KeepMaskBounds
-from .workarounds.merge_blocked_sizes import MergeBlockedSizes
-from .workarounds.multiply_integers import MultiplyIntegers
-from .workarounds.multiply_unsigned import MultiplyUnsigned
-from .workarounds.order_fragments import OrderFragments
-from .workarounds.order_scaled_operands import OrderScaledOperands
-from .workarounds.round_up_keys import RoundUpKeys
-from .workarounds.signed_extremes import SignedExtremes
-from .workarounds.sum_packed_tiles import SumPackedTiles
-from .workarounds.unroll_private_loops import UnrollPrivateLoops
+from .retile_mode import RetileMode
+
+NativeBf16, NativeExp2, ShortenExponentials = pass_classes(
+    f"{__package__}.arithmetic", "NativeBf16", "NativeExp2", "ShortenExponentials"
+)
+DeferLaneSums, ExcludeAbsentKeys, KeepMaxima = pass_classes(
+    f"{__package__}.attention", "DeferLaneSums", "ExcludeAbsentKeys", "KeepMaxima"
+)
+PeelLastStep, ReorderKeys, ScaleDifferences = pass_classes(
+    f"{__package__}.attention", "PeelLastStep", "ReorderKeys", "ScaleDifferences"
+)
+SumProbabilities, TileByLanes, TransposeContractions = pass_classes(
+    f"{__package__}.attention", "SumProbabilities", "TileByLanes", "TransposeContractions"
+)
+UseLargerInstructions, UseMatrixInstructions = pass_classes(
+    f"{__package__}.attention", "UseLargerInstructions", "UseMatrixInstructions"
+)
+RenameContractions, TransposeBytes = pass_classes(
+    f"{__package__}.contractions", "RenameContractions", "TransposeBytes"
+)
+ImplicitGemm, TileConvolutionsByLanes, TileWindows = pass_classes(
+    f"{__package__}.convolutions", "ImplicitGemm", "TileConvolutionsByLanes", "TileWindows"
+)
+(UnrollWindows,) = pass_classes(f"{__package__}.convolutions", "UnrollWindows")
+FormDirectLoads, ShareCopies, StageOperands = pass_classes(
+    f"{__package__}.copies", "FormDirectLoads", "ShareCopies", "StageOperands"
+)
+JoinRows, ShareRows, TileElements = pass_classes(
+    f"{__package__}.elements", "JoinRows", "ShareRows", "TileElements"
+)
+JoinProducts, OrderContractions, ReloadOperands = pass_classes(
+    f"{__package__}.fragments", "JoinProducts", "OrderContractions", "ReloadOperands"
+)
+FormLdmatrix, FormTransposeLoads = pass_classes(
+    f"{__package__}.ldmatrix", "FormLdmatrix", "FormTransposeLoads"
+)
+AddParts, EnlargeMatmuls, TileDynamicMatmuls = pass_classes(
+    f"{__package__}.matmuls", "AddParts", "EnlargeMatmuls", "TileDynamicMatmuls"
+)
+(TileMatmulsByLanes,) = pass_classes(f"{__package__}.matmuls", "TileMatmulsByLanes")
+DelayCopies, HoldWorkgroups, LoadAhead = pass_classes(
+    f"{__package__}.overlap", "DelayCopies", "HoldWorkgroups", "LoadAhead"
+)
+LoadOperandsAhead, MixExponentials, OverlapCopies = pass_classes(
+    f"{__package__}.overlap", "LoadOperandsAhead", "MixExponentials", "OverlapCopies"
+)
+RaisePriority, ShareLds = pass_classes(f"{__package__}.overlap", "RaisePriority", "ShareLds")
+RenameRegisters, TransposeTiles = pass_classes(
+    f"{__package__}.registers", "RenameRegisters", "TransposeTiles"
+)
+(RestoreShapes,) = pass_classes(f"{__package__}.shapes", "RestoreShapes")
+ArrangeOperands, FormWgmma = pass_classes(f"{__package__}.wgmma", "ArrangeOperands", "FormWgmma")
+CarryIntegers, CheckProducts, FoldTransposes = pass_classes(
+    f"{__package__}.workarounds", "CarryIntegers", "CheckProducts", "FoldTransposes"
+)
+GatherWindows, IndexUnitLoops, KeepMaskBounds = pass_classes(
+    f"{__package__}.workarounds", "GatherWindows", "IndexUnitLoops", "KeepMaskBounds"
+)
+MergeBlockedSizes, MultiplyIntegers, MultiplyUnsigned = pass_classes(
+    f"{__package__}.workarounds", "MergeBlockedSizes", "MultiplyIntegers", "MultiplyUnsigned"
+)
+OrderFragments, OrderScaledOperands, RoundUpKeys = pass_classes(
+    f"{__package__}.workarounds", "OrderFragments", "OrderScaledOperands", "RoundUpKeys"
+)
+SignedExtremes, SumPackedTiles, UnrollPrivateLoops = pass_classes(
+    f"{__package__}.workarounds", "SignedExtremes", "SumPackedTiles", "UnrollPrivateLoops"
+)
+(Retile,) = pass_classes(f"{__package__}", "Retile")
 
 _PAD_CONVOLUTIONS = "iree-codegen-gpu-pad-convs"
 _DECOMPOSE = "iree-linalg-ext-decompose-attention"
@@ -147,7 +149,15 @@ _FIRST_COPIES = COPIES._replace(before=CountStockLayouts)
 
 def _multiplies_by_lanes(function: ir.Operation) -> bool:
     """Returns whether lanes multiply tiles of ours in a function."""
-    return is_tiled_by_lanes(function) or is_lane_tiled_matmul(function)
+    from .attention.lane_tiles import is_tiled_by_lanes
+
+    return is_tiled_by_lanes(function) or _is_lane_tiled_matmul(function)
+
+
+def _is_lane_tiled_matmul(function: ir.Operation) -> bool:
+    from .matmuls.lane_matmuls import is_lane_tiled_matmul
+
+    return is_lane_tiled_matmul(function)
 
 
 def _has_mma_sync(function: ir.Operation) -> bool:
@@ -281,7 +291,7 @@ STEPS: tuple[Step, ...] = (
     Step(_ANNOTATED, UnrollWindows, since="fast", only=_has_mma_sync),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
-    Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", only=is_lane_tiled_matmul),
+    Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", only=_is_lane_tiled_matmul),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, _DIRECT, since="fast", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, RestoreShapes, mitigations=ALL, corrects=True),
     Step(STOCK_PAD, None, since="exact", by_mma_sync=True),

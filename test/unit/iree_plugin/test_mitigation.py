@@ -16,12 +16,26 @@ from bankwise.iree_plugin.mitigation import mitigation_edits, steps
 from bankwise.iree_plugin.native_callbacks import AROUND_NATIVE_PASS
 from bankwise.iree_plugin.native_passes import is_native_pass
 from bankwise.iree_plugin.recording import Recording, load_recordings
+from bankwise.passes import layout_steps, registry
+from bankwise.passes.base import FunctionPass
 from bankwise.passes.mode import LEVELS, MITIGATIONS, Mode
 from bankwise.passes.padding.pad_unhinted_allocs import PadUnhintedAllocs
-from bankwise.passes.pipeline_edit import COPYING, LOWERED, PipelineEdit, Position, splice
+from bankwise.passes.pipeline_edit import (
+    COPYING,
+    LOWERED,
+    NativePass,
+    PassClass,
+    PipelineEdit,
+    PipelineStep,
+    Position,
+    made,
+    splice,
+)
+from bankwise.passes.registry import PASSES
 from bankwise.passes.steps import Place, Step
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 from bankwise.passes.swizzles.swizzle_plan import SwizzlingPass
+from bankwise.tuning import tuning_steps
 from bankwise.tuning.arithmetic.native_exp2 import NativeExp2
 from bankwise.tuning.fragments.reload_operands import ReloadOperands
 from bankwise.tuning.ldmatrix.form_ldmatrix import FormLdmatrix
@@ -46,6 +60,10 @@ def made_for(edits: Sequence[PipelineEdit], instruction: str) -> list[PipelineEd
         return [edit for edit in edits if edit.only is None or edit.only(function.operation)]
 
 
+def loaded(step: PipelineStep) -> NativePass | FunctionPass:
+    return step if isinstance(step, NativePass) else made(step)
+
+
 @pytest.mark.parametrize("attribute", ["MFMA_F32_16x16x16_F16", "NV_MMA_SYNC_F32_16x8x16_F16"])
 @pytest.mark.parametrize("mitigation", ["auto", "swizzle"])
 def test_swizzling_leaves_to_padding_only_where_padding_follows(
@@ -53,19 +71,19 @@ def test_swizzling_leaves_to_padding_only_where_padding_follows(
 ) -> None:
     seen = set[bool]()
     edits = made_for(mitigation_edits(Mode(mitigation)), attribute)
-    matrices = any(isinstance(each, FormLdmatrix) for edit in edits for each in edit.passes)
+    matrices = any(isinstance(each, FormLdmatrix) for edit in edits for each in edit.loaded_passes)
     assert matrices == attribute.startswith("NV")
     for recording in recordings:
         if recording.key.pipeline == COPYING or (matrices and recording.key.pipeline == LOWERED):
             continue
         steps, more = splice(recording.stages, edits, recording.key.pipeline)
-        passes = [step for step in (*steps, *more) if isinstance(step, SwizzlingPass)]
+        whole = [loaded(step) for step in (*steps, *more)]
+        passes = [step for step in whole if isinstance(step, SwizzlingPass)]
         # What vector distribution allocates is swizzled by a pass of its own, where operands of
         # products are swizzled early.
         early = not matrices and recording.key.pipeline == "VectorDistribute"
         assert len(passes) == (2 if early else 1)
         for swizzling in passes:
-            whole = [*steps, *more]
             later = whole[whole.index(swizzling) + 1 :]
             pads = any(
                 isinstance(step, PadUnhintedAllocs) and not step.unresolved_only for step in later
@@ -86,7 +104,7 @@ def test_pad_pads_lowered_functions_too(recordings: list[Recording]) -> None:
     kinds = set[str]()
     for recording in recordings:
         stages = splice(recording.stages, mitigation_edits(Mode("pad")), recording.key.pipeline)
-        if any(isinstance(step, PadUnhintedAllocs) for stage in stages for step in stage):
+        if any(isinstance(loaded(step), PadUnhintedAllocs) for stage in stages for step in stage):
             kinds.add(recording.key.pipeline)
     assert kinds == {"VectorDistribute", "TileAndFuse", "Lowered"}
 
@@ -111,9 +129,20 @@ def test_a_new_level_is_an_entry_and_rows(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("level", ["exact", "fast"])
 def test_a_tile_is_judged_by_the_passes_that_follow(level: str) -> None:
-    passes = [each for edit in mitigation_edits(Mode("auto", level)) for each in edit.passes]
+    edits = mitigation_edits(Mode("auto", level))
+    passes = [each for edit in edits for each in edit.loaded_passes]
     (retile,) = (each for each in passes if isinstance(each, Retile))
     kinds = {type(each) for each in passes}
     assert retile.overlap == (OverlapCopies in kinds)
     assert retile.reloads == (ReloadOperands in kinds)
     assert retile.native_exponentials == (NativeExp2 in kinds) == (level == "fast")
+
+
+def test_a_pass_that_is_not_loaded_has_the_name_of_its_class() -> None:
+    kinds = [step.kind for step in steps() if step.kind is not None]
+    for kind in {*kinds, *PASSES}:
+        assert isinstance(kind, PassClass)
+        assert (kind.loaded().name, kind.loaded().__name__) == (kind.textual_name, kind.name)
+    for table in (layout_steps, tuning_steps, registry):
+        named = {n: each.name for n, each in vars(table).items() if isinstance(each, PassClass)}
+        assert [*named] == [*named.values()] != []

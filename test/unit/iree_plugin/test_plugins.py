@@ -141,7 +141,7 @@ class Usurper(Theirs):
 
 @pytest.fixture
 def registry_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_others", dict(registry._others))
+    monkeypatch.setattr(registry, "_contributed", dict(registry._contributed))
 
 
 @pytest.mark.usefixtures("registry_of_the_test")
