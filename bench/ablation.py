@@ -61,7 +61,9 @@ from .gpu.modes import EXACT, FAST
 from .gpu.record import Record
 from .gpu.timed_kernels import CompiledKernels, TimedKernel
 from .gpu.timed_sets import SETS
-from .program_families import Program, all_programs
+from .program_families import all_programs
+from .program_families.convolutions import NHWC, negated
+from .program_families.program import Program, file_source
 
 _WITHOUT = "-without-"
 _PREFIX = "bankwise-"
@@ -77,6 +79,10 @@ _KERNELS = (
     matmul_kernel(Matmul(1024, 1024, 1024, "f16", transposed=True)),
     matmul_kernel(Matmul(1000, 1000, 1000, "f16")),
     matmul_kernel(Matmul(197, 768, 3072, "f16")),
+    SweptKernel(
+        *("linear_layer", "f16", file_source("layer_of_copies_f16"), ""),
+        ("2x3x7x64xf16", "48x64xf16"),
+    ),
 )
 _PROGRAMS = ("matmul_dynamic_f32_70x50x40", "softmax_f32")
 """Programs of `bench/program_families` in which passes change something that leave these alone."""
@@ -255,7 +261,8 @@ def _kernel_of(program: Program) -> SweptKernel:
 
 def _predict(arguments: Namespace) -> bool:
     programs = [each for each in all_programs() if each.name in _PROGRAMS]
-    kernels = [*_KERNELS, *map(_kernel_of, programs)]
+    strided = negated("conv_2d_nhwc_hwcf", NHWC, "f16", 3, 2, 14, 11, 40, f=33)
+    kernels = [*_KERNELS, *map(_kernel_of, (*programs, strided))]
     if arguments.swept:
         kernels = named_kernels("attention", ["f16"], arguments.swept)
     cases = [

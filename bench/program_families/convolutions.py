@@ -8,7 +8,7 @@ n is the batch, c the channels, f the filters, g the groups.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -141,6 +141,38 @@ NHWC = ("n h w c", "y x c f", "n h w f")
 
 def _image(n: int, side: int, c: int, f: int, window: int) -> dict[str, int]:
     return {"n": n, "h": side, "w": side, "c": c, "f": f, "y": window, "x": window}
+
+
+def negated(
+    op: str, dims: tuple[str, str, str], dtype: str, stride: int, *extents: int, f: int
+) -> Program:
+    """Returns a convolution with windows of one element, of an image that is negated first.
+
+    Args:
+        extents: those of the image.
+    """
+    image, window, output = dims
+    sizes = dict(zip(image.split(), extents, strict=True)) | {"f": f, "x": 1, "y": 1}
+    case = Windowed("strided", op, dtype, image, window, output, sizes, stride)
+    kind = tensor(dtype, *case.operands[0])
+    loops = ", ".join(image.split())
+    identity = f"affine_map<({loops}) -> ({loops})>"
+    kinds = ", ".join(['"parallel"'] * len(extents))
+    made = f"""  %made = tensor.empty() : {kind}
+  %negated = linalg.generic {{indexing_maps = [{identity}, {identity}], iterator_types = [{kinds}]}}
+      ins(%image : {kind}) outs(%made : {kind}) {{
+  ^bb0(%in: {dtype}, %out: {dtype}):
+    %0 = arith.negf %in : {dtype}
+    linalg.yield %0 : {dtype}
+  }} -> {kind}
+  %out ="""
+    source = case.source().replace("  %out =", made, 1)
+    source = source.replace("ins(%image, %window", "ins(%negated, %window")
+
+    def reference(image: Array, window: Array) -> Array:
+        return case.convolved(-image, window)
+
+    return replace(case.program(), source=source, reference=reference)
 
 
 def programs() -> list[Program]:

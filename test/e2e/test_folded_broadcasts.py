@@ -6,34 +6,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bankwise.bench.program_families.program import file_source
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
 
-LAYER = """
-func.func @main(%a: tensor<2x3x7x64xf16>, %w: tensor<48x64xf16>) -> tensor<6x7x48xf32> {
-  %e = tensor.empty() : tensor<2x3x64x48xf16>
-  %copies = linalg.generic {
-      indexing_maps = [affine_map<(n, h, c, f) -> (f, c)>,
-                       affine_map<(n, h, c, f) -> (n, h, c, f)>],
-      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-      ins(%w : tensor<48x64xf16>) outs(%e : tensor<2x3x64x48xf16>) {
-  ^bb0(%x: f16, %y: f16):
-    linalg.yield %x : f16
-  } -> tensor<2x3x64x48xf16>
-  %rows = tensor.collapse_shape %a [[0, 1], [2], [3]]
-      : tensor<2x3x7x64xf16> into tensor<6x7x64xf16>
-  %b = tensor.collapse_shape %copies [[0, 1], [2], [3]]
-      : tensor<2x3x64x48xf16> into tensor<6x64x48xf16>
-  %zero = arith.constant 0.0 : f32
-  %o = tensor.empty() : tensor<6x7x48xf32>
-  %sums = linalg.fill ins(%zero : f32) outs(%o : tensor<6x7x48xf32>) -> tensor<6x7x48xf32>
-  %r = linalg.batch_matmul ins(%rows, %b : tensor<6x7x64xf16>, tensor<6x64x48xf16>)
-      outs(%sums : tensor<6x7x48xf32>) -> tensor<6x7x48xf32>
-  return %r : tensor<6x7x48xf32>
-}
-"""
+LAYER = file_source("layer_of_copies_f16")
 
 
 def test_outputs_are_those_of_the_batch() -> None:

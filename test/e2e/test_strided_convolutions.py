@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
-from bankwise.bench.program_families.program import Array, Program, tensor
+from bankwise.bench.program_families.convolutions import NCHW, NHWC, negated
+from bankwise.bench.program_families.program import Program
 from bankwise.emulator.counters import Counted
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.sweep.cases import target_flags
@@ -16,39 +14,6 @@ from bankwise.sweep.cases import target_flags
 from .program_runs import run_program
 
 NCW, NWC = ("n c w", "f c x", "n f w"), ("n w c", "x c f", "n w f")
-
-
-def negated(
-    op: str, dims: tuple[str, str, str], dtype: str, stride: int, *extents: int, f: int
-) -> Program:
-    """Returns a convolution with windows of one element, of an image that is negated first.
-
-    Args:
-        extents: those of the image.
-    """
-    image, window, output = dims
-    sizes = dict(zip(image.split(), extents, strict=True)) | {"f": f, "x": 1, "y": 1}
-    case = Windowed("strided", op, dtype, image, window, output, sizes, stride)
-    kind = tensor(dtype, *case.operands[0])
-    loops = ", ".join(image.split())
-    identity = f"affine_map<({loops}) -> ({loops})>"
-    kinds = ", ".join(['"parallel"'] * len(extents))
-    made = f"""  %made = tensor.empty() : {kind}
-  %negated = linalg.generic {{indexing_maps = [{identity}, {identity}], iterator_types = [{kinds}]}}
-      ins(%image : {kind}) outs(%made : {kind}) {{
-  ^bb0(%in: {dtype}, %out: {dtype}):
-    %0 = arith.negf %in : {dtype}
-    linalg.yield %0 : {dtype}
-  }} -> {kind}
-  %out ="""
-    source = case.source().replace("  %out =", made, 1)
-    source = source.replace("ins(%image, %window", "ins(%negated, %window")
-
-    def reference(image: Array, window: Array) -> Array:
-        return case.convolved(-image, window)
-
-    return replace(case.program(), source=source, reference=reference)
-
 
 CASES = [
     ("gfx942", negated("conv_2d_nchw_fchw", NCHW, "f16", 2, 2, 32, 9, 9, f=48)),
