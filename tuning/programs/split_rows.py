@@ -13,8 +13,10 @@ the row there changes nothing: the last element again for a maximum, zeros for a
 keep zero, and -inf for a softmax. A softmax is computed as the maximum, the sum of exponentials and
 what follows from both, of which the first two are split.
 
-It is done where that is predicted to save more than its kernels cost. Elements are summed in
-another order, which is the same in each run: outputs are right to rounding.
+The parts are reduced in a dispatch of their own: IREE would give what it computes of whole rows
+with the result the same single workgroup. Rows are split where that is predicted to save more than
+the kernels cost. Elements are summed in another order, which is the same in each run: outputs are
+right to rounding.
 
 Runs on functions of the program, before dispatches are formed.
 """
@@ -285,7 +287,9 @@ class _Split(NamedTuple):
             at.looped(row + 1, [range(row + 1), result]),
             lambda at, each, before: _combined(at, combiner, each, before),
         )
-        redirect(operands_with(reduction.results[0]), whole.results[0])
+        alone = Builder.after(whole).at(reduction.location).dispatch_region(whole.results)
+        whole.move_before(children(alone)[-1])
+        redirect(operands_with(reduction.results[0]), alone.results[0])
         reduction.erase()
 
     def _split(self, at: Builder, value: ir.Value) -> ir.Value:

@@ -9,10 +9,12 @@
 // CHECK:         arith.extf
 // CHECK:         arith.mulf
 // CHECK:         arith.addf
-// CHECK:       linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%[[P]] : tensor<125xf32>) outs(%arg1 : tensor<f32>)
+// CHECK:       flow.dispatch.region -> (tensor<f32>) {
+// CHECK-NEXT:    linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%[[P]] : tensor<125xf32>) outs(%arg1 : tensor<f32>)
 // CHECK-NEXT:  ^bb0(%[[E:.*]]: f32, %[[B:.*]]: f32):
 // CHECK-NEXT:    %[[S:.*]] = arith.addf %[[B]], %[[E]] : f32
 // CHECK-NEXT:    linalg.yield %[[S]]
+// CHECK:         flow.return
 func.func @divided(%x: tensor<300000xf16>, %o: tensor<f32>) -> tensor<f32> {
   // expected-remark@+1 {{125 workgroups share a row, with 2400 elements each}}
   %sum = linalg.generic {
