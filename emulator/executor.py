@@ -47,6 +47,8 @@ from . import (
     wmma,
 )
 from .call_graph import JUMPS
+from .compiled.hot_code import HotCode
+from .compiled.regions import BARRIER, Branch
 from .direct_loads import DirectLoads
 from .emulation_errors import (
     EmulationError,
@@ -188,6 +190,20 @@ class Program:
             self.steps = [_settling(instruction, step) for instruction, step in pairs]
         # For each barrier the accesses to the LDS that no wait has ended.
         self.unfinished = waits.unfinished
+        self.hot_code = HotCode(
+            *(self.kernel, self.steps, self.accesses, self._branches(), self.next_flow),
+            tuple(self.polling_loops),
+        )
+
+    def _branches(self) -> dict[int, Branch | None]:
+        """Returns the branches among the instructions of the control flow."""
+        found: dict[int, Branch | None] = {}
+        for index, (kind, _, target) in self.flow.items():
+            condition = self.kernel.instructions[index].mnemonic.rpartition("_")[2]
+            found[index] = Branch(condition, target) if kind is _Flow.BRANCH else None
+            if self.kernel.instructions[index].mnemonic == "s_barrier":
+                found[index] = Branch(BARRIER, index + 1)
+        return found
 
     def _check_waits(self, wanted: Waits) -> WaitReport:
         """Looks for uses of registers that a load has not written yet for certain.
@@ -637,7 +653,15 @@ class Portion:
         group, mode = WaveGroup(machine, waves), int(machine.mode_of[waves[0]])
         # Where the straight run of instructions began that is not counted yet.
         start = pc
+        hot = program.hot_code if machine.recorder is None else None
         while pc < len(instructions):
+            try:
+                resumed = None if hot is None else hot.run(self, group, pc)
+            except EmulationError as error:
+                program.locate(error, instructions[group.pc])
+                raise
+            if resumed is not None:
+                start, pc = resumed
             # A group of the same mode that waits ahead is met there, and joined.
             ahead = [other for other, its_mode in self.ready if its_mode == mode and other >= pc]
             try:
@@ -656,8 +680,10 @@ class Portion:
                 raise
             self.count(group, start, pc + 1)
             if following is None:
+                program.hot_code.flush(group)
                 return
             start = pc = following
+        program.hot_code.flush(group)
         if (pc, mode) not in self.ready:
             raise EmulationError(f"kernel '{program.kernel.name}' runs past its last instruction")
         self.count(group, start, pc)
@@ -731,8 +757,7 @@ class Portion:
     def has_had_its_turn(self, group: WaveGroup, pc: int) -> bool:
         """Returns whether a group that branches back at `pc` lets others go on first."""
         self.rounds += 1
-        others = self.ready or self.waiting
-        if self.rounds >= (_ROUNDS_OF_A_TURN if others else _ROUNDS_OF_A_PORTION):
+        if self.rounds >= self.most_rounds():
             self.rounds = 0
             return True
         poll = self.polls.get(pc)
@@ -740,6 +765,18 @@ class Portion:
             return False
         self.rounds = 0
         return True
+
+    def is_alone(self, group: WaveGroup) -> bool:
+        """Returns whether no wave is outside of a group."""
+        return group.all_waves and not (self.ready or self.waiting or self.resting)
+
+    def unfinished(self, barrier: int) -> frozenset[int]:
+        """Returns the accesses to the LDS that may be under way behind a barrier."""
+        return self.program.unfinished.get(barrier, frozenset())
+
+    def most_rounds(self) -> int:
+        """Returns the round of a loop with which the turn of a group ends."""
+        return _ROUNDS_OF_A_TURN if self.ready or self.waiting else _ROUNDS_OF_A_PORTION
 
     def look(self, pc: int) -> None:
         """Ends a run that takes too many steps, and says how far it is."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .select_bits import bits_view, select
+from .select_bits import bits_view, look_up, select
 
 Array = npt.NDArray[Any]
 F64 = npt.NDArray[np.float64]
@@ -64,7 +64,7 @@ _F16_VALUES: F32 = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(n
 
 def widen_f16(values: F16) -> F32:
     """Returns f16 `values` as f32, exactly."""
-    return _F16_VALUES.take(values.view(np.uint16))
+    return look_up(_F16_VALUES, values.view(np.uint16))
 
 
 def round_to_f16(values: F32) -> F16:
@@ -133,6 +133,9 @@ def fma(a: Array, b: Array, c: Array) -> Array:
     """Returns a * b + c with one rounding, in the operands' type (f16, f32 or f64)."""
     with np.errstate(all="ignore"):
         if a.dtype == np.float64:
+            if not all(isinstance(each, np.ndarray) for each in (a, b, c)):
+                # A value that becomes machine code (`compiled/traced.py`), which has one rounding.
+                return next(x for x in (a, b, c) if not isinstance(x, np.ndarray)).fused(a, b, c)
             return _fma_f64(*np.broadcast_arrays(a, b, c))
         if a.dtype == np.float32:
             return _fma_f32(a, b, c)

@@ -75,6 +75,7 @@ class GlobalMemory:
         self.host_calls: HostCalls | None = None
         self.watched = False
         self.changes = 0
+        self._version = 0
 
     def place(self, image: DataImage) -> int:
         """Returns the address of a file's data.
@@ -138,6 +139,7 @@ class GlobalMemory:
             data[:size] = initial
         start = self._next
         self._next += _aligned(size) + _GUARD_BYTES
+        self._version += 1
         self._buffers.append(_Buffer(start, size, data, name, read_only))
         self._starts.append(start)
         return start
@@ -151,6 +153,24 @@ class GlobalMemory:
     def count(self) -> int:
         """Returns the number of buffers."""
         return len(self._buffers)
+
+    @property
+    def version(self) -> tuple[int, bool]:
+        """Returns what changes where `plain_buffers` does."""
+        return self._version, self.watched
+
+    def plain_buffers(self) -> list[tuple[int, int, Bytes, bool]]:
+        """Returns address, end, bytes and whether they are read-only of each buffer.
+
+        There are none where some bytes are undefined, or where changes are counted.
+        """
+        if self.watched or any(buffer.shadow is not None for buffer in self._buffers):
+            return []
+        return [(b.start, b.end, b.data, b.read_only) for b in self._buffers]
+
+    def note_store(self, number: int) -> None:
+        """Notes that a kernel has stored to a buffer of `plain_buffers`."""
+        self._buffers[number].written = True
 
     def spans(self) -> list[tuple[int, int]]:
         """Returns the address and the bytes of each buffer, in the order of addresses."""
@@ -223,6 +243,7 @@ class GlobalMemory:
     def _shadow(self, buffer: _Buffer) -> UndefinedBytes:
         """Returns the undefined bits of a buffer, which is given a shadow if it has none."""
         if buffer.shadow is None:
+            self._version += 1
             buffer.shadow = UndefinedBytes(np.zeros(len(buffer.data), np.uint8))
         return buffer.shadow
 

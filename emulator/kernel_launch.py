@@ -105,6 +105,7 @@ def _runs(
             f"not {len(arguments)}"
         )
     program = Program(BuildContext(_link(kernel, memory), lds_model, supervision.waits))
+    program.hot_code.threshold = supervision.compile_after
     for text in program.warnings:
         supervision.warn(text)
     total = math.prod(dispatch.grid) if workgroups is None else len(workgroups)

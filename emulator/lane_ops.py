@@ -516,9 +516,14 @@ def trailing_zeros(a: Array) -> Array:
 
 def reverse_bits(a: Array) -> Array:
     """Returns u32 or u64 words with the bits in the opposite order."""
-    order = np.ascontiguousarray(a)[..., None].view(np.uint8)
-    bits = np.unpackbits(order, axis=-1, bitorder="little")[..., ::-1]
-    return np.packbits(bits, axis=-1, bitorder="little").view(a.dtype)[..., 0]
+    width = 8 * a.itemsize
+    step = width // 2
+    while step:
+        # Blocks of `step` bits change places in pairs.
+        low = a.dtype.type(((1 << width) - 1) // ((1 << step) + 1))
+        a = (a >> a.dtype.type(step) & low) | (a & low) << a.dtype.type(step)
+        step //= 2
+    return a
 
 
 def _saturating_bytes(low: int, high: int) -> Function:

@@ -226,6 +226,47 @@ class LdsState:
         """Returns the places [n, 1] in `bytes` where the LDS of each wave's workgroup begins."""
         return (waves.astype(np.int64) // self.waves_per_workgroup * self.stride)[:, None]
 
+    # -- accesses that are repeated (`compiled/sites.py`) -----------------------------------------
+
+    @property
+    def version(self) -> tuple[int, bool]:
+        """Returns what changes where an access that could be repeated no longer can."""
+        return self._undefined_stores, self._any_signalled
+
+    @property
+    def epoch(self) -> tuple[object, int]:
+        """Returns what changes where accesses are to be noted anew."""
+        return self._noted, self._generation
+
+    def pass_harmless(self) -> None:
+        """Does what `pass_barrier` does for all workgroups where nothing is noted.
+
+        The accesses since the last barrier are known not to race, and no one is under way.
+        """
+        self._between = self._unfinished = frozenset()
+
+    def last_access(self, instruction: int) -> IssuedAccess | None:
+        """Returns the access that an instruction has made last."""
+        patterns = self._patterns.get(instruction)
+        return None if patterns is None else patterns.last
+
+    def repeats(self, access: IssuedAccess) -> bool:
+        """Returns whether an access that has been made is all defined, and noted as it was."""
+        if self.order is not None or self.direct_loads is not None or self._any_signalled:
+            return False
+        return access.defined_at == self._undefined_stores
+
+    def stores_alone(self, access: IssuedAccess) -> bool:
+        """Returns whether what waves store needs no look at the values to be noted."""
+        if self.equal_stores_race or self.waves_per_workgroup == 1:
+            return True
+        touched = self._touched(access, access.granule)
+        return not (touched.highest > touched.lowest).any()
+
+    def note_again(self, access: IssuedAccess, *, stores: bool) -> None:
+        """Notes a load or a store that was repeated."""
+        self._note(access, _Kind.WRITES if stores else _Kind.READS)
+
     # -- data ------------------------------------------------------------------------------------
 
     def load(

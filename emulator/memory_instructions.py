@@ -358,6 +358,10 @@ class _Traffic:
     known: dict[tuple[int, bytes], Counts] = field(default_factory=dict)
 
     def count(self, group: WaveGroup, target: _LaneAccess, width: int) -> None:
+        """Has the machine count this issue."""
+        group.machine.count_traffic(self, group, target, width)
+
+    def counted(self, group: WaveGroup, target: _LaneAccess, width: int) -> None:
         """Adds this issue to the counters; words out of range are not fetched."""
         addresses, active = target.addresses, target.active
         allowed = target.words_allowed(width)
@@ -373,7 +377,7 @@ class _Traffic:
         relative = addresses - (addresses.min(axis=1) & ~63)[:, None]
         if active is not None:
             relative = np.where(active, relative, -1)
-        counts = self._remembered(relative, width)
+        counts = self.remembered(relative, width)
         counters = machine.workgroup_counters
         if group.all_waves:
             per = machine.waves_per_workgroup
@@ -385,7 +389,7 @@ class _Traffic:
         counters.global_transactions[group.pc] += transactions
         counters.global_useful_bytes[group.pc] += useful
 
-    def _remembered(self, relative: Offsets, width: int) -> Counts:
+    def remembered(self, relative: Offsets, width: int) -> Counts:
         """Returns the transactions and the useful bytes of each wave, [2, n], counted once."""
         key = width, relative.tobytes()
         found = self.known.get(key)
@@ -396,7 +400,7 @@ class _Traffic:
         if len(relative) == 1:
             found = self._count_row(relative[0], width)
         else:
-            found = np.concatenate([self._remembered(row[None], width) for row in relative], axis=1)
+            found = np.concatenate([self.remembered(row[None], width) for row in relative], axis=1)
         self.known[key] = found
         return found
 

@@ -112,16 +112,13 @@ def register_word(register: Register, offset: int = 0) -> Source:
 
 def join_words(low: Array, high: Array) -> Array:
     """Joins low and high u32 to u64."""
-    shape = np.broadcast_shapes(low.shape, high.shape)
-    words = np.empty((*shape, 2), np.uint32)
-    words[..., 0], words[..., 1] = low, high
-    return words.view(np.uint64)[..., 0]
+    return low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
 
 
 def split_words(values: Array) -> tuple[Array, Array]:
     """Returns the low and high u32 of 64-bit `values`."""
-    words = np.ascontiguousarray(values).view(np.uint32).reshape(*values.shape, 2)
-    return words[..., 0], words[..., 1]
+    bits = bits_view(values)
+    return bits.astype(np.uint32), (bits >> np.uint64(32)).astype(np.uint32)
 
 
 def apply_signs(values: Array, operand: Operand) -> Array:

@@ -226,6 +226,14 @@ class Poll:
         self.waves = None
         return False
 
+    def unseen(self) -> int:
+        """Returns how many rounds from now on nobody looks at."""
+        return 0 if self.waves is not None else -self.rounds % _PERIOD
+
+    def skip(self, rounds: int) -> None:
+        """Notes rounds that nobody had to look at."""
+        self.rounds += rounds
+
     def _words(self, group: WaveGroup) -> list[npt.NDArray[np.uint32]]:
         machine = group.machine
         found: list[npt.NDArray[np.uint32]] = []

@@ -28,6 +28,14 @@ def select(mask: npt.NDArray[np.bool_], yes: Array, no: Array) -> Array:
     return (no_bits ^ ((no_bits ^ yes_bits) & ones)).view(yes.dtype)
 
 
+def look_up(table: Array, index: Array) -> Array:
+    """Returns the elements of a table that `index` names."""
+    if isinstance(index, np.ndarray):
+        return table.take(index)
+    # A value that becomes machine code (`compiled/traced.py`).
+    return index.of_table(table)
+
+
 def merge_half(old: Array, values: Array, half: int) -> Array:
     """Returns u32 `old`, whose low (0) or high (1) half becomes the low half of `values`."""
     if half:

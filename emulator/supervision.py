@@ -26,8 +26,12 @@ class Waits(StrEnum):
 MAX_STEPS = 2_000_000
 """The most steps of a portion of workgroups, where nobody says another number.
 
-A small kernel takes less than a minute for them.
+A small kernel takes less than a minute for them, and mostly a few seconds.
 """
+
+
+COMPILE_AFTER = 100
+"""`Supervision.compile_after` where nobody says another number."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,12 @@ class Supervision:
         watch: is told now and then how far the run is.
         waits: what becomes of a use without a wait.
         warn: is told what may be wrong.
+        compile_after: how often a long straight run of instructions has run when it becomes machine
+            code (`compiled/hot_code.py`); 0 for never, 1 for at once.
     """
 
     max_steps: int = MAX_STEPS
     watch: Callable[[RunState], None] | None = None
     waits: Waits = Waits.ERROR
     warn: Callable[[str], None] = _warn
+    compile_after: int = COMPILE_AFTER

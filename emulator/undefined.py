@@ -107,10 +107,12 @@ class DefinedBits:
             of such a register in `bits` has no meaning.
         bits: [registers, ...], the bits that are defined.
         origins: [registers, ...], the origins of the words that have other bits.
+        losses: how often a register that was complete got undefined bits.
     """
 
     def __init__(self, registers: int, *shape: int) -> None:
         self.complete = [False] * registers
+        self.losses = 0
         # Pages of zeros take no memory until somebody writes there.
         self.bits = np.zeros((registers, *shape), np.uint32)
         self.origins = np.zeros((registers, *shape), np.int32)
@@ -132,6 +134,7 @@ class DefinedBits:
                 return
             self.bits[index] = ALL_BITS
             self.complete[index] = False
+            self.losses += 1
         if undefined is None:
             self.bits[index][rows] = ALL_BITS
         else:

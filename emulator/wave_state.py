@@ -12,7 +12,7 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -129,6 +129,15 @@ class Machine:
         self.vgpr[index] = values
         self._v_complete[index] = True
         self._v_normal[index] = False
+
+    def count_traffic(self, traffic: Any, group: WaveGroup, target: Any, width: int) -> None:
+        """Lets an instruction count an access to memory."""
+        traffic.counted(group, target, width)
+
+    def forget_normal(self, registers: Iterable[int]) -> None:
+        """Notes that vector registers may hold denormals."""
+        for index in registers:
+            self._v_normal[index] = False
 
     def vector_index(self, register: Register) -> int:
         """Returns where a vector or accumulation register lies in `vgpr`."""
