@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .code import CHUNK, Code
 from .sites import Kind, Site, SiteField
-from .traced import Traced, traced
+from .traced import NotTraced, Traced, traced
 
 _I64, _U64, _U32 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.uint32)
 Words = npt.NDArray[np.object_]
@@ -123,6 +123,8 @@ class TracedMemory:
         code = self.group.code
         found = traced(code, addresses, _I64)
         # A scalar load has no lanes that take part.
+        if active is not None and not _by_exec(active):
+            raise NotTraced("a load of other lanes than the active ones")
         if self.looks:
             raise Found(Kind.SCALAR_LOAD if active is None else Kind.LOAD, width, found)
         count = -(-width // 4)
@@ -142,6 +144,8 @@ class TracedMemory:
         undefined: Any = None,
     ) -> None:  # fmt: skip
         """Stores words [words] of the wave's lanes."""
+        if not _by_exec(active):
+            raise NotTraced("a store of other lanes than the active ones")
         found = traced(self.group.code, addresses, _I64)
         if self.looks:
             raise Found(Kind.STORE, width, found)
@@ -151,6 +155,11 @@ class TracedMemory:
 
     def _places(self, addresses: Traced) -> str:
         return (addresses + self.group.move()).use(lane=True)
+
+
+def _by_exec(active: Any) -> bool:
+    """Returns whether the lanes that take part are those that EXEC enables."""
+    return isinstance(active, Traced) and active.is_exec
 
 
 def _scalar_words(group: Any, address: Traced, width: int, count: int) -> Words:

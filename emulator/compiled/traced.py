@@ -55,9 +55,11 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         dtype: its type in NumPy.
         loop: the loop in which it is computed for each lane; None if it is one value of the wave.
         shape: that of an array of one wave.
+        is_exec: whether it is EXEC.
     """
 
     __array_priority__ = 1000.0
+    is_exec = False
 
     def __init__(
         self,

@@ -523,6 +523,8 @@ class _Active(Traced):
         group: the wave.
     """
 
+    is_exec = True
+
     def __init__(self, group: TracingGroup) -> None:
         found = group.exec_lanes()
         super().__init__(found.code, found.text, found.dtype, found.loop)
