@@ -124,7 +124,7 @@ def _tuning_passes() -> tuple[type[FunctionPass], ...]:
 def left_out(kind: type[FunctionPass] | None) -> Iterator[None]:
     """Compiles without a pass inside the body; with all of them for None."""
     steps, program_passes = mitigation.steps(), program_steps.program_passes
-    left = None if kind is None else PassClass(kind.__module__, kind.__name__)
+    left = None if kind is None else PassClass.of(kind)
     kept = tuple(each for each in steps if left is None or each.kind != left)
 
     def others(mode: Any) -> tuple[FunctionPass, ...]:

@@ -21,13 +21,25 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from ..passes.mode import Mode
-from .rooms import rooms_of
+from .program_passes import LEVEL_THAT_CHANGES_PROGRAMS
+from .rooms import TUNING, has_tuning, rooms_of
 
 _PACKAGE = "iree.compiler"
 _DIALECTS = f"{_PACKAGE}.dialects"
 _DEFERRED = (
     *("affine", "amdgpu", "arith", "builtin", "cf", "func", "gpu", "hal", "iree_codegen"),
-    *("iree_gpu", "linalg", "llvm", "math", "memref", "nvgpu", "nvvm", "rocdl", "scf"),
+    *(
+        "iree_gpu",
+        "iree_tensor_ext",
+        "linalg",
+        "llvm",
+        "math",
+        "memref",
+        "nvgpu",
+        "nvvm",
+        "rocdl",
+        "scf",
+    ),
     *("tensor", "vector"),
 )
 """Dialects in kernels of whose Python modules our passes use nothing. They have the attributes of
@@ -115,6 +127,8 @@ def _load_passes_of(mode: Mode) -> None:
     from ..passes.pipeline_edit import PassClass
     from .mitigation import steps
 
+    if mode.level == LEVEL_THAT_CHANGES_PROGRAMS and has_tuning():
+        importlib.import_module(f"{TUNING}.programs.program_steps")
     for step in steps():
         if _enough.is_set():
             break

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -306,6 +305,8 @@ def _as_failure(error: BaseException, op: ir.Operation, step: FunctionPass) -> P
     """Returns what `error` means for the user: a pass's own failure, or a mistake in the pass."""
     if isinstance(error, PassFailure):
         return error
+    import traceback
+
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
     return PassFailure(

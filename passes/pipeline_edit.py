@@ -43,17 +43,19 @@ class PassClass(NamedTuple):
     """The class of a pass of ours by where it stands: a compile imports it when it first runs.
 
     Attributes:
-        module: its module, whose name is that of the class with underscores.
+        module: its module.
         name: its name.
+        textual_name: the name that pipelines have for the pass.
     """
 
     module: str
     name: str
+    textual_name: str
 
-    @property
-    def textual_name(self) -> str:
-        """Returns the name that pipelines have for the pass."""
-        return f"bankwise-{self.module.rpartition('.')[2].replace('_', '-')}"
+    @staticmethod
+    def of(kind: type[FunctionPass]) -> PassClass:
+        """Returns where a class stands."""
+        return PassClass(kind.__module__, kind.__name__, kind.name)
 
     def loaded(self) -> type[FunctionPass]:
         """Returns the class."""
@@ -61,10 +63,14 @@ class PassClass(NamedTuple):
 
 
 def pass_classes(folder: str, *names: str) -> Iterator[PassClass]:
-    """Yields the classes of these names, each in a module of its own in a folder's package."""
+    """Yields the classes of these names, each in a module of its own in a folder's package.
+
+    The names of the module and of the pass are that of the class: `PadUnhintedAllocs` is
+    `bankwise-pad-unhinted-allocs` and stands in `pad_unhinted_allocs`.
+    """
     for name in names:
-        module = re.sub("(?<=.)([A-Z])", r"_\1", name).lower()
-        yield PassClass(f"{folder}.{module}", name)
+        words = re.sub("(?<=.)([A-Z])", r"-\1", name).lower()
+        yield PassClass(f"{folder}.{words.replace('-', '_')}", name, f"bankwise-{words}")
 
 
 class PlannedPass(NamedTuple):

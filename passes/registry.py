@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -158,6 +157,8 @@ def make_pass(name: str, options: str) -> FunctionPass:
 
 def _closest(name: str, passes: Iterable[str]) -> list[str]:
     """Returns the closest name of a pass, and the next one if it is nearly as close."""
+    import difflib  # Compiles name no unknown pass.
+
     close = difflib.get_close_matches(name, passes, n=2)
     ratios = [difflib.SequenceMatcher(None, each, name).ratio() for each in close]
     return [each for each, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - _NEARLY]

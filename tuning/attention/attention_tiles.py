@@ -404,7 +404,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
     def of_whole_instructions(self) -> WarpTiledAttention:
         """Returns the attention with a head and columns that the instructions divide."""
         multiples = {self.loops.head[-1]: self.scores[2], self.loops.columns[-1]: self.outputs[1]}
-        return replace(self, extents=rounded_up(self.extents, multiples))
+        return self.changed(extents=rounded_up(self.extents, multiples))
 
     @property
     def asked(self) -> int | None:
@@ -438,7 +438,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         if len(self.loops.columns) == 1:
             multiples |= {self.loops.columns[0]: tile.columns}
         extents = rounded_up(self.of_whole_instructions().extents, multiples)
-        return replace(self, extents=extents, tile=tile, multiples=multiples)
+        return self.changed(extents=extents, tile=tile, multiples=multiples)
 
     def _extents(self, loops: Sequence[int]) -> list[int]:
         return [self.extents[loop] for loop in loops]

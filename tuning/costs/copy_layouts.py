@@ -104,7 +104,12 @@ def share_evenly(shapes: Iterable[Sequence[int]], threads: int) -> bool:
 
     Accesses may be as narrow as an element.
     """
-    return all(any(_thread_tiles(shape, threads)) for shape in shapes)
+    return all(_is_shared(tuple(shape), threads) for shape in shapes)
+
+
+@cache
+def _is_shared(shape: tuple[int, ...], threads: int) -> bool:
+    return any(_thread_tiles(shape, threads))
 
 
 def best_copy_layout(

@@ -75,12 +75,15 @@ chips the data sheets' numbers are used, and nothing was compared: `measured` sa
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...bank_model.descriptor_tiles import CYCLE_BYTES, GROUP_WARPS, STEP_BYTES, TILE_ALIGNMENT
 from .copy_layouts import LEAST_ASYNC_BYTES, shares_blocks, widest_share
 from .processors import Processor
 
+_MOST_KEPT = 4096
+"""The predictions that are kept: several passes, and the layers of a model, ask for the same."""
 _SPILLED_PER_REGISTER = 1.4
 """Registers that ptxas spills for one that the estimate has too many."""
 SAVED_REGISTERS = 8
@@ -233,6 +236,7 @@ def concurrent_workgroups(work: TileWork, processor: Processor) -> int:
     return min(held, processor.lds_bytes // taken) if taken else held
 
 
+@lru_cache(_MOST_KEPT)
 def predicted_microseconds(work: TileWork, processor: Processor) -> float:
     """Returns the predicted time of the kernel; `math.inf` where a workgroup does not fit."""
     held = concurrent_workgroups(work, processor)
@@ -617,6 +621,7 @@ give operands (`tuning/wgmma/timed_loads.py`); others are made at the end of a s
 `mma.sync`."""
 
 
+@lru_cache(_MOST_KEPT)
 def attention_work(
     shape: AttentionShape,
     tile: AttentionTile,
@@ -975,6 +980,7 @@ class MatmulTile(NamedTuple):
         )
 
 
+@lru_cache(_MOST_KEPT)
 def matmul_work(
     shape: tuple[int, int, int],
     tile: MatmulTile,

@@ -181,7 +181,7 @@ def _part_time(
         extents = [*each.extents, count]
         extents[each.loops.keys] //= count
         loops = each.loops._replace(batch=(*each.loops.batch, len(each.extents)))
-        split.append(replace(each, extents=tuple(extents), loops=loops))
+        split.append(each.changed(extents=tuple(extents), loops=loops))
     _, (best, *_) = ranked_tilings(split, circumstances, circumstances.lds_bytes)
     return circumstances.time(circumstances.work(best, best.tile))
 

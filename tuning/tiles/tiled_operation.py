@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from iree.compiler import ir
 
@@ -138,7 +138,7 @@ class Circumstances(NamedTuple):
 
     def in_slots(self, tiled: Sized) -> Sized:
         """Returns an operation whose tile has as many slots as let it take the least time."""
-        return replace(tiled, tile=self.slotted(tiled, tiled.tile))
+        return tiled.changed(tile=self.slotted(tiled, tiled.tile))
 
     def ways(self, tiled: TiledOperation[Tile], tile: Tile) -> list[Tile]:
         """Returns a tile with each number of slots that is compared, the usual one first."""
@@ -198,6 +198,13 @@ class TiledOperation(ABC, Generic[Tile]):
         if len(bits) != 1 or 0 in bits:
             raise Refusal(self.sizes_differ)
         return bits.pop() // 8
+
+    def changed(self, **fields: Any) -> Self:
+        """Returns the same operation with other fields, whose elements are looked at once."""
+        made = replace(self, **fields)
+        if "element_bytes" in vars(self):
+            vars(made)["element_bytes"] = self.element_bytes
+        return made
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -142,7 +142,7 @@ def test_a_pass_that_is_not_loaded_has_the_name_of_its_class() -> None:
     kinds = [step.kind for step in steps() if step.kind is not None]
     for kind in {*kinds, *PASSES}:
         assert isinstance(kind, PassClass)
-        assert (kind.loaded().name, kind.loaded().__name__) == (kind.textual_name, kind.name)
+        assert PassClass.of(kind.loaded()) == kind
     for table in (layout_steps, tuning_steps, registry):
         named = {n: each.name for n, each in vars(table).items() if isinstance(each, PassClass)}
         assert [*named] == [*named.values()] != []
