@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -103,18 +104,13 @@ def copy_cost(
     """Returns what a `cp.async` takes that writes to LDS addresses [issues, wave_size]."""
     on = np.ones(addresses.shape, bool) if active is None else active
     reading = copied.reading & on
-    counted: dict[bytes, _Cost] = {}
     costs: list[_Cost] = []
     for there, here, reads, lanes in zip(addresses, copied.addresses, reading, on, strict=True):
         # Whole lines further on either side, and where lanes would read that do not, are all one.
         sides = _from_line(there, lanes), _from_line(here, reads)
-        key = b"".join(part.tobytes() for part in (*sides, reads, lanes))
-        if key not in counted:
-            taking_part = np.flatnonzero(lanes).tolist()
-            to, source = (part.tolist() for part in sides)
-            issue = _Issue(instruction, to, source, reads.tolist(), taking_part)
-            counted[key] = issue.cost(copied.shifts, copied.may_read_nothing)
-        costs.append(counted[key])
+        to, source = (part.tobytes() for part in sides)
+        key = (to, source, reads.tobytes(), lanes.tobytes())
+        costs.append(_cost(instruction, *key, copied.shifts, copied.may_read_nothing))
     conflicts, wavefronts, exact, exact_wavefronts = zip(*costs, strict=True)
     return CopyCost(
         np.array(conflicts, dtype=np.int64),
@@ -124,10 +120,28 @@ def copy_cost(
     )
 
 
+@lru_cache(1024)
+def _cost(
+    instruction: LdsInstruction,
+    there: bytes,
+    here: bytes,
+    reads: bytes,
+    lanes: bytes,
+    shifts: tuple[int, ...],
+    may_read_nothing: bool,
+) -> _Cost:
+    """Returns what an issue takes: those of a kernel, and of layers that are alike, repeat."""
+    to, source = (np.frombuffer(each, np.int64).tolist() for each in (there, here))
+    reading, running = (np.frombuffer(each, np.bool_) for each in (reads, lanes))
+    taking_part = np.flatnonzero(running).tolist()
+    issue = _Issue(instruction, to, source, reading.tolist(), taking_part)
+    return issue.cost(shifts, may_read_nothing)
+
+
 def _from_line(addresses: IntArray, used: BoolArray) -> IntArray:
     """Returns addresses counted from the first line that is used, and zeros where none is used."""
     first = addresses[used].min(initial=np.iinfo(np.int64).max)
-    return np.where(used, addresses - first // LINE_BYTES * LINE_BYTES, 0)
+    return np.where(used, addresses - first // LINE_BYTES * LINE_BYTES, 0).astype(np.int64)
 
 
 def least_copy_cycles(

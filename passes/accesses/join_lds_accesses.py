@@ -328,11 +328,14 @@ def _buffer_of(operation: ir.Operation) -> ir.Value:
 def _unroll_loops(function: ir.Operation, evaluator: LaneEvaluator) -> None:
     """Unrolls the loops that access neighbours of an LDS buffer in different iterations."""
     loops: dict[ir.Operation, None] = {}
+    others: set[ir.Operation] = set()
     for operation in operations_in(function, *_KINDS):
         loop = operation.parent
-        if loop.name != FOR or loop in loops or not _accesses_lds(operation):
+        if loop.name != FOR or loop in loops or loop in others or not _accesses_lds(operation):
             continue
-        if is_flat(loop) and _iterations_meet(operation, loop, evaluator):
+        if not _may_unroll(loop, evaluator):
+            others.add(loop)
+        elif _iterations_meet(operation, loop, evaluator):
             loops[loop] = None
     for loop in loops:
         lower, _, step = (constant_value(each) for each in bounds_of(loop))
@@ -341,11 +344,14 @@ def _unroll_loops(function: ir.Operation, evaluator: LaneEvaluator) -> None:
             unroll(loop, [lower + iteration * step for iteration in range(iterations)])
 
 
+def _may_unroll(loop: ir.Operation, evaluator: LaneEvaluator) -> bool:
+    iterations = evaluator.trip_count(loop)
+    return isinstance(iterations, int) and 1 < iterations <= MOST_UNROLLED and is_flat(loop)
+
+
 def _iterations_meet(operation: ir.Operation, loop: ir.Operation, evaluator: LaneEvaluator) -> bool:
     """Returns whether an access begins in one iteration where it ends in another one."""
-    iterations, row = evaluator.trip_count(loop), access_row(operation)
-    if not isinstance(iterations, int) or not 1 < iterations <= MOST_UNROLLED:
-        return False
+    row = access_row(operation)
     try:
         footprint = row.footprint(operation) if row is not None and row.footprint else None
     except Refusal:
