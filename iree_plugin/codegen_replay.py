@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
@@ -47,6 +47,7 @@ from .diagnostic_capture import captured_diagnostics
 from .early_import import load_no_more
 from .forked_kernels import ForkedKernels, Sent, may_fork
 from .mitigation import mitigation_edits
+from .passes_beside import PassesBeside
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
 from .replay import NativeFailure, PassRunner, RecoverableFailure, ReplayError, StockFailure
@@ -178,7 +179,7 @@ class CodegenReplay:
         if self.summarizes:
             self.kernels += [AS_STOCK] * (gpu_functions(variants) - len(functions))
         recordings = self._recordings(module, functions)
-        with self._forked(functions, recordings, edits) as forks:
+        with self._beside(len(functions)), self._forked(functions, recordings, edits) as forks:
             for number, function in enumerate(functions):
                 recording = recordings[number]
                 if isinstance(recording, RecordingError):
@@ -224,11 +225,27 @@ class CodegenReplay:
         decided = len(self.runner.context.log.decisions)
         self.runner.context.unresolved.clear()
         is_stock = self._replay_or_blame(function, recording, edits)
+        if self.runner.beside is not None:
+            self.runner.beside.settle()
         if self.summarizes:
             log = self.runner.context.log.since(decided)
             cost = AS_STOCK if is_stock else KernelCost.of(function.op, function.name, log)
             self.kernels.append(cost)
         function.mark_done()
+
+    @contextmanager
+    def _beside(self, count: int) -> Iterator[None]:
+        """Lets passes that only decide run beside others, where no fork has other kernels."""
+        if count == 1 and self.forks:
+            load_no_more()
+            if may_fork():
+                self.runner.beside = PassesBeside(self.runner.context)
+        try:
+            yield
+        finally:
+            if self.runner.beside is not None:
+                self.runner.beside.drop()
+                self.runner.beside = None
 
     def _forked(
         self,
@@ -239,7 +256,6 @@ class CodegenReplay:
         """Returns forks that compile the functions, if there are several and forks can do it."""
         numbers = [n for n, each in enumerate(recordings) if isinstance(each, Recording)]
         if len(numbers) < 2 or not self.forks or not may_fork():
-            load_no_more()
             return nullcontext()
         # Each fork would ask for itself, and read the source for it.
         self.runner.context.users_configuration()
@@ -404,6 +420,8 @@ class CodegenReplay:
         self, function: DeviceFunction, before: FunctionCopy, edits: Sequence[PipelineEdit]
     ) -> None:
         """Makes a function what it was, and lets passes forget what they have seen of it."""
+        if self.runner.beside is not None:
+            self.runner.beside.drop()
         self._given_up.append(before.restore(function.op))
         for step in (step for edit in edits for step in edit.passes):
             if isinstance(step, FunctionPass):

@@ -20,8 +20,7 @@ import threading
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from ..passes.mode import Mode
-from .program_passes import LEVEL_THAT_CHANGES_PROGRAMS
+from ..passes.mode import LEVELS, Mode
 from .rooms import TUNING, has_tuning, rooms_of
 
 _PACKAGE = "iree.compiler"
@@ -127,7 +126,7 @@ def _load_passes_of(mode: Mode) -> None:
     from ..passes.pipeline_edit import PassClass
     from .mitigation import steps
 
-    if mode.level == LEVEL_THAT_CHANGES_PROGRAMS and has_tuning():
+    if mode.level == [*LEVELS][-1] and has_tuning():  # The level that changes programs.
         importlib.import_module(f"{TUNING}.programs.program_steps")
     for step in steps():
         if _enough.is_set():

@@ -23,6 +23,7 @@ from .atomic_file import write_output
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import StepError, SteppedInvocation
 from .native_callbacks import AROUND_NATIVE_PASS
+from .passes_beside import PassesBeside
 
 # Passes of the recorded pipelines that have no textual name, as transform-dialect pattern sets
 # that hold the same patterns.
@@ -126,6 +127,7 @@ class PassRunner:
         flagged: whether flags of the process are for the compiler's pass managers.
         check: called behind each of our passes; raises a `RecoverableFailure` where the function in
             work is to be compiled in another way.
+        beside: runs passes that only decide while others run; None lets them run in turn.
         managers: those of the compiler's passes, by the text of these. They are to be given up
             before the session's context is.
     """
@@ -137,6 +139,7 @@ class PassRunner:
     verify: bool = True
     flagged: bool = False
     check: Callable[[], None] | None = None
+    beside: PassesBeside | None = None
     managers: dict[str, PassManager] = field(default_factory=dict)
 
     def run(
@@ -163,6 +166,9 @@ class PassRunner:
         for step in _segments(steps):
             if not isinstance(step, list):
                 ours, recoverable = made(step), step in optional
+                if self.beside is not None and ours.only_decides(function, self.context):
+                    self.beside.start(function, ours)
+                    continue
                 self.run_python_pass(function, ours, recoverable=recoverable)
                 if self.check is not None:
                     self.check()

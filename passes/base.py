@@ -186,6 +186,11 @@ class FunctionPass(ABC):
         """
         return True
 
+    def only_decides(self, function: ir.Operation, context: PassContext) -> bool:
+        """Returns whether the pass changes nothing in `function`, and has something to decide that
+        no pass reads. It may then run while later passes do."""
+        return False
+
     @abstractmethod
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites `function` in place.

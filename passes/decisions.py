@@ -126,7 +126,11 @@ class DecisionLog:
 
     def extend(self, other: DecisionLog) -> None:
         """Appends the decisions of another log."""
-        self.decisions += other.decisions
+        self.insert(len(self.decisions), other)
+
+    def insert(self, place: int, other: DecisionLog) -> None:
+        """Puts the decisions of another log in front of the one at a place."""
+        self.decisions[place:place] = other.decisions
         self._rounds |= other._rounds
 
     def __iter__(self) -> Iterator[Decision]:

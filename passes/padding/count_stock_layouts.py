@@ -44,10 +44,14 @@ class CountStockLayouts(FunctionPass):
     rest_only: bool = False
     """Count only those that an earlier run has not seen, because they are allocated since."""
 
+    def only_decides(self, function: ir.Operation, context: PassContext) -> bool:
+        """Returns whether there are allocations, and somebody reads decisions."""
+        return context.explains and _has_lds(function.operation)
+
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Records a decision for each allocation; does nothing where nobody reads them."""
         function = function.operation
-        if not context.explains or not _has_lds(function):
+        if not self.only_decides(function, context):
             return
         try:
             lds, launch = lds_model(function, context.test_target)
