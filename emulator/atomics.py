@@ -32,11 +32,13 @@ class AtomicOp:
         kind: the type of the values.
         function: takes the value in memory and one array for each data operand.
         operands: how many data operands each lane gives.
+        compares: whether the value is only replaced where it is what a lane expects.
     """
 
     kind: type[np.generic]
     function: Callable[..., Array]
     operands: int = 1
+    compares: bool = False
 
     @property
     def width(self) -> int:
@@ -97,6 +99,10 @@ def _exchange_marked(memory: Array, data: Array) -> Array:
     return result
 
 
+def _exchange_if_equal(memory: Array, compared: Array, data: Array) -> Array:
+    return np.where(memory == compared, data, memory)
+
+
 def _add_bf16(memory: Array, data: Array) -> Array:
     return floats.round_to_bf16(floats.widen_bf16(memory) + floats.widen_bf16(data))
 
@@ -118,9 +124,7 @@ def _integer_ops(
         f"or_b{bits}": AtomicOp(unsigned, np.bitwise_or),
         f"xor_b{bits}": AtomicOp(unsigned, np.bitwise_xor),
         f"wrxchg_b{bits}": AtomicOp(unsigned, lambda memory, data: data),
-        f"cmpst_b{bits}": AtomicOp(
-            unsigned, lambda memory, compare, data: np.where(memory == compare, data, memory), 2
-        ),
+        f"cmpst_b{bits}": AtomicOp(unsigned, _exchange_if_equal, 2, compares=True),
         f"mskor_b{bits}": AtomicOp(unsigned, lambda memory, mask, data: memory & ~mask | data, 2),
     }
 
@@ -132,9 +136,7 @@ def _float_ops(kind: type[np.generic], bits: int) -> dict[str, AtomicOp]:
         f"max_f{bits}": AtomicOp(kind, _better(np.greater)),
         f"min_num_f{bits}": AtomicOp(kind, _better_number(np.less)),
         f"max_num_f{bits}": AtomicOp(kind, _better_number(np.greater)),
-        f"cmpst_f{bits}": AtomicOp(
-            kind, lambda memory, compare, data: np.where(memory == compare, data, memory), 2
-        ),
+        f"cmpst_f{bits}": AtomicOp(kind, _exchange_if_equal, 2, compares=True),
     }
 
 

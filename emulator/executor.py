@@ -180,6 +180,7 @@ class Program:
         polls = frozenset(i for loop in self.polling_loops.values() for i in loop.polls)
         names = {i: self.kernel.instructions[i].mnemonic for i in polls}
         self.polled_lds = frozenset(i for i in polls if names[i].startswith(("ds_", "flat_")))
+        self.swaps_lds = any(_SWAPS_LDS.match(i.mnemonic) for i in self.kernel.instructions)
         self.warnings: list[str] = []
         waits = self._check_waits(context.waits)
         count = len(self.steps)
@@ -348,6 +349,7 @@ def _undefined_read(group: WaveGroup, found: UndefinedBits, what: str) -> Undefi
     return UndefinedReadError(found.message(what, group.machine.memory.origins))
 
 
+_SWAPS_LDS = re.compile("ds_cmpst|flat_atomic_cmpswap")
 _MEMORY_PREFIXES = ("buffer_", "global_", "flat_", "scratch_", *scalar_memory.PREFIXES, "ds_")
 
 
@@ -530,7 +532,7 @@ class Portion:
         self.ended = np.zeros(machine.waves, bool)
         lds = machine.lds
         lds.wait_text = wait_text(program.kernel.chip, (Queue.LDS,), 0)
-        lds.poll_by(program.polled_lds)
+        lds.poll_by(program.polled_lds, program.swaps_lds)
         if program.loads_directly:
             lds.direct_loads = DirectLoads(program.kernel, machine.waves, len(lds.bytes))
         self.enqueue(program.kernel.entry, np.arange(machine.waves))

@@ -369,14 +369,17 @@ class LdsState:
         alike = bool((kept == words.reshape(kept.shape) & bits).all())
         return _Kind.WRITES | _Kind.ALIKE if alike else _Kind.WRITES
 
-    def begin_update(self, access: IssuedAccess) -> None:
+    def begin_update(self, access: IssuedAccess, compares: bool) -> None:
         """Notes an atomic, which races with plain reads and writes but not with other atomics.
+
+        Args:
+            compares: whether it is a compare-and-swap.
 
         Raises:
             MissingWaitError: a direct load may yet have to write one of the bytes.
         """
         self._check_landed(access, "is updated")
-        self._note(access, _Kind.UPDATES)
+        self._note(access, _Kind.UPDATES, compares)
 
     def update(
         self,
@@ -399,7 +402,7 @@ class LdsState:
         Raises:
             MissingWaitError: a direct load may yet have to write one of the bytes.
         """
-        self.begin_update(access)
+        self.begin_update(access, op.compares)
         offsets = access.offsets.ravel()
         if self._undefined(access, never_written) is None and not any(undefined):
             return update(op, self.bytes, offsets, data), None
@@ -465,7 +468,7 @@ class LdsState:
         Raises:
             LdsRaceError: two waves raced before the barrier.
         """
-        self.check_races()
+        self.check_races(complete)
         carried = [
             (access, kind & ~_Kind.OPEN)
             for (*_, kind), access in self._noted.items()
@@ -492,13 +495,20 @@ class LdsState:
         if self.order is not None:
             self.order.checks = True
 
-    def check_races(self) -> None:
+    def check_races(self, complete: npt.NDArray[np.bool_] | None = None) -> None:
         """Checks all accesses since the last barrier of each workgroup.
+
+        Args:
+            complete: [workgroups], the workgroups whose waves have all come to a barrier or to
+                their end; None for all.
 
         Raises:
             LdsRaceError: two waves raced.
         """
         if self.order is not None:
+            self.order.end_guesses(
+                np.ones(len(self._since), bool) if complete is None else complete
+            )
             self._check_order(self.order)
             return
         together = frozenset(self._noted)
@@ -515,7 +525,7 @@ class LdsState:
         if simple:
             self._harmless.add(together)
 
-    def _note(self, access: IssuedAccess, kind: _Kind) -> None:
+    def _note(self, access: IssuedAccess, kind: _Kind, compares: bool = False) -> None:
         if self._any_signalled and self.signalled[access.waves].any():
             kind |= _Kind.OPEN
         self._noted[access.serial, self._generation, kind] = access
@@ -524,14 +534,18 @@ class LdsState:
         if kind & _Kind.WRITES:
             self.order.store(access, bool(kind & _Kind.ALIKE))
         elif kind & _Kind.UPDATES:
-            self.order.update(access)
+            self.order.update(access, compares)
         else:
             self.order.load(access)
 
-    def poll_by(self, instructions: frozenset[int]) -> None:
-        """Looks for races by what happened before what, as some instructions poll."""
+    def poll_by(self, instructions: frozenset[int], swaps: bool = False) -> None:
+        """Looks for races by what happened before what, as some instructions poll.
+
+        Args:
+            swaps: whether there are compare-and-swaps.
+        """
         waves = len(self._since) * self.waves_per_workgroup
-        if instructions and self.waves_per_workgroup > 1:
+        if (instructions or swaps) and self.waves_per_workgroup > 1:
             self.order = LdsOrder(len(self.bytes), waves, self.waves_per_workgroup, instructions)
 
     def _check_order(self, order: LdsOrder) -> None:

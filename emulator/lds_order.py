@@ -12,6 +12,11 @@ Two accesses of different waves to a byte race if neither happened before the ot
 is a store, or one is an atomic and the other a load. A load or an atomic that polls a byte does not
 race with an aligned store of 1, 2, 4 or 8 bytes.
 
+A load of a whole word may be a *guess*: what the word holds is loaded, and a compare-and-swap
+expects it there, as where an atomic is made of a loop. Compilers load plainly for that. A guess
+does not race with atomics, if the wave's next access to the word is a compare-and-swap before it
+comes to a barrier.
+
 Worked example: wave 0 stores data and then a flag, which wave 1 polls before it loads the data.
 Wave 0 stores the flag at its time 2, and the word of the flag holds [2, 0]. Wave 1, whose clock was
 [0, 1], polls it and has [2, 1]. The data were stored at time 1 of wave 0, which is not after 2, so
@@ -20,6 +25,7 @@ that the load of the data is no race. Without the flag wave 1 knows time 0, and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +36,7 @@ from .issued_access import WORD, IssuedAccess
 Bytes = npt.NDArray[np.int64]
 Times = npt.NDArray[np.int32]
 _WHOLE_STORES = (1, 2, 4, 8)
+_SWAPPED = (4, 8)
 
 
 class Racing(NamedTuple):
@@ -93,6 +100,9 @@ class LdsOrder:
         self._stores = _Last("writes", per, size)
         self._updates = _Last("updates", per, size)
         self._polls = _Last("polls", per, size)
+        self._guesses = _Last("reads", per, size)
+        # The guesses that race with atomics if no compare-and-swap follows, by wave and byte.
+        self._unchecked: dict[tuple[int, int], Racing] = {}
         self._torn = _Last("writes", per, size)
 
     def load(self, access: IssuedAccess) -> None:
@@ -102,16 +112,27 @@ class LdsOrder:
             if polls:
                 self._check(wave, where, access, "polls", self._torn)
                 self._learn(wave, where)
+                self._note(self._polls, wave, where, access)
+                continue
+            self._check(wave, where, access, "reads", self._stores)
+            if access.width in _SWAPPED and not (access.offsets % access.width).any():
+                self._check_guesses(wave, where, access, "reads", self._updates)
+                self._note(self._guesses, wave, where, access)
             else:
-                self._check(wave, where, access, "reads", self._stores, self._updates)
-            self._note(self._polls if polls else self._loads, wave, where, access)
+                self._check(wave, where, access, "reads", self._updates)
+                self._note(self._loads, wave, where, access)
 
-    def update(self, access: IssuedAccess) -> None:
-        """Notes an atomic."""
+    def update(self, access: IssuedAccess, compares: bool) -> None:
+        """Notes an atomic; `compares` says that it is a compare-and-swap."""
         polls = access.instruction in self.polls
         for wave, where in _bytes_of_waves(access):
             stores = self._torn if polls else self._stores
             self._check(wave, where, access, "updates", stores, self._loads)
+            if compares:
+                self._guesses.times[wave % self.per, where] = 0
+                for byte in where.tolist():
+                    self._unchecked.pop((wave, byte), None)
+            self._check_guesses(wave, where, access, "updates", self._guesses)
             self._learn(wave, where)
             self._note(self._polls if polls else self._updates, wave, where, access)
             self._tell(wave, where)
@@ -126,7 +147,7 @@ class LdsOrder:
             if alike:
                 where = np.setdiff1d(where, stored)
                 stored = np.union1d(stored, where)
-            others = [self._stores, self._loads, self._updates]
+            others = [self._stores, self._loads, self._guesses, self._updates]
             self._check(wave, where, access, "writes", *others, *([] if whole else [self._polls]))
             self._note(self._stores, wave, where, access)
             if not whole:
@@ -139,6 +160,17 @@ class LdsOrder:
         clocks[complete] = clocks[complete].max(axis=1, keepdims=True)
         # What happens behind the barrier is later than all that a wave knows of another.
         clocks[complete] += np.eye(self.per, dtype=np.int32)
+
+    def end_guesses(self, complete: npt.NDArray[np.bool_]) -> None:
+        """Takes the guesses that no compare-and-swap has followed for loads.
+
+        Args:
+            complete: [workgroups], the workgroups whose waves are at a barrier or at their end.
+        """
+        for key, racing in list(self._unchecked.items()):
+            if complete[key[0] // self.per]:
+                self.found = self.found or racing
+                del self._unchecked[key]
 
     def _note(self, last: _Last, wave: int, where: Bytes, access: IssuedAccess) -> None:
         own = wave % self.per
@@ -158,20 +190,33 @@ class LdsOrder:
         self, wave: int, where: Bytes, access: IssuedAccess, verb: str, *before: _Last
     ) -> None:
         """Looks whether something of other waves did not happen before an access of a wave."""
-        if self.found is not None or not self.checks:
-            return
-        own, known = wave % self.per, self._clocks[wave][:, None]
         for last in before:
-            unknown = last.times[:, where] > known
-            unknown[own] = False
-            if unknown.any():
-                other, place = np.argwhere(unknown)[0].tolist()
-                byte = int(where[place])
-                self.found = Racing(
-                    *(byte, wave, verb, access.instruction),
-                    *(wave - own + other, last.verb, int(last.instructions[other, byte])),
-                )
-                return
+            if self.found is None and self.checks:
+                self.found = next(self._racing(wave, where, access, verb, last), None)
+
+    def _check_guesses(
+        self, wave: int, where: Bytes, access: IssuedAccess, verb: str, last: _Last
+    ) -> None:
+        """Notes the guesses that race with an atomic: this access, or those that `last` has."""
+        if not self.checks:
+            return
+        for racing in self._racing(wave, where, access, verb, last):
+            guessing = racing.other if last is self._guesses else wave
+            self._unchecked.setdefault((guessing, racing.byte), racing)
+
+    def _racing(
+        self, wave: int, where: Bytes, access: IssuedAccess, verb: str, last: _Last
+    ) -> Iterator[Racing]:
+        """Yields what of other waves did not happen before an access of a wave."""
+        own, known = wave % self.per, self._clocks[wave][:, None]
+        unknown = last.times[:, where] > known
+        unknown[own] = False
+        for other, place in np.argwhere(unknown).tolist():
+            byte = int(where[place])
+            yield Racing(
+                *(byte, wave, verb, access.instruction),
+                *(wave - own + other, last.verb, int(last.instructions[other, byte])),
+            )
 
 
 def _bytes_of_waves(access: IssuedAccess) -> list[tuple[int, Bytes]]:

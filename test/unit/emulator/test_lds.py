@@ -333,7 +333,7 @@ def perform(lds: LdsState, touch: Touch) -> None:
     elif touch.kind == "store":
         lds.store(access, np.zeros((words_of(touch.width), 1, 1, 1), np.uint32))
     else:
-        lds.begin_update(access)
+        lds.begin_update(access, compares=False)
 
 
 def passes(lds: LdsState, passed: npt.NDArray[np.bool_], touched: list[Touch]) -> bool:

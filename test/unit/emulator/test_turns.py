@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from bankwise.emulator.polling import polling_loops
 from bankwise.emulator.supervision import Supervision
 from bankwise.emulator.turns import waves_text
 
-from .small_kernels import assembly, kernel, launched
+from .small_kernels import assembly, kernel, launched, run
 
 BUFFER = "\ts_load_dwordx2 s[4:5], s[0:1], 0x0\n\tv_mov_b32_e32 v1, 0\n\ts_waitcnt lgkmcnt(0)\n"
 WAVE = "\tv_readfirstlane_b32 s3, v0\n\ts_lshr_b32 s3, s3, 6\n"
@@ -302,3 +303,34 @@ def test_names_of_waves():
     assert waves_text([3]) == "wave 3"
     assert waves_text([7, 0, 1, 2]) == "4 waves (0-2, 7)"
     assert waves_text([0, 2, 4, 6, 8]) == "5 waves (0, 2, 4, 6, ...)"
+
+
+GUESS = "\tds_read_b32 v3, v1\n\ts_waitcnt lgkmcnt(0)\n"
+SWAP = "\tds_cmpst_rtn_b32 v4, v1, v3, v2\n\ts_waitcnt lgkmcnt(0)\n"
+ADD = "\tds_add_u32 v1, v2\n\ts_waitcnt lgkmcnt(0)\n"
+NARROW = "\tds_read_u16 v3, v1\n\ts_waitcnt lgkmcnt(0)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "races"),
+    [
+        (GUESS + SWAP, False),
+        (GUESS + SWAP + GUESS + SWAP + ADD, False),
+        (ADD + GUESS + SWAP, False),
+        (GUESS + ADD, True),
+        (GUESS + ADD + SWAP, False),
+        (GUESS + SWAP + GUESS, True),
+        (NARROW + SWAP, True),
+        ("\ts_barrier\n" + GUESS + SWAP + "\ts_barrier\n" + GUESS, False),
+        (GUESS + "\ts_barrier\n" + SWAP, False),
+        (SWAP + GUESS + "\ts_barrier\n" + SWAP, True),
+        (GUESS + SWAP + "\tds_write_b32 v1, v2\n\ts_waitcnt lgkmcnt(0)\n", True),
+    ],
+)
+def test_a_guess_that_a_swap_checks_is_no_race(code: str, races: bool):
+    """Compilers make atomics of loops that load a word plainly first; both waves run the code."""
+    place = 4 * np.arange(128).reshape(2, 64)
+    begin = "\tds_write_b32 v5, v0\n\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n"
+    vectors = {0: 0, 1: 4 * np.arange(64), 2: 1, 5: place}
+    with pytest.raises(LdsRaceError, match="race on LDS byte") if races else nullcontext():
+        run(begin + code, threads=128, lds_bytes=512, vectors=vectors)

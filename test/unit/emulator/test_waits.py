@@ -483,3 +483,22 @@ def test_flat_accesses_keep_their_order_from_rdna_on() -> None:
     code += "s_waitcnt vmcnt(1)\nv_mov_b32_e32 v3, v1"
     assert missing(code.format("b32"), "gfx1100") == []
     assert missing(code.format("dword"), "gfx942") == [(4, "v1", 1, "vmcnt(0)")]
+
+
+@pytest.mark.parametrize(
+    ("arch", "wait"), [("gfx942", "s_waitcnt vmcnt({})"), ("gfx1201", "s_wait_loadcnt {:#x}")]
+)
+def test_a_counter_that_is_at_its_end(arch: str, wait: str):
+    """LLVM waits until 62 are under way where more came after a load: then that load is there."""
+    load = (
+        "global_load_b32 v{}, v0, s[2:3]"
+        if arch == "gfx1201"
+        else "global_load_dword v{}, v0, s[2:3]"
+    )
+    code = "\n".join(load.format(number) for number in (*range(1, 6), *[6] * 61))
+    settled = f"{code}\n{wait.format(62)}\nv_not_b32 v63, v"
+    assert [missing(settled + str(number), arch) for number in (1, 3, 4)] == [[], [], []]
+    (found,) = missing(settled + "5", arch)
+    assert found[3] == wait.format(61).removeprefix("s_waitcnt ")
+    (found,) = missing(f"{code}\nv_not_b32 v63, v1", arch)
+    assert found[3] == wait.format(62).removeprefix("s_waitcnt ")
