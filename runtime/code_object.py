@@ -2,8 +2,9 @@
 """Code objects of AMD GPUs: ELF files (`.co`, `.hsaco`), and bundles of them.
 
 pyelftools reads data, symbols and relocations, and LLVM's tools disassemble the code. Bundles are
-those of `clang-offload-bundler` ("Clang Offload Bundler", Bundled Binary File Layout), and the
-kernel descriptor is that of "User Guide for AMDGPU Backend", Kernel Descriptor.
+those of `clang-offload-bundler` ("Clang Offload Bundler", Bundled Binary File Layout; compressed
+ones are documented in clang/lib/Driver/OffloadBundler.cpp alone), and the kernel descriptor is that
+of "User Guide for AMDGPU Backend", Kernel Descriptor.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import io
 import re
 import struct
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,10 +83,7 @@ def read_code_object(contents: bytes, source: str, arch: str = "") -> CodeObject
 def _unbundled(contents: bytes, source: str, arch: str) -> bytes:
     """Returns the code object itself, which a bundle may hold for several chips."""
     if contents.startswith(_COMPRESSED):
-        raise AssemblyError(
-            f"{source}: the bundle is compressed: `clang-offload-bundler --unbundle` takes a code "
-            "object out of it"
-        )
+        contents = _decompressed(contents, source)
     if not contents.startswith(_BUNDLE):
         return contents
     entries = [(chip, part) for chip, part in _bundle_entries(contents) if part]
@@ -94,6 +93,69 @@ def _unbundled(contents: bytes, source: str, arch: str) -> bytes:
         return fitting[0][1]
     what = f"nothing for {arch}" if arch else "several code objects; choose one by --target"
     raise AssemblyError(f"{source}: the bundle holds {what}: {chips or 'none for a GPU'}")
+
+
+_HEADERS = {1: "<4x2xHI8x", 2: "<4x2xH4xI8x", 3: "<4x2xH8xQ8x"}
+"""The header of a compressed bundle by its version, of which are read the method and the bytes of
+what is compressed."""
+_ZLIB, _ZSTD = 0, 1
+_MOST_BYTES = 1 << 31
+
+
+def _decompressed(contents: bytes, source: str) -> bytes:
+    """Returns the bundle that a compressed one holds."""
+    (version,) = struct.unpack_from("<4xH", contents)
+    if version not in _HEADERS:
+        known = ", ".join(map(str, _HEADERS))
+        raise AssemblyError(
+            f"{source}: the compressed bundle has version {version}, where {known} are known"
+        )
+    method, size = struct.unpack_from(_HEADERS[version], contents)
+    if method not in (_ZLIB, _ZSTD):
+        raise AssemblyError(f"{source}: the bundle is compressed by an unknown method {method}")
+    if size > _MOST_BYTES:
+        raise AssemblyError(f"{source}: the bundle would have {size} bytes, more than 2 GiB")
+    packed = contents[struct.calcsize(_HEADERS[version]) :]
+    try:
+        # One byte more, to see whether there is more than the header says.
+        found = (
+            _read_zstd(packed, size + 1, source) if method == _ZSTD else _read_zlib(packed, size)
+        )
+    except (zlib.error, OSError) as error:
+        raise AssemblyError(f"{source}: the bundle cannot be decompressed: {error}") from None
+    if len(found) != size:
+        raise AssemblyError(f"{source}: the bundle does not have the {size} bytes that it states")
+    return found
+
+
+def _read_zlib(packed: bytes, size: int) -> bytes:
+    return zlib.decompressobj().decompress(packed, size + 1)
+
+
+def _read_zstd(packed: bytes, count: int, source: str) -> bytes:
+    """Returns up to `count` bytes of what zstd has compressed.
+
+    Python has it from 3.14 on.
+    """
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+
+        with zstd.ZstdFile(io.BytesIO(packed)) as file:
+            return bytes(file.read(count))
+    except ImportError:
+        pass
+    try:
+        import zstandard
+    except ImportError:
+        raise AssemblyError(
+            f"{source}: the bundle is compressed by zstd: pip install zstandard, or take a code "
+            "object out by `clang-offload-bundler --unbundle`"
+        ) from None
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(packed) as file:
+            return bytes(file.read(count))
+    except zstandard.ZstdError as error:
+        raise OSError(error) from None
 
 
 def _runs_on(chip: str, arch: str) -> bool:
@@ -207,11 +269,19 @@ def _disassembled(contents: bytes, elf: Any) -> str:
     completed = _with_user_scalars(code.decode(errors="replace"), elf)
     # The metadata need not name the chip, but the header does.
     chip = _FLAGS.search(notes)
-    target = f'.amdgcn_target "amdgcn-amd-amdhsa--{chip[1]}"\n' if chip else ""
+    target = f'.amdgcn_target "amdgcn-amd-amdhsa--{_target(chip)}"\n' if chip else ""
     return f"{completed}\n{target}{notes}"
 
 
-_FLAGS = re.compile(r"^\s*Flags:.*?\b(gfx[\w-]+)", re.MULTILINE)
+_FLAGS = re.compile(r"^\s*Flags:.*?\b(gfx[\w-]+)(.*)", re.MULTILINE)
+
+
+def _target(flags: re.Match[str]) -> str:
+    """Returns a chip with its settings, as `gfx942:sramecc-`, of what llvm-readelf prints."""
+    chip, settings = flags.groups()
+    return ":".join([chip, *re.findall(r"\b(?:xnack|sramecc)[+-]", settings)])
+
+
 _KERNEL = re.compile(r"^\.amdhsa_kernel (\S+)$", re.MULTILINE)
 
 

@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
+import zstandard
 
 from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.runtime.assembly_run import AssemblyRun, run_assembly
@@ -146,6 +150,65 @@ def test_a_bundle_holds_code_objects_of_chips(tmp_path: Path, code_object: bytes
         run(tmp_path / "k.hsaco", bundle(host, other, ours))
     with pytest.raises(AssemblyError, match="the bundle holds nothing for gfx950: gfx942"):
         run(tmp_path / "k.hsaco", bundle(host, ours), "gfx950")
+
+
+def compressed(contents: bytes, version: int, method: int, size: int = -1) -> bytes:
+    """Returns a bundle as LLVM compresses it, whose header states a size."""
+    pack = (zlib.compress, zstandard.ZstdCompressor().compress, bytes)[method]
+    packed = pack(contents)
+    header = {1: "<4sHHIQ", 2: "<4sHHIIQ", 3: "<4sHHQQQ"}[version]
+    whole = struct.calcsize(header) + len(packed)
+    sizes = [] if version == 1 else [whole]
+    stated = len(contents) if size < 0 else size
+    return struct.pack(header, b"CCOB", version, method, *sizes, stated, 0) + packed
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("method", [0, 1])
+def test_a_compressed_bundle(tmp_path: Path, code_object: bytes, version: int, method: int):
+    whole = bundle(("hip-amdgcn-amd-amdhsa--gfx942", code_object))
+    check(run(tmp_path / "k.hsaco", compressed(whole, version, method)))
+
+
+def test_a_compressed_bundle_of_llvm(tmp_path: Path, code_object: bytes):
+    tool = find_tool("clang-offload-bundler")
+    if tool is None:
+        pytest.skip("clang-offload-bundler is not installed")
+    (tmp_path / "k.co").write_bytes(code_object)
+    (tmp_path / "host").write_bytes(b"")
+    targets = "host-x86_64-unknown-linux-gnu,hip-amdgcn-amd-amdhsa--gfx942"
+    names = [f"-input={tmp_path / name}" for name in ("host", "k.co")]
+    output = tmp_path / "k.hsaco"
+    command = [tool, "-type=o", f"-targets={targets}", *names, f"-output={output}", "-compress"]
+    subprocess.run(command, check=True)
+    assert output.read_bytes().startswith(b"CCOB")
+    check(run(output, output.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [
+        (b"CCOB\x04\0\0\0", "the compressed bundle has version 4, where 1, 2, 3 are known"),
+        (compressed(b"abc", 2, 2), "the bundle is compressed by an unknown method 2"),
+        (compressed(b"abc", 3, 0, 1 << 40), "more than 2 GiB"),
+        (compressed(b"abc" * 999, 2, 0, 9), "does not have the 9 bytes that it states"),
+        (compressed(b"abc" * 999, 2, 1, 9), "does not have the 9 bytes that it states"),
+        (compressed(bytes(range(256)), 2, 0)[:-20], "does not have the 256 bytes"),
+        (compressed(b"abc", 2, 0)[:24] + b"no zlib", "the bundle cannot be decompressed"),
+        (compressed(b"abc", 2, 1)[:24] + b"no zstd", "the bundle cannot be decompressed"),
+    ],
+)
+def test_what_is_wrong_with_a_compressed_bundle(tmp_path: Path, contents: bytes, message: str):
+    with pytest.raises(AssemblyError, match=message) as found:
+        run(tmp_path / "k.hsaco", contents)
+    assert "\n" not in str(found.value)
+
+
+def test_zstd_may_be_missing(tmp_path: Path, code_object: bytes, monkeypatch: pytest.MonkeyPatch):
+    for name in ("compression", "zstandard"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(AssemblyError, match="compressed by zstd: pip install zstandard"):
+        run(tmp_path / "k.hsaco", compressed(code_object, 2, 1))
 
 
 @pytest.mark.parametrize(
