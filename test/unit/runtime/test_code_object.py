@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import zstandard
 
 from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.runtime.assembly_run import AssemblyRun, run_assembly
 from bankwise.runtime.llvm_tools import assembled, find_tool
 
 pytest.importorskip("elftools", reason="pyelftools is not installed")
+zstandard = pytest.importorskip("zstandard", reason="zstandard is not installed")
 pytestmark = pytest.mark.skipif(
     find_tool("llvm-objdump") is None or find_tool("llvm-mc") is None,
     reason="LLVM's tools are not installed",
