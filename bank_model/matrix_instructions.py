@@ -78,6 +78,7 @@ _DENSE: _Table = (
     ("f32", ("f8f6f4",), "16x16x128 32x32x64", _CDNA4),
     ("f64", ("f64",), "16x16x4 4x4x4_4b", _SINCE_CDNA2),
 )
+_XF32: _Table = (("f32", ("xf32",), "32x32x4 16x16x8", (3,)),)
 _SPARSE: _Table = (
     ("f32", ("f16", "bf16"), "16x16x32 32x32x16", _SINCE_CDNA3),
     ("i32", ("i8",), "16x16x64 32x32x32", _SINCE_CDNA3),
@@ -92,6 +93,11 @@ _SHAPE = re.compile(r"^(\d+)x(\d+)x(\d+)(?:_(\d+)b)?$")
 def mfma_shapes(arch: str) -> dict[str, MatrixShape]:
     """Returns the dense matrix instructions of a chip, by mnemonic."""
     return _shapes(arch, "v_mfma", _DENSE)
+
+
+def xf32_shapes(arch: str) -> dict[str, MatrixShape]:
+    """Returns the dense matrix instructions of a chip that round f32 before they multiply."""
+    return _shapes(arch, "v_mfma", _XF32)
 
 
 def smfmac_shapes(arch: str) -> dict[str, MatrixShape]:

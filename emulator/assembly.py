@@ -33,6 +33,7 @@ from .kernel_metadata import (
     MetadataError,
     parse_metadata,
 )
+from .numbered_labels import with_names
 from .register_counts import missing_registers
 from .source_locations import SourceLine
 from .symbol_names import source_names
@@ -197,7 +198,7 @@ def _chosen(file: AssemblyFile, name: str) -> str:
 _TARGET = re.compile(r'^\s*\.amdgcn_target\s+"([^"]*)"')
 _BLOCK_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"|;[^\n]*|//[^\n]*)|/\*.*?\*/', re.DOTALL)
 # Registers are counted in the code itself.
-_NOT_NEEDED = ("next_free_vgpr", "next_free_sgpr", "inst_pref_size")
+_NOT_NEEDED = ("next_free_vgpr", "next_free_sgpr", "inst_pref_size", "named_barrier_count")
 
 
 class AssemblyFile:
@@ -216,7 +217,7 @@ class AssemblyFile:
     def __init__(self, text: str, source: str, arch: str = "") -> None:
         self.source = source
         self.high_registers = named_high_registers(text_lines(text)) if "/*v" in text else {}
-        self.lines = text_lines(_without_block_comments(text))
+        self.lines = with_names(text_lines(_without_block_comments(text)))
         self.data = DataReader()
         target = next((m[1] for line in self.lines if (m := _TARGET.match(line))), None)
         if target is None and not any(".amdhsa_kernel" in line for line in self.lines):

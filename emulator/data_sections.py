@@ -317,8 +317,8 @@ class DataReader:
             self._directive(name, rest, number)
 
     def check_label(self, label: str) -> None:
-        """Refuses a label that is there twice, which only numbers may be."""
-        if label in self._twice and not label.isdecimal():
+        """Refuses a label that is there twice."""
+        if label in self._twice:
             raise DataError(f"the label '{label}' is there twice")
 
     def number(self, text: str) -> int:

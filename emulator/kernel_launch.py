@@ -104,7 +104,9 @@ def _runs(
             f"kernel '{kernel.name}' takes {kernel.kernarg_bytes} bytes of arguments, "
             f"not {len(arguments)}"
         )
-    program = Program(BuildContext(_link(kernel, memory), lds_model, supervision.waits))
+    linked = _link(kernel, memory)
+    context = BuildContext(linked, lds_model, supervision.waits, supervision.assume_xf32)
+    program = Program(context)
     program.hot_code.threshold = supervision.compile_after
     for text in program.warnings:
         supervision.warn(text)

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bank_model.matrix_instructions import WAVE as LANES
-from ..bank_model.matrix_instructions import MatrixShape, mfma_shapes, smfmac_shapes
+from ..bank_model.matrix_instructions import MatrixShape, mfma_shapes, smfmac_shapes, xf32_shapes
 from .emulation_errors import UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Literal, Operand, Register
 from .operands import literal_bits, vector_registers, vector_source
@@ -49,13 +49,17 @@ def build(context: BuildContext, instruction: Instruction) -> Step | None:
     sparse = name.startswith("v_smfmac_")
     known = smfmac_shapes if sparse else mfma_shapes
     # The scaled instructions have the shapes of those without scales.
-    shapes = known(context.arch)
+    shapes = known(context.arch) | xf32_shapes(context.arch)
     shape = shapes.get(name.replace("v_mfma_scale_", "v_mfma_")) or _shape_by_old_name(name, shapes)
     if shape is None:
-        if name.endswith("_xf32"):
-            raise UnknownInstructionError(instruction, "the rounding of xf32 is not documented")
         raise UnknownInstructionError(
             instruction, f"the emulator does not know '{name}' on {context.arch}"
+        )
+    if shape.source == "xf32" and not context.assume_xf32:
+        raise UnknownInstructionError(
+            instruction,
+            "how xf32 is rounded is not documented; --assume-xf32 takes it for the nearest number "
+            "with 10 bits behind the point",
         )
     formats = _formats(context, instruction, shape, () if sparse else ("cbsz", "abid"))
     if name.startswith("v_mfma_scale_"):
@@ -191,7 +195,20 @@ def _bf16_to_f64(bits: Array) -> F64:
     return words.view(np.float32).astype(np.float64)
 
 
+def _xf32_to_f64(values: Array) -> F64:
+    """Returns f32 as 10 bits behind the point hold it: the nearest such number, ties to even.
+
+    That is an assumption, as no document says it of the hardware.
+    """
+    bits = values.view(np.uint32)
+    rounded = bits + np.uint32(0xFFF) + (bits >> np.uint32(13) & np.uint32(1)) & np.uint32(
+        0xFFFFE000
+    )
+    return np.where(np.isfinite(values), rounded.view(np.float32), values).astype(np.float64)
+
+
 PLAIN_FORMATS = {
+    "xf32": Format(32, np.float32, _xf32_to_f64),
     "f32": Format(32, np.float32, _to_f64),
     "f16": Format(16, np.float16, _to_f64),
     "bf16": Format(16, np.uint16, _bf16_to_f64),

@@ -21,11 +21,13 @@ class BuildContext:
 
     Attributes:
         waits: what becomes of a use without a wait.
+        assume_xf32: whether products of xf32 are rounded as is assumed, and not refused.
     """
 
     kernel: Kernel
     lds_model: Lds
     waits: Waits = Waits.ERROR
+    assume_xf32: bool = False
 
     @property
     def lds_of_waves(self) -> Lds:

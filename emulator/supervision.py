@@ -69,6 +69,7 @@ class Supervision:
         watch: is told now and then how far the run is.
         waits: what becomes of a use without a wait.
         warn: is told what may be wrong.
+        assume_xf32: whether products of xf32 are rounded as is assumed, and not refused.
         compile_after: how often a long straight run of instructions has run when it becomes machine
             code (`compiled/hot_code.py`); 0 for never, 1 for at once.
     """
@@ -78,3 +79,4 @@ class Supervision:
     waits: Waits = Waits.ERROR
     warn: Callable[[str], None] = _warn
     compile_after: int = COMPILE_AFTER
+    assume_xf32: bool = False

@@ -97,6 +97,7 @@ def run_assembly(
     timing: bool = False,
     variables: Mapping[str, Array] | None = None,
     waits: str = "error",
+    assume_xf32: bool = False,
 ) -> AssemblyRun:
     """Runs a kernel of an assembly file on the emulator, and counts what it does.
 
@@ -119,6 +120,8 @@ def run_assembly(
         timing: whether the time of the whole grid is predicted, as `AssemblyRun.record.timing`.
         variables: what `FileVariables` is given.
         waits: what a use of a register is that no load has written yet: `error`, `warn` or `off`.
+        assume_xf32: whether products of xf32 are rounded as is assumed, to the nearest number with
+            10 bits behind the point, and not refused.
 
     Raises:
         AssemblyError: the text is no assembly that the emulator reads, or holds no such kernel.
@@ -131,7 +134,9 @@ def run_assembly(
     """
     _check_texts(kernel=kernel, target=target)
     sizes, limits = (grid, block, shared), (workgroups, max_steps)
-    options = LaunchOptions.checked(*sizes, *limits, timing=timing, waits=waits)
+    options = LaunchOptions.checked(
+        *(*sizes, *limits), timing=timing, waits=waits, assume_xf32=assume_xf32
+    )
     return run_kernel(read_kernel(source, kernel, target), arguments, options, variables or {})
 
 
@@ -220,6 +225,7 @@ class LaunchOptions:
         timing: bool = False,
         waits: str = "error",
         warn: Callable[[str], None] | None = None,
+        assume_xf32: bool = False,
     ) -> LaunchOptions:
         """Returns options that can be.
 
@@ -231,7 +237,7 @@ class LaunchOptions:
         steps = MAX_STEPS if max_steps is None else _whole("max_steps", max_steps, 1)
         if waits not in tuple(Waits):
             raise ArgumentError(f"waits is {waits!r}, where {', '.join(Waits)} are known")
-        supervision = Supervision(steps, watch, Waits(waits))
+        supervision = Supervision(steps, watch, Waits(waits), assume_xf32=assume_xf32)
         return cls(
             _size("grid", grid),
             None if isinstance(block, tuple | list) and not block else _size("block", block),

@@ -297,7 +297,9 @@ def _emulated_device(
     from .emulated_device import EmulatedDevice
 
     steps = MAX_STEPS if settings.max_steps is None else settings.max_steps
-    supervision = Supervision(steps, watch, Waits(settings.waits), _warn)
+    supervision = Supervision(
+        steps, watch, Waits(settings.waits), _warn, assume_xf32=settings.assume_xf32
+    )
     return EmulatedDevice(kernels, settings.workgroups, supervision, timing=settings.predicts)
 
 

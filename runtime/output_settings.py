@@ -20,6 +20,7 @@ class OutputSettings:
         workgroups: the size of the sample to emulate; None for whole grids.
         max_steps: the most steps that a dispatch takes; None for the emulator's limit.
         waits: what becomes of uses without a wait: `off`, `warn` or `error`.
+        assume_xf32: whether products of xf32 are rounded as is assumed.
         max_elements: the most elements of an output to print.
         thresholds: absolute tolerances by element type.
         relative: the relative tolerance.
@@ -34,6 +35,7 @@ class OutputSettings:
     workgroups: int | None
     max_steps: int | None
     waits: str
+    assume_xf32: bool
     max_elements: int
     thresholds: Mapping[str, float]
     relative: float

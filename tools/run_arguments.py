@@ -54,7 +54,7 @@ def _shown(known: argparse.Namespace) -> dict[str, Any]:
     """Returns the attributes of `OutputSettings`."""
     names = ("counters", "timing", "timeline", "counters_json", "annotate", "workgroups")
     return {
-        **{name: getattr(known, name) for name in (*names, "max_steps", "waits")},
+        **{name: getattr(known, name) for name in (*names, "max_steps", "waits", "assume_xf32")},
         "max_elements": known.output_max_element_count,
         "thresholds": {x: getattr(known, f"expected_{x}_threshold") for x in _THRESHOLDS},
         "relative": known.expected_rtol,
@@ -199,6 +199,7 @@ def _check(settings: RunSettings, known: argparse.Namespace) -> None:
         (settings.workgroups is not None, "--workgroups"),
         (settings.max_steps is not None, "--max-steps"),
         (settings.waits != "error", "--waits"),
+        (settings.assume_xf32, "--assume-xf32"),
     ):
         if given and not emulated:
             raise UsageError(f"{flag}: device '{settings.device}' is not emulated")
@@ -293,3 +294,5 @@ def _add_emulator_flags(parser: ArgumentParser) -> None:
         help="end an emulated dispatch after N steps as endless (2,000,000)")  # fmt: skip
     add("--waits", choices=("off", "warn", "error"), default="error",
         help="what a register is that is used before a load has written it")  # fmt: skip
+    add("--assume-xf32", action="store_true",
+        help="round xf32 to the nearest number with 10 bits behind the point")  # fmt: skip

@@ -46,6 +46,7 @@ def run_assembly_file(settings: AssemblySettings) -> int:
             options = LaunchOptions.checked(
                 *(*sizes, *limits, watch, settings.predicts),
                 waits=settings.waits,
+                assume_xf32=settings.assume_xf32,
                 warn=lambda text: print(f"{PROGRAM}: warning: {text}", file=sys.stderr),
             )
             run = run_kernel(file, arguments, options, variables)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bankwise.emulator.assembly import parse_assembly, parse_kernel
+from bankwise.emulator.emulation_errors import EmulationError
 from bankwise.emulator.instruction_text import (
     EXEC,
     VCC,
@@ -17,7 +18,7 @@ from bankwise.emulator.instruction_text import (
     parse_instruction,
 )
 
-from .small_kernels import assembly
+from .small_kernels import assembly, run
 
 
 def operand(text: str) -> Operand:
@@ -425,3 +426,40 @@ def test_blanks_within_modifiers_and_registers(spaced: str, plain: str) -> None:
 
 def test_directives_for_the_linker_mean_nothing() -> None:
     assert parse_kernel(assembly("\t.set x, 1\n\t.no_dead_strip\tx\n\t.lto_discard x")).name == "k"
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
+def test_labels_that_are_numbers(arch: str):
+    """Both loops are named 1, and the second one leaves by the label 2 behind it."""
+    code = """\ts_mov_b32 s8, 3
+\ts_mov_b32 s9, 0
+1:\ts_add_u32 s9, s9, 0x1f
+\ts_sub_u32 s8, s8, 1
+\ts_cmp_lg_u32 s8, 0
+\ts_cbranch_scc1 1b
+1:
+\ts_add_u32 s8, s8, 1
+\ts_cmp_eq_u32 s8, 5
+\ts_cbranch_scc1 2f // 2b is another label
+\ts_branch 1b
+\ts_endpgm
+2:"""
+    machine = run(code, arch)
+    assert machine.sgpr[8:10, 0].tolist() == [5, 3 * 31]
+
+
+@pytest.mark.parametrize("use", ["1b", "2f", "3f"])
+def test_a_number_that_labels_nothing(use: str):
+    with pytest.raises(EmulationError, match=f"no label '{use}'|'{use}' cannot be read"):
+        run(f"\ts_branch {use}\n1:\ts_nop 0\n")
+
+
+def test_numbers_label_data():
+    text = assembly(
+        "\ts_getpc_b64 s[4:5]\n\ts_add_u32 s4, s4, t@rel32@lo+4\n"
+        "\ts_addc_u32 s5, s5, t@rel32@hi+12\n"
+        "\ts_load_dwordx2 s[8:9], s[4:5], 0x0\n\ts_waitcnt lgkmcnt(0)"
+    )
+    text += '\t.section .rodata,"a"\nt:\n1:\t.long 2f-1b\n\t.long 7\n2:\t.ascii "1b"\n'
+    kernel = parse_assembly(text)["k"]
+    assert kernel.data.regions[0].contents[-10:] == b"\x08\0\0\0\x07\0\0\x001b"

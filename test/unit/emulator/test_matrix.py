@@ -11,15 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.matrix_instructions import (
     MatrixShape,
     mfma_shapes,
     smfmac_shapes,
+    xf32_shapes,
 )
 from bankwise.emulator.emulation_errors import EmulationError
+from bankwise.emulator.executor import Program
 from bankwise.emulator.small_floats import BF6, E8M0_VALUES, FP4, FP6, SmallFloat, fp8_formats
+from bankwise.emulator.step import BuildContext
 
-from .small_kernels import LANES, run, undefined_bits
+from .small_kernels import LANES, kernel, machine_of, run, undefined_bits
 
 Matrix = npt.NDArray[Any]
 Places = tuple[Matrix, Matrix]
@@ -327,6 +331,27 @@ SCALED = "f32_16x16x128_f8f6f4 v[0:3], v[4:11], v[10:17], 0"
 def test_forms_that_are_not_modelled_are_refused(arch: str, code: str, reason: str):
     with pytest.raises(EmulationError, match=reason):
         run(f"\t{code}", arch=arch)
+
+
+@pytest.mark.parametrize("name", [*xf32_shapes("gfx942"), "v_mfma_f32_16x16x8xf32"])
+def test_xf32_is_rounded_as_is_assumed(name: str):
+    """The factors are the nearest numbers with 11 significant bits."""
+    shape = xf32_shapes("gfx942")[name.replace("8xf32", "8_xf32")]
+    count = shape.m * shape.n // 64
+    parsed = kernel(f"\t{name} v[8:{7 + count}], v[0:1], v[2:3], 0")
+    machine = machine_of(parsed)
+    factors = RANDOM.standard_normal((2, shape.m, shape.k)).astype(np.float32)
+    row, k = np.arange(shape.m)[:, None], np.arange(shape.k)[None]
+    place = factor_place(shape, shape.m, row, k, 0 * row)
+    for first, factor in zip((0, 2), factors, strict=True):
+        for index, words in enumerate(in_lanes(place, factor).view(np.uint32).T):
+            machine.define_vector(first + index, words[None].copy())
+    Program(BuildContext(parsed, lds_of("gfx942"), assume_xf32=True)).run(machine)
+    significand, exponent = np.frexp(factors.astype(np.float64))
+    a, b = np.ldexp(np.rint(significand * 2048) / 2048, exponent)
+    expected = in_lanes(result_places(shape), (a @ b.T).astype(np.float32)[None])
+    found = machine.vgpr[8 : 8 + count, 0].view(np.float32).T
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_undefined_rows_stay_among_themselves():
