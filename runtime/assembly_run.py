@@ -115,28 +115,23 @@ def run_assembly(
         target: the chip that the kernel must be for; empty for the one that the file names.
         workgroups: the size of the sample of workgroups to run, the first and the last among them;
             None runs all. The buffers of a sample are incomplete.
-        max_steps: the most steps of workgroups that run at once, which ends endless loops. A step
-            is an instruction that waves execute together. None for 2,000,000.
+        max_steps: the most steps (`Supervision`), which ends endless loops; None for 2,000,000.
         timing: whether the time of the whole grid is predicted, as `AssemblyRun.record.timing`.
         variables: what `FileVariables` is given.
         waits: what a use of a register is that no load has written yet: `error`, `warn` or `off`.
-        assume_xf32: whether products of xf32 are rounded as is assumed, to the nearest number with
-            10 bits behind the point, and not refused.
+        assume_xf32: whether factors of xf32 are rounded to 10 bits behind the point, as is assumed.
 
     Raises:
         AssemblyError: the text is no assembly that the emulator reads, or holds no such kernel.
         ArgumentError: an argument of the kernel is missing or does not fit, and the message begins
-            with the file and the line of the metadata that describes it; or `grid` or another
-            argument of this function has a value that cannot be.
+            with the file and line of its metadata; or an argument of this function cannot be.
         TypeError: an argument of this function has a type that cannot be; the message names it.
         EmulationError: the kernel cannot be launched so, or does what a program must not do.
         OSError: the file cannot be read.
     """
     _check_texts(kernel=kernel, target=target)
-    sizes, limits = (grid, block, shared), (workgroups, max_steps)
-    options = LaunchOptions.checked(
-        *(*sizes, *limits), timing=timing, waits=waits, assume_xf32=assume_xf32
-    )
+    more = {"timing": timing, "waits": waits, "assume_xf32": assume_xf32}
+    options = LaunchOptions.checked(grid, block, shared, workgroups, max_steps, **more)
     return run_kernel(read_kernel(source, kernel, target), arguments, options, variables or {})
 
 
