@@ -29,7 +29,7 @@ from ..dialect_utils.kernels import variants_of
 from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass
 from ..passes.layout_steps import verifying_edits
-from ..passes.mode import ASKING, LEVELLED
+from ..passes.mode import ASKING, LEVELLED, LEVELS
 from ..passes.pipeline_edit import (
     TILING,
     NativePass,
@@ -41,13 +41,13 @@ from ..passes.pipeline_edit import (
     splice,
 )
 from ..passes.swizzles.hint_ownership import has_hints
+from .beside import Beside
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
 from .diagnostic_capture import captured_diagnostics
 from .early_import import load_no_more
 from .forked_kernels import ForkedKernels, Sent, may_fork
 from .mitigation import mitigation_edits
-from .passes_beside import PassesBeside
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
 from .replay import NativeFailure, PassRunner, RecoverableFailure, ReplayError, StockFailure
@@ -239,7 +239,7 @@ class CodegenReplay:
         if count == 1 and self.forks:
             load_no_more()
             if may_fork():
-                self.runner.beside = PassesBeside(self.runner.context)
+                self.runner.beside = Beside(self.runner.context)
         try:
             yield
         finally:
@@ -312,8 +312,16 @@ class CodegenReplay:
     def _advise(self, function: DeviceFunction) -> None:
         """Notes what a function would gain from another level, if a room knows of something."""
         context, mode = self.runner.context, self.settings.mode
-        given = [each.advise(function.op, function.name, mode, context) for each in rooms_of()]
-        self.advice += filter(None, given)
+
+        def advices() -> list[Advice]:
+            given = (each.advise(function.op, function.name, mode, context) for each in rooms_of())
+            return [each for each in given if each is not None]
+
+        is_advised = mode.mitigation in LEVELLED and mode.level != [*LEVELS][-1]
+        if self.runner.beside is not None and is_advised:
+            self.runner.beside.start(function.op, "what advises", advices, self.advice.extend)
+        else:
+            self.advice += advices()
 
     @property
     def _flags(self) -> tuple[str, ...]:

@@ -133,6 +133,9 @@ def _load_passes_of(mode: Mode) -> None:
             break
         if isinstance(step.kind, PassClass) and step.is_part_of(mode):
             step.kind.loaded()
+    else:
+        if has_tuning():
+            importlib.import_module(f"{TUNING}.advice")
 
 
 class _Deferred(ModuleType):

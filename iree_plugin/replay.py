@@ -20,10 +20,10 @@ from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass, PassContext
 from ..passes.pipeline_edit import NativePass, PipelineStep, PlannedPass, made
 from .atomic_file import write_output
+from .beside import Beside
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import StepError, SteppedInvocation
 from .native_callbacks import AROUND_NATIVE_PASS
-from .passes_beside import PassesBeside
 
 # Passes of the recorded pipelines that have no textual name, as transform-dialect pattern sets
 # that hold the same patterns.
@@ -139,7 +139,7 @@ class PassRunner:
     verify: bool = True
     flagged: bool = False
     check: Callable[[], None] | None = None
-    beside: PassesBeside | None = None
+    beside: Beside | None = None
     managers: dict[str, PassManager] = field(default_factory=dict)
 
     def run(
@@ -167,7 +167,7 @@ class PassRunner:
             if not isinstance(step, list):
                 ours, recoverable = made(step), step in optional
                 if self.beside is not None and ours.only_decides(function, self.context):
-                    self.beside.start(function, ours)
+                    self.beside.start_pass(function, ours)
                     continue
                 self.run_python_pass(function, ours, recoverable=recoverable)
                 if self.check is not None:

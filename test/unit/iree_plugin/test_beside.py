@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Passes that only decide, in forks of a process of its own without other threads."""
+"""What only decides, in forks of a process of its own without other threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PROGRAM = """
 from iree.compiler import ir
 from bankwise.dialect_utils.diagnostics import DiagnosticSink
 from bankwise.iree_plugin.embedding import StepError
-from bankwise.iree_plugin.passes_beside import PassesBeside
+from bankwise.iree_plugin.beside import Beside
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, Decision
 
@@ -33,19 +33,19 @@ said = []
 context = PassContext(DiagnosticSink(said.append, remarks=True))
 module = ir.Module.parse("func.func @f() { return }", ir.Context())
 function = module.body.operations[0].operation
-beside = PassesBeside(context)
+beside = Beside(context)
 context.log.add(Decision("one", "f", "", "", Action.KEEP, "before"))
-beside.start(function, Counts())
+beside.start_pass(function, Counts())
 context.log.add(Decision("two", "f", "", "", Action.KEEP, "meanwhile"))
 other = ir.Operation.parse("func.func private @g()", context=function.context)
 ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]).insert(other)
 beside.settle()
 print([each.reason for each in context.log], [each.message for each in said])
-beside.start(function, Counts())
+beside.start_pass(function, Counts())
 beside.drop()
 beside.settle()
 print(len(context.log.decisions))
-beside.start(function, Fails())
+beside.start_pass(function, Fails())
 try:
     beside.settle()
 except StepError as error:
