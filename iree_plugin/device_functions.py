@@ -14,7 +14,7 @@ from ..dialect_utils.indexing_maps import GENERIC, copied_buffers, summed_loops
 from ..dialect_utils.kernels import backend_of, variants_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
 from ..dialect_utils.memory.lds_roots import lds_roots
-from ..dialect_utils.operations import children, operations_in
+from ..dialect_utils.operations import SEARCH, children, has_operation, operations_in
 from ..passes.pipeline_edit import CODEGEN_PIPELINES, COPYING, LOWERED
 from .embedding import StepError
 from .recording import RecordingKey, pipeline_options
@@ -83,7 +83,7 @@ def gpu_functions(variants: Iterable[ir.Operation]) -> int:
 def _functions(inner: ir.Operation, backend: str) -> Iterator[DeviceFunction]:
     for function in children(inner, "func.func"):
         kind = _pipeline_kind(function)
-        if kind is not None and (kind != COPYING or backend in COPY_BACKENDS):
+        if kind is not None and (kind != COPYING or _is_changed(function, backend)):
             name = ir.StringAttr(function.attributes["sym_name"]).value
             yield DeviceFunction(function, name, backend, kind)
 
@@ -95,12 +95,18 @@ def _pipeline_kind(function: ir.Operation) -> str | None:
     pipeline = info.pass_pipeline
     if isinstance(pipeline, iree_gpu.PipelineAttr):
         kind = str(pipeline).partition("<")[2].removesuffix(">")
-        if kind == COPYING:
-            return kind if copied_buffers(function) is not None or _reduces(function) else None
-        return kind if kind in CODEGEN_PIPELINES else None
+        return kind if kind == COPYING or kind in CODEGEN_PIPELINES else None
     # Without LDS there is nothing to do, and nothing to risk.
     is_lowered = isinstance(pipeline, iree_codegen.NoPipelineAttr)
     return LOWERED if is_lowered and lds_roots(function, operations_in(function)) else None
+
+
+def _is_changed(function: ir.Operation, backend: str) -> bool:
+    """Returns whether passes may change a function that has the pipeline `COPYING`."""
+    if has_operation(function, SEARCH):
+        return True
+    copies = copied_buffers(function) is not None or _reduces(function)
+    return copies and backend in COPY_BACKENDS
 
 
 def _reduces(function: ir.Operation) -> bool:

@@ -17,7 +17,7 @@ from ..dialect_utils.kernels import variants_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO
 from ..passes.pipeline_edit import COPYING, LOWERED
 from .compile_settings import BEFORE_CODEGEN
-from .device_functions import COPY_BACKENDS, DeviceFunction, device_functions
+from .device_functions import DeviceFunction, device_functions
 from .embedding import SteppedInvocation
 from .recording import Recording, RecordingKey, pipeline_options, record
 
@@ -69,17 +69,27 @@ func.func @main(%a: tensor<SIZExf32>) -> tensor<SIZExf32> {
   return %r : tensor<SIZExf32>
 }
 """
-_SLICE = """
-func.func @slice(%input: tensor<64x256xf32>) -> tensor<64x128xf32> {
-  %part = tensor.extract_slice %input[0, 128] [64, 128] [1, 1]
-      : tensor<64x256xf32> to tensor<64x128xf32>
-  return %part : tensor<64x128xf32>
+_TOP_K = """
+func.func @top_k(%rows: tensor<8x64xf32>) -> tensor<8x4xf32> {
+  %least = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0 : i32
+  %values = tensor.empty() : tensor<8x4xf32>
+  %places = tensor.empty() : tensor<8x4xi32>
+  %low = linalg.fill ins(%least : f32) outs(%values : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %none = linalg.fill ins(%zero : i32) outs(%places : tensor<8x4xi32>) -> tensor<8x4xi32>
+  %largest:2 = iree_linalg_ext.topk dimension(1) ins(%rows : tensor<8x64xf32>)
+      outs(%low, %none : tensor<8x4xf32>, tensor<8x4xi32>) {
+    ^bb0(%one: f32, %other: f32):
+      %greater = arith.cmpf ogt, %one, %other : f32
+      iree_linalg_ext.yield %greater : i1
+  } -> tensor<8x4xf32>, tensor<8x4xi32>
+  return %largest#0 : tensor<8x4xf32>
 }
 """
 _SAMPLES = {
     "VectorDistribute": _SOFTMAX,
     "TileAndFuse": _MATMUL,
-    COPYING: _SLICE,
+    COPYING: _TOP_K,
     LOWERED: _LDS_ROUND_TRIP,
 }
 _FAMILIES = {family.backend: family for family in FAMILIES}
@@ -151,7 +161,5 @@ def packaged_requests() -> Iterator[RecordingRequest]:
         for pipeline in ("VectorDistribute", "TileAndFuse"):
             yield RecordingRequest(backend, pipeline, f"{base}, use_igemm_convolution = false")
         yield RecordingRequest(backend, "TileAndFuse", f"{base}, use_igemm_convolution = true")
-    for backend in _FAMILIES:
-        yield RecordingRequest(backend, LOWERED, "")
-    for backend in COPY_BACKENDS:
-        yield RecordingRequest(backend, COPYING, "")
+    for backend, pipeline in product(_FAMILIES, (LOWERED, COPYING)):
+        yield RecordingRequest(backend, pipeline, "")

@@ -74,7 +74,9 @@ from .workarounds.multiply_unsigned import MultiplyUnsigned
 from .workarounds.order_fragments import OrderFragments
 from .workarounds.order_scaled_operands import OrderScaledOperands
 from .workarounds.round_up_keys import RoundUpKeys
+from .workarounds.search_rows_alone import SearchRowsAlone
 from .workarounds.signed_extremes import SignedExtremes
+from .workarounds.sum_all_warps import SumAllWarps
 from .workarounds.sum_packed_tiles import SumPackedTiles
 from .workarounds.unroll_private_loops import UnrollPrivateLoops
 from .workarounds.widen_sums import WidenSums
@@ -120,7 +122,9 @@ PASSES: tuple[type[FunctionPass], ...] = (
     FoldTransposes,
     GatherWindows,
     SumPackedTiles,
+    SumAllWarps,
     RoundUpKeys,
+    SearchRowsAlone,
     ShareCopies,
     RestoreShapes,
     KeepMaskBounds,

@@ -103,8 +103,11 @@ MergeBlockedSizes, MultiplyIntegers, MultiplyUnsigned = pass_classes(
 OrderFragments, OrderScaledOperands, RoundUpKeys = pass_classes(
     f"{__package__}.workarounds", "OrderFragments", "OrderScaledOperands", "RoundUpKeys"
 )
-SignedExtremes, SumPackedTiles, UnrollPrivateLoops = pass_classes(
-    f"{__package__}.workarounds", "SignedExtremes", "SumPackedTiles", "UnrollPrivateLoops"
+SearchRowsAlone, SignedExtremes, SumAllWarps = pass_classes(
+    f"{__package__}.workarounds", "SearchRowsAlone", "SignedExtremes", "SumAllWarps"
+)
+SumPackedTiles, UnrollPrivateLoops = pass_classes(
+    f"{__package__}.workarounds", "SumPackedTiles", "UnrollPrivateLoops"
 )
 (Retile,) = pass_classes(f"{__package__}", "Retile")
 
@@ -125,6 +128,7 @@ _START = Place(_BEFORE, TILING)
 _DISTRIBUTED_START = Place(_BEFORE, TILING, VECTOR_DISTRIBUTE)
 _BEHIND_TILING = Place(_AFTER, TILING, VECTOR_DISTRIBUTE)
 _FUSED_START = Place(_BEFORE, TILING, TILE_AND_FUSE)
+_COPYING_START = Place(_BEFORE, TILING, frozenset({COPYING}))
 _ELEMENTS = Place(_BEFORE, TILING, TILE_AND_FUSE | frozenset({COPYING}))
 _ROWS = Place(_BEFORE, TILING, VECTOR_DISTRIBUTE | TILE_AND_FUSE | frozenset({COPYING}))
 _CONVOLUTIONS = Place(_BEFORE, _PAD_CONVOLUTIONS, TILE_AND_FUSE)
@@ -228,7 +232,9 @@ STEPS: tuple[Step, ...] = (
     Step(_AS_MATRICES, CheckProducts, mitigations=ALL, corrects=True),
     Step(_DISTRIBUTED_START, UseMatrixInstructions, _tiles, since="fast", optional=True),
     Step(_DISTRIBUTED_START, TileByLanes, _tiles, since="fast", optional=True),
+    Step(_DISTRIBUTED_START, SumAllWarps, mitigations=ALL, corrects=True),
     Step(_DISTRIBUTED_START, RoundUpKeys, mitigations=ALL, corrects=True),
+    Step(_COPYING_START, SearchRowsAlone, mitigations=ALL, corrects=True),
     Step(_FUSED_START, SumPackedTiles, mitigations=ALL, corrects=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
     Step(_START, TileConvolutionsByLanes, _tiles, since="fast", optional=True),
@@ -264,13 +270,7 @@ STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, TransposeContractions, since="fast"),
     Step(_BEHIND_TILING, AddParts, since="fast"),
     Step(_DECOMPOSED, ScaleDifferences, since="fast"),
-    Step(
-        _TILED_TO_INSTRUCTIONS,
-        OrderFragments,
-        mitigations=ALL,
-        only=_has_mma_sync,
-        corrects=True,
-    ),
+    Step(_TILED_TO_INSTRUCTIONS, OrderFragments, mitigations=ALL, corrects=True),
     Step(_LANE_TILES, IndexUnitLoops, mitigations=ALL, corrects=True),
     # Keys that are rounded up in all modes are absent in all modes.
     Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, mitigations=ALL, corrects=True),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`bankwise-order-fragments`: fragments of `mma.sync` have the order that the instruction has.
+"""`bankwise-order-fragments`: fragments have the order that their matrix instruction has.
 
 A lane holds 8 elements of the first operand of `mma.sync.m16n8k16` and 4 sums. They are of two rows
 each, 8 rows apart, and the order in which registers hold them is part of the instruction. IREE 3.13
@@ -19,8 +19,11 @@ silence. Here tiles of both get the rows first, and so do tiles that are compute
 elementwise; what is cut into tiles stays as it is. Tiles of the second operand may have either
 order: its elements differ in one dimension alone.
 
-On AMD GPUs a lane has one row of the first operand, and sums that differ in one dimension alone, so
-that the order of the loops does not matter.
+On AMD GPUs a lane has one row of the first operand, and most sums of a lane differ in one dimension
+alone, so that the order of the loops does not matter. It does for instructions that multiply
+several blocks, such as `MFMA_F32_16x16x1x4B_F32`, whose lanes have four rows of each of four
+blocks. Tiles of their result have blocks, rows and columns in the order of the loops, too, and get
+that of the instruction. A convolution with several filters of each channel is such a product.
 
 Runs right behind `iree-codegen-gpu-pack-to-intrinsics`, where the tiles are made.
 
@@ -53,37 +56,45 @@ _PER_TILE = ("inner_dims_pos", "static_inner_tiles")
 """The attributes of `linalg.pack` and `linalg.unpack` that list the dimensions of a tile."""
 _LEFT, _SUMS = 0, 2
 """The operands of a contraction whose tiles have rows."""
+_WITH_BLOCKS = 3
+"""The dimensions of a tile of the result where an instruction multiplies several blocks."""
+Order = list[int]
+"""By the dimensions of a tile that is in order, which of a tile that is not they are."""
 
 
 class OrderFragments(FunctionPass):
-    """Puts the rows first in tiles of `mma.sync` that have rows."""
+    """Puts the dimensions of tiles in the order of the matrix instruction."""
 
     name: ClassVar[str] = "bankwise-order-fragments"
-    summary: ClassVar[str] = "give fragments of mma.sync the order that the instruction has"
+    summary: ClassVar[str] = "give fragments the order that their matrix instruction has"
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether tiles of `function` have their rows last."""
+        """Returns whether tiles of `function` have another order than their instruction."""
         return any(True for _ in _misordered(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
-        """Rewrites contractions by `mma.sync` whose tiles have their rows last.
+        """Rewrites contractions whose tiles have another order than their instruction.
 
         Raises:
             PassFailure: something else makes or takes such tiles than IREE 3.13 lets do so.
         """
         for contraction, operands in list(_misordered(function.operation)):
             for number in operands:
-                _put_rows_first(contraction, number)
-            text = "its loops number the rows last: fragments get the order of mma.sync"
+                _put_in_order(contraction, number)
+            text = "fragments have the order of its loops: they get that of the instruction"
             context.sink.remark(contraction.location, text)
 
 
 def _misordered(function: ir.Operation) -> Iterator[tuple[ir.Operation, list[int]]]:
-    """Yields the contractions by `mma.sync` of which operands have their rows last, and these."""
+    """Yields the contractions of which operands have another order, and these operands."""
     for contraction in operations_in(function, _INNER_TILED):
-        if is_mma_sync(contraction.attributes["kind"]) and _PERMUTATIONS in contraction.attributes:
+        if _PERMUTATIONS in contraction.attributes:
             orders = [list(each) for each in _orders(contraction)]
-            if operands := [each for each in (_LEFT, _SUMS) if orders[each] == [1, 0]]:
+            if is_mma_sync(contraction.attributes["kind"]):
+                matter = [_LEFT, _SUMS]
+            else:
+                matter = [_SUMS] if len(orders[_SUMS]) == _WITH_BLOCKS else []
+            if operands := [each for each in matter if orders[each] != sorted(orders[each])]:
                 yield contraction, operands
 
 
@@ -92,8 +103,8 @@ def _orders(contraction: ir.Operation) -> list[ir.DenseI64ArrayAttr]:
     return [ir.DenseI64ArrayAttr(each) for each in attribute]
 
 
-def _put_rows_first(contraction: ir.Operation, number: int) -> None:
-    """Puts the rows of an operand first in its tiles, and those of the result that belongs to it.
+def _put_in_order(contraction: ir.Operation, number: int) -> None:
+    """Puts the tiles of an operand in order, and those of the result that belongs to it.
 
     Raises:
         PassFailure: something else makes or takes the tiles than IREE 3.13 lets do so.
@@ -101,38 +112,42 @@ def _put_rows_first(contraction: ir.Operation, number: int) -> None:
     pack = defining_operation(contraction.operands[number])
     if pack is None or pack.name != _PACK:
         raise _failure(contraction)
-    at = Builder.before(pack)
-    target = _swapped_empty(at, contraction, pack.operands[1])
-    swapped = at.like(pack, [pack.operands[0], target, *list(pack.operands)[2:]], [target.type])
-    _swap_entries(swapped)
-    contraction.operands[number] = swapped.results[0]
-    if number == _SUMS:
-        _swap_result(contraction, contraction)
     orders = _orders(contraction)
-    orders[number] = ir.DenseI64ArrayAttr.get([0, 1], contraction.context)
+    found = list(orders[number])
+    order = [found.index(each) for each in range(len(found))]
+    at = Builder.before(pack)
+    target = _ordered_empty(at, contraction, pack.operands[1], order)
+    ordered = at.like(pack, [pack.operands[0], target, *list(pack.operands)[2:]], [target.type])
+    _order_entries(ordered, order)
+    contraction.operands[number] = ordered.results[0]
+    if number == _SUMS:
+        _order_result(contraction, contraction, order)
+    orders[number] = ir.DenseI64ArrayAttr.get([*range(len(order))], contraction.context)
     contraction.attributes[_PERMUTATIONS] = ir.ArrayAttr.get(orders, contraction.context)
 
 
-def _swap_result(contraction: ir.Operation, operation: ir.Operation) -> None:
-    """Puts the rows first in tiles that are results, and in those that are computed of them.
+def _order_result(contraction: ir.Operation, operation: ir.Operation, order: Order) -> None:
+    """Puts tiles that are results in order, and those that are computed of them.
 
     Raises:
         PassFailure: something uses them that cannot have them in another order.
     """
     result = operation.results[0]
-    result.set_type(_with_last_swapped(ir.RankedTensorType(result.type)))
+    result.set_type(_with_last_ordered(ir.RankedTensorType(result.type), order))
     for user, number in operands_with(result):
         if user.name == _UNPACK and number == 0:
-            _swap_entries(user)
+            _order_entries(user, order)
         elif user.name == _GENERIC:
-            _swap_loops(contraction, user, number)
-            _swap_result(contraction, user)
+            _order_loops(contraction, user, number, order)
+            _order_result(contraction, user, order)
         else:
             raise _failure(contraction)
 
 
-def _swap_loops(contraction: ir.Operation, generic: ir.Operation, number: int) -> None:
-    """Gives the last two loops of what is computed from an operand the order that it has now.
+def _order_loops(
+    contraction: ir.Operation, generic: ir.Operation, number: int, order: Order
+) -> None:
+    """Gives the last loops of what is computed from an operand the order that it has now.
 
     Raises:
         PassFailure: the operation is not elementwise in that operand.
@@ -141,7 +156,8 @@ def _swap_loops(contraction: ir.Operation, generic: ir.Operation, number: int) -
         maps = loops_of(generic)
     except Refusal as refusal:
         raise _failure(contraction) from refusal
-    *outer, first, second = identity = tuple(range(len(maps[-1])))
+    identity = tuple(range(len(maps[-1])))
+    outer = len(identity) - len(order)
     output = len(maps) - 1
     if (
         len(generic.results) != 1
@@ -150,18 +166,22 @@ def _swap_loops(contraction: ir.Operation, generic: ir.Operation, number: int) -
         or any(each.name == "linalg.index" for each in children(generic))
     ):
         raise _failure(contraction)
-    order = dict(zip(identity, (*outer, second, first), strict=True))
+    # Loop `outer + order[n]` becomes loop `outer + n`.
+    places = {outer + old: outer + new for new, old in enumerate(order)}
     renumbered = [
-        loops if place in (number, output) else [order[loop] for loop in loops]
+        loops if place in (number, output) else [places.get(loop, loop) for loop in loops]
         for place, loops in enumerate(maps)
     ]
     at = Builder.before(generic)
     generic.attributes[MAPS] = at.indexing_maps(len(identity), renumbered)
-    generic.operands[output] = _swapped_empty(at, contraction, generic.operands[output])
+    empty = generic.operands[output]
+    generic.operands[output] = _ordered_empty(at, contraction, empty, order)
 
 
-def _swapped_empty(at: Builder, contraction: ir.Operation, tensor: ir.Value) -> ir.Value:
-    """Returns an empty tensor like another one whose last two dimensions are swapped.
+def _ordered_empty(
+    at: Builder, contraction: ir.Operation, tensor: ir.Value, order: Order
+) -> ir.Value:
+    """Returns an empty tensor like another one whose last dimensions are put in order.
 
     Raises:
         PassFailure: the other one is not empty.
@@ -169,28 +189,29 @@ def _swapped_empty(at: Builder, contraction: ir.Operation, tensor: ir.Value) -> 
     empty = defining_operation(tensor)
     if empty is None or empty.name != "tensor.empty":
         raise _failure(contraction)
-    kind = _with_last_swapped(ir.RankedTensorType(tensor.type))
+    kind = _with_last_ordered(ir.RankedTensorType(tensor.type), order)
     return at.like(empty, list(empty.operands), [kind]).results[0]
 
 
 def _failure(contraction: ir.Operation) -> PassFailure:
     reason = (
-        "its loops number the rows last, of which IREE 3.13 makes wrong code, and its fragments "
+        "its fragments have the order of its loops, of which IREE 3.13 makes wrong code, and "
         "cannot be put in another order"
     )
     return PassFailure(contraction.location, reason)
 
 
-def _swap_entries(operation: ir.Operation) -> None:
-    """Swaps what a `linalg.pack` or `linalg.unpack` says of the two dimensions of a tile."""
+def _order_entries(operation: ir.Operation, order: Order) -> None:
+    """Orders what a `linalg.pack` or `linalg.unpack` says of the dimensions of a tile."""
     for name in _PER_TILE:
-        first, second = ir.DenseI64ArrayAttr(operation.attributes[name])
-        swapped = ir.DenseI64ArrayAttr.get([second, first], operation.context)
-        operation.attributes[name] = swapped
+        numbers = list(ir.DenseI64ArrayAttr(operation.attributes[name]))
+        ordered = ir.DenseI64ArrayAttr.get([numbers[each] for each in order], operation.context)
+        operation.attributes[name] = ordered
 
 
-def _with_last_swapped(kind: ir.RankedTensorType) -> ir.RankedTensorType:
-    """Returns the type of a tensor whose last two dimensions are swapped."""
-    *outer, first, second = kind.shape
+def _with_last_ordered(kind: ir.RankedTensorType, order: Order) -> ir.RankedTensorType:
+    """Returns the type of a tensor whose last dimensions are put in order."""
+    shape = list(kind.shape)
+    outer, tile = shape[: -len(order)], shape[-len(order) :]
     with kind.context, ir.Location.unknown():
-        return ir.RankedTensorType.get([*outer, second, first], kind.element_type)
+        return ir.RankedTensorType.get([*outer, *(tile[each] for each in order)], kind.element_type)

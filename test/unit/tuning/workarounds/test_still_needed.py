@@ -156,6 +156,22 @@ def shares_out_summed_tiles(tmp_path: Path) -> bool:
     return emulated("packed_tiles.mlir", "gfx1201", ones)[0, 0, 0, 0] != 16
 
 
+def loses_the_sums_of_warps(tmp_path: Path) -> bool:
+    """The mean of 32 keys with a head of 260 is that of 4 on gfx942."""
+    inputs = [np.ones((1, each, 260), np.float32) for each in (1, 32)]
+    keys = np.arange(1, 33, dtype=np.float32).reshape(1, 32, 1)
+    return emulated("head_260.mlir", "gfx942", [*inputs, keys])[0, 0, 0] == 2.5
+
+
+def searches_rows_by_all_lanes(tmp_path: Path) -> bool:
+    """Two waves search the same rows on gfx942."""
+    try:
+        emulated("top_k.mlir", "gfx942", [np.ones((8, 64), np.float32)])
+    except LdsRaceError:
+        return True
+    return False
+
+
 def drops_functions_of_factors(tmp_path: Path) -> bool:
     """A factor's exponential is not computed on gfx942."""
     zeros, ones = np.zeros((16, 32), np.float16), np.ones((16, 32), np.float16)
@@ -389,7 +405,9 @@ CHECKS: dict[str, Callable[[Path], bool]] = {
     f"{FOLDER}/order_scaled_operands.py": gives_lanes_runs_of_32_bytes,
     f"{FOLDER}/own_lds.py": sums_the_lds_of_kernels,
     f"{FOLDER}/round_up_keys.py": shares_no_keys_that_the_program_counts,
+    f"{FOLDER}/search_rows_alone.py": searches_rows_by_all_lanes,
     f"{FOLDER}/signed_extremes.py": begins_minima_with_minus_one,
+    f"{FOLDER}/sum_all_warps.py": loses_the_sums_of_warps,
     f"{FOLDER}/sum_packed_tiles.py": shares_out_summed_tiles,
     f"{FOLDER}/unroll_private_loops.py": keeps_results_in_local_memory,
     f"{FOLDER}/widen_sums.py": fails_on_sums_in_f16,
