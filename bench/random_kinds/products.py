@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random products: of packed matrices, in batches, with loops in any order, scaled, pointwise."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ..program_families.attention import Attention
+from ..program_families.matmuls import Contraction
+from ..program_families.program import TOLERANCE, Array, Input, Program, integers, normal, tensor
+from ..scaled_matmuls import DTYPES, ScaledMatmul
+
+
+def packed(random: np.random.Generator, name: str) -> Program:
+    """Returns a `linalg.mmt4d`, or one of several batches."""
+    kind, total = (
+        ("f32", "f32"), ("f32", "f32"), ("f16", "f32"), ("f16", "f16"), ("bf16", "f32"),
+        ("i8", "i32")
+    )[random.integers(6)]  # fmt: skip
+    rows, columns, summed = (int(random.integers(1, top)) for top in (6, 6, 20))
+    of_rows, of_columns = (int(random.choice([1, 2, 4, 8, 16])) for _ in range(2))
+    of_sums = int(random.choice([1, 1, 2, 4, 8]))
+    batch = (int(random.integers(1, 4)),) if random.random() < 0.25 else ()
+    a = tensor(kind, *batch, rows, summed, of_rows, of_sums)
+    b = tensor(kind, *batch, columns, summed, of_columns, of_sums)
+    c = tensor(total, *batch, rows, columns, of_rows, of_columns)
+    operation = "batch_mmt4d" if batch else "mmt4d"
+    source = f"""func.func @main(%a: {a}, %b: {b}) -> {c} {{
+  %zero = arith.constant {"0" if total == "i32" else "0.0"} : {total}
+  %empty = tensor.empty() : {c}
+  %filled = linalg.fill ins(%zero : {total}) outs(%empty : {c}) -> {c}
+  %product = linalg.{operation} ins(%a, %b : {a}, {b}) outs(%filled : {c}) -> {c}
+  return %product : {c}
+}}
+"""
+    inputs = (
+        integers(kind, *batch, rows, summed, of_rows, of_sums, low=-3, high=4),
+        integers(kind, *batch, columns, summed, of_columns, of_sums, low=-3, high=4),
+    )
+    return Program(
+        *(name, source, inputs),
+        lambda a, b: np.einsum("...mkac,...nkbc->...mnab", a, b),
+        TOLERANCE["exact"],
+    )
+
+
+def ragged_batch(random: np.random.Generator, name: str) -> Program:
+    """Returns a batched product whose sum no tile divides."""
+    sizes = {
+        "b": int(random.integers(1, 4)),
+        **{each: int(random.integers(1, top)) for each, top in (("m", 40), ("n", 40), ("k", 70))},
+    }
+    left, right = ("b k m", "b m k")[random.integers(2)], ("b k n", "b n k")[random.integers(2)]
+    kind = ("f16", "f16", "bf16", "i8", "f32")[random.integers(5)]
+    return _named(Contraction(name, kind, sizes, left, right, "b m n").program(), name)
+
+
+def _named(program: Program, name: str) -> Program:
+    return Program(
+        name, program.source, program.inputs, program.reference, program.tolerance, program.flags
+    )
+
+
+def loop_order(random: np.random.Generator, name: str) -> Program:
+    """Returns a product or an attention of whole fragments whose loops have any order."""
+    if random.random() < 0.5:
+        sizes = {"b": 2, **{each: 16 * int(random.integers(1, 9)) for each in "mnk"}}
+        if random.random() < 0.5:
+            del sizes["b"]
+        batch = "b " if "b" in sizes else ""
+        left, right = ("m k", "k m")[random.integers(2)], ("k n", "n k")[random.integers(2)]
+        order = {each: sizes[each] for each in random.permutation([*sizes])}
+        kind = ("f16", "bf16")[random.integers(2)]
+        output = batch + ("m n", "n m")[random.integers(2)]
+        made = Contraction(name, kind, order, batch + left, batch + right, output)
+        return _named(made.program(), name)
+    sizes = {"b": int(random.integers(1, 4)), "m": 16 * int(random.integers(1, 9))}
+    sizes |= {"k1": int(random.choice([32, 64, 128])), "k2": 32 * int(random.integers(1, 9))}
+    sizes |= {"n": sizes["k1"]}
+    inner = {each: sizes[each] for each in random.permutation(["m", "n", "k1", "k2"])}
+    kind = ("f16", "bf16")[random.integers(2)]
+    return Attention(name, kind, {"b": sizes["b"], **inner}).program()
+
+
+def pointwise(random: np.random.Generator, name: str) -> Program:
+    """Returns a pointwise convolution, maybe strided, of an image that a ReLU makes."""
+    is_first = random.random() < 0.7
+    stride = int(random.choice([1, 2, 2]))
+    batch, side = int(random.choice([1, 2, 8])), int(random.choice([4, 7, 8, 14]))
+    channels, filters = (int(random.choice([16, 64, 100, 256, 512])) for _ in range(2))
+    relu = random.random() < 0.7
+    extent = (side - 1) * stride + 1 + int(random.integers(stride))
+    shape = (batch, channels, extent, extent) if is_first else (batch, extent, extent, channels)
+    window = (filters, channels, 1, 1) if is_first else (1, 1, channels, filters)
+    out = (batch, filters, side, side) if is_first else (batch, side, side, filters)
+    a, b, c = tensor("f16", *shape), tensor("f16", *window), tensor("f32", *out)
+    made, image = "", "%a"
+    if relu:
+        image = "%relu"
+        space = "(n, x, y, z) -> (n, x, y, z)"
+        made = f"""  %low = arith.constant 0.0 : f16
+  %blank = tensor.empty() : {a}
+  %relu = linalg.generic {{indexing_maps = [affine_map<{space}>, affine_map<{space}>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}}
+      ins(%a : {a}) outs(%blank : {a}) {{
+    ^bb0(%x: f16, %unused: f16):
+      %y = arith.maximumf %x, %low : f16
+      linalg.yield %y : f16
+  }} -> {a}
+"""
+    operation = "conv_2d_nchw_fchw" if is_first else "conv_2d_nhwc_hwcf"
+    source = f"""func.func @main(%a: {a}, %b: {b}) -> {c} {{
+{made}  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {c}
+  %filled = linalg.fill ins(%zero : f32) outs(%empty : {c}) -> {c}
+  %out = linalg.{operation} {{dilations = dense<1> : tensor<2xi64>,
+      strides = dense<{stride}> : tensor<2xi64>}}
+      ins({image}, %b : {a}, {b}) outs(%filled : {c}) -> {c}
+  return %out : {c}
+}}
+"""
+
+    def reference(x: Array, w: Array) -> Array:
+        x = np.maximum(x, 0.0) if relu else x
+        if is_first:
+            return np.einsum("nchw,fc->nfhw", x[:, :, ::stride, ::stride], w[:, :, 0, 0])[
+                :, :, :side, :side
+            ]
+        return np.einsum("nhwc,cf->nhwf", x[:, ::stride, ::stride], w[0, 0])[:, :side, :side]
+
+    inputs = (normal("f16", *shape), normal("f16", *window))
+    return Program(name, source, inputs, reference, TOLERANCE["f32"])
+
+
+def scaled(random: np.random.Generator, name: str) -> Program:
+    """Returns a scaled product of f8 or f4."""
+    rows, columns = (int(random.choice([16, 32, 48, 64, 100])) for _ in range(2))
+    kind = [*DTYPES][random.integers(len(DTYPES))]
+    matmul = ScaledMatmul(rows, columns, 32 * int(random.integers(1, 13)), kind)
+    octets, (left, right) = matmul.operands(int(random.integers(1 << 30)))
+    inputs: tuple[Input, ...] = tuple(partial(_given, each) for each in octets)
+    return Program(*(name, matmul.source(), inputs), lambda *_: left @ right.T, TOLERANCE["f32"])
+
+
+def _given(array: Array, random: np.random.Generator) -> Array:
+    """Returns an input that was drawn before."""
+    del random
+    return array

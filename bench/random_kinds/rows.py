@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random reductions of rows: extremes of integers, and the largest elements with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...runtime.dtypes import dtype_of
+from ..program_families.program import TOLERANCE, Array, Program, integers, tensor
+
+
+def extremes(random: np.random.Generator, name: str) -> Program:
+    """Returns the minima or maxima of integers along the last dimensions."""
+    # LLVM aborts on stock code for some rows of i8 on AMD GPUs.
+    kind = ("i16", "i32", "i32", "i64")[random.integers(4)]
+    is_least = random.random() < 0.5
+    length = int(random.choice([64, 128, 256, 512, 1024, 2048, int(random.integers(2, 1500))]))
+    outer = tuple(int(each) for each in random.integers(1, 5, random.integers(1, 3)))
+    inner = (length,) if random.random() < 0.7 else (2, length // 2)
+    bits = int(kind[1:])
+    top = 2 ** (bits - 1) - 1
+    start = top if is_least else -top - 1
+    # Numbers of one sign alone show a begin that has the other one.
+    low, high = (1, min(top, 100)) if is_least else (-min(top, 100), -1)
+    if random.random() < 0.3:
+        low, high = -min(top, 100), min(top, 100)
+    rows, out = tensor(kind, *outer, *inner), tensor(kind, *outer)
+    dims = [f"d{each}" for each in range(len(outer) + len(inner))]
+    space, kept = ", ".join(dims), ", ".join(dims[: len(outer)])
+    kinds = ", ".join(['"parallel"'] * len(outer) + ['"reduction"'] * len(inner))
+    operation = "minsi" if is_least else "maxsi"
+    source = f"""func.func @main(%rows: {rows}) -> {out} {{
+  %start = arith.constant {start} : {kind}
+  %empty = tensor.empty() : {out}
+  %begin = linalg.fill ins(%start : {kind}) outs(%empty : {out}) -> {out}
+  %out = linalg.generic {{
+      indexing_maps = [affine_map<({space}) -> ({space})>, affine_map<({space}) -> ({kept})>],
+      iterator_types = [{kinds}]}} ins(%rows : {rows}) outs(%begin : {out}) {{
+    ^bb0(%x: {kind}, %extreme: {kind}):
+      %next = arith.{operation} %x, %extreme : {kind}
+      linalg.yield %next : {kind}
+  }} -> {out}
+  return %out : {out}
+}}
+"""
+    axes = tuple(range(len(outer), len(dims)))
+    find = np.min if is_least else np.max
+    draw = integers(kind, *outer, *inner, low=low, high=high + 1)
+    return Program(name, source, (draw,), lambda x: find(x, axis=axes), TOLERANCE["exact"])
+
+
+def top_k(random: np.random.Generator, name: str) -> Program:
+    """Returns the largest or the smallest elements of rows, with their places."""
+    kind = ("f32", "f32", "f16")[random.integers(3)]
+    rows, length = int(random.choice([1, 2, 5, 8, 17, 130])), int(random.integers(2, 100))
+    number = int(random.integers(1, min(length, 8) + 1))
+    last = random.random() < 0.8
+    is_largest = random.random() < 0.7
+    shape, found = ((rows, length), (rows, number)) if last else ((length, rows), (number, rows))
+    infinity = {"f32": "0xFF800000", "f16": "0xFC00"} if is_largest else {
+        "f32": "0x7F800000", "f16": "0x7C00"
+    }  # fmt: skip
+    x, values, places = tensor(kind, *shape), tensor(kind, *found), tensor("i32", *found)
+    source = f"""func.func @main(%rows: {x}) -> ({values}, {places}) {{
+  %least = arith.constant {infinity[kind]} : {kind}
+  %zero = arith.constant 0 : i32
+  %values = tensor.empty() : {values}
+  %places = tensor.empty() : {places}
+  %low = linalg.fill ins(%least : {kind}) outs(%values : {values}) -> {values}
+  %none = linalg.fill ins(%zero : i32) outs(%places : {places}) -> {places}
+  %largest:2 = iree_linalg_ext.topk dimension({int(last)}) ins(%rows : {x})
+      outs(%low, %none : {values}, {places}) {{
+    ^bb0(%one: {kind}, %other: {kind}):
+      %before = arith.cmpf {"ogt" if is_largest else "olt"}, %one, %other : {kind}
+      iree_linalg_ext.yield %before : i1
+  }} -> {values}, {places}
+  return %largest#0, %largest#1 : {values}, {places}
+}}
+"""
+    axis = int(last)
+
+    def draw(random: np.random.Generator) -> Array:
+        # All elements of a row are different, so that their places are known.
+        drawn = random.permuted(np.tile(np.arange(length) - 40, (rows, 1)), axis=1)
+        return (drawn if last else drawn.T).astype(dtype_of(kind))
+
+    def reference(x: Array) -> Sequence[Array]:
+        order = np.argsort(-x if is_largest else x, axis=axis)
+        chosen = np.take(order, range(number), axis=axis)
+        return [np.take_along_axis(x, chosen, axis), chosen]
+
+    return Program(name, source, (draw,), reference, TOLERANCE["exact"])
