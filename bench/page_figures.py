@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes what the README and `docs/results.md` say of measurements and `docs/timing.md` of
-predicted times, from the records, and what `docs/chips.md` says of GPUs, from the rows of the code.
+predicted times, from the records, and what `docs/chips.md` says of GPUs and
+`docs/not_executed.md` of instructions, from the rows of the code.
 
     python -m bankwise.bench.page_figures
 
@@ -16,13 +17,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..iree_plugin.atomic_file import OutputError, write_output
-from .pages import chips, ladder, overview, readme, results, timing
+from .pages import chips, ladder, not_executed, overview, readme, results, timing
 from .pages.records import MissingRowError, Records
 from .pages.regions import RegionError, with_regions
 
 ROOT = Path(__file__).parents[1]
 README, RESULTS_PAGE = ROOT / "README.md", ROOT / "docs" / "results.md"
 CHIPS_PAGE, TIMING_PAGE = ROOT / "docs" / "chips.md", ROOT / "docs" / "timing.md"
+NOT_EXECUTED_PAGE = ROOT / "docs" / "not_executed.md"
 
 
 def made(records: Records) -> Iterator[tuple[Path, str]]:
@@ -37,6 +39,8 @@ def made(records: Records) -> Iterator[tuple[Path, str]]:
     yield README, with_regions(README.read_text(), readme.sections(records))
     yield CHIPS_PAGE, with_regions(CHIPS_PAGE.read_text(), chips.sections(records))
     yield TIMING_PAGE, with_regions(TIMING_PAGE.read_text(), timing.sections(records))
+    page = NOT_EXECUTED_PAGE
+    yield page, with_regions(page.read_text(), not_executed.sections())
     tables = {**overview.sections(records), **results.sections(records)}
     yield RESULTS_PAGE, with_regions(RESULTS_PAGE.read_text(), tables)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from iree.compiler._mlir_libs import __file__ as libraries
 
+_LIBRARY = Path(libraries).with_name("libIREECompiler.so")
 _COMPILER = Path(libraries).with_name("iree-compile")
 _ERROR = re.compile(r"<inline asm>:(\d+):\d+: (?:error: )?(.*)")
 _PROGRAM = """
@@ -46,3 +48,30 @@ def refused(chip: str, lines: Sequence[str], lanes: int = 32) -> dict[int, str]:
     if not found and done.returncode:
         raise AssertionError(done.stderr[-2000:])
     return found
+
+
+@cache
+def mnemonics(chip: str, lanes: int = 64) -> frozenset[str]:
+    """Returns the mnemonics that the assembler has for a chip."""
+    names = sorted(set(_all_mnemonics()))
+    messages = refused(chip, names, lanes)
+    unknown = ("instruction not supported on this GPU", "invalid instruction")
+    return frozenset(
+        name
+        for index, name in enumerate(names)
+        if not any(text in messages.get(index, "") for text in unknown)
+    )
+
+
+def _all_mnemonics() -> Iterator[str]:
+    """Yields the names in LLVM's table of AMD's mnemonics, each of which follows its length.
+
+    The table is in alphabetical order, and has no names of other processors.
+    """
+    data = _LIBRARY.read_bytes()
+    at = data.index(b"\x11buffer_atomic_add\x15buffer_atomic_add_f32")
+    while found := re.match(rb"[a-z][a-z0-9_.]+", data[at + 1 : at + 1 + data[at]]):
+        if len(found[0]) != data[at]:
+            return
+        yield found[0].decode()
+        at += 1 + data[at]
