@@ -235,9 +235,11 @@ class GlobalMemory:
         if len(found):
             byte = int(found[0])
             origin = self.origins.text(int(buffer.shadow.origins[start + byte]))
+            kept = np.delete(buffer.data[start : start + count], found)
+            others = f"; the others are {kept.tobytes().hex(' ')}" if 0 < len(kept) <= 16 else ""
             raise UndefinedReadError(
                 f"{what} is undefined in {len(found)} of {count} bytes, the first of which is byte "
-                f"{byte}: it comes from {origin}"
+                f"{byte}: it comes from {origin}{others}"
             )
 
     def _shadow(self, buffer: _Buffer) -> UndefinedBytes:

@@ -264,3 +264,19 @@ def test_what_the_host_reads_must_be_defined():
         memory.check_defined(second, 256, "A result")
     memory.write(second, np.zeros(256, np.uint8))
     memory.check_defined(second, 256, "A result")
+
+
+def test_the_bytes_that_are_defined_are_named():
+    """A conversion to two 8-bit floats leaves the other half of its register as it is."""
+    memory = GlobalMemory()
+    address = memory.allocate(4)
+    code = (
+        "\ts_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1\n\tv_cvt_pk_fp8_f32 v3, v2, v2\n"
+        "\tglobal_store_dword v1, v3, s[4:5]"
+    )
+    scalars = {4: address & 0xFFFFFFFF, 5: address >> 32}
+    run(code, vectors={1: 0, 2: 0x447A0000}, scalars=scalars, memory=memory)
+    with pytest.raises(
+        UndefinedReadError, match=r"2 of 4 bytes, .* byte 2: .*; the others are 7f 7f"
+    ):
+        memory.check_defined(address, 4, "A result")
