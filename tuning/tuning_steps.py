@@ -164,6 +164,11 @@ def _is_lane_tiled_matmul(function: ir.Operation) -> bool:
     return is_lane_tiled_matmul(function)
 
 
+def _lacks_mma_sync(function: ir.Operation) -> bool:
+    """Returns whether the GPU of a function has no `mma.sync`."""
+    return not _has_mma_sync(function)
+
+
 def _has_mma_sync(function: ir.Operation) -> bool:
     """Returns whether the GPU of a function has `mma.sync`."""
     return gpu_features_of(function, None).mma_sync
@@ -271,7 +276,9 @@ STEPS: tuple[Step, ...] = (
     Step(_BEHIND_TILING, AddParts, since="fast"),
     Step(_DECOMPOSED, ScaleDifferences, since="fast"),
     Step(_TILED_TO_INSTRUCTIONS, OrderFragments, mitigations=ALL, corrects=True),
-    Step(_LANE_TILES, IndexUnitLoops, mitigations=ALL, corrects=True),
+    # On AMD GPUs stock's code is right, and adds in another order.
+    Step(_LANE_TILES, IndexUnitLoops, mitigations=ALL, only=_has_mma_sync, corrects=True),
+    Step(_LANE_TILES, IndexUnitLoops, since="fast", only=_lacks_mma_sync),
     # Keys that are rounded up in all modes are absent in all modes.
     Step(_BEFORE_VECTOR_ALLOCS, ExcludeAbsentKeys, mitigations=ALL, corrects=True),
     Step(_BEFORE_VECTOR_ALLOCS, StageOperands, since="fast"),

@@ -16,6 +16,9 @@ The only index of a loop that is run once is 0, and 0 * 2 = 0. So `h * 2` become
 one element too: a plain `h` says that the operand is as long as the loop, which an image with rows
 that nobody reads is not.
 
+On AMD GPUs what IREE makes of it is slow and right, in another order of additions, so that it stays
+at the levels that keep stock's bits.
+
 Runs on tiles of lanes, before they become vectors.
 
 This works around IREE 3.13 (`docs/for_iree.md#strided-convolutions-of-1x1-on-cuda`).
