@@ -65,11 +65,13 @@ class IssuedAccess:
             [parts, m] for the m lanes that take part where not all do.
         place: reads and writes the bytes.
         touched: the granules that the access touches, by the size of a granule in bytes, as far as
-            they have been asked for.
+            they have been asked for. Those of the first workgroup alone stand under -size.
         defined_at: how many stores had put undefined bits into the LDS when all bytes of the access
             were last seen to be defined. They still are while that number stays the same.
         cycles: what one issue costs each workgroup; None before it is counted.
         wave_cycles: [n], the cycles of all phases that one issue costs each wave; None likewise.
+        workgroups: how many neighbouring workgroups the waves make up that touch the same bytes of
+            their LDS each; 0 if they are other waves, or touch other bytes.
     """
 
     serial: int
@@ -84,6 +86,7 @@ class IssuedAccess:
     defined_at: int = -1
     cycles: LdsCycles[Indices] | None = None
     wave_cycles: Indices | None = None
+    workgroups: int = 0
 
     @property
     def granule(self) -> int:

@@ -110,6 +110,7 @@ def _runs(
     program.hot_code.threshold = supervision.compile_after
     for text in program.warnings:
         supervision.warn(text)
+    _keep_freed_memory()
     total = math.prod(dispatch.grid) if workgroups is None else len(workgroups)
     if recorder is not None:
         recorder.begin_launch(total)
@@ -185,6 +186,19 @@ class _Starts:
         if self.recorder is not None and machine.recorder is not None:
             work = machine.workgroup_counters.executions.sum(axis=0).tolist()
             self.recorder.end_portion(machine.recorder, work)
+
+
+def _keep_freed_memory() -> None:
+    """Has the C library keep what is freed, where it learns so.
+
+    The arrays of many waves come and go with every instruction. To give their memory back to the
+    system and to get it again takes longer than to compute what they hold. glibc keeps as much as
+    twice the largest block that was freed, up to 64 MB (mallopt(3), M_MMAP_THRESHOLD).
+    """
+    np.empty(_FREED_BYTES, np.uint8)
+
+
+_FREED_BYTES = 1 << 24
 
 
 def _watch(

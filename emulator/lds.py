@@ -210,17 +210,13 @@ class LdsState:
             active = active.copy()
             all_offsets = all_offsets[:, active]
         self._made += 1
-        return IssuedAccess(
-            self._made,
-            instruction,
-            waves,
-            local,
-            active,
-            width,
-            all_offsets,
-            ByteAccess(all_offsets, width),
-            {},
+        place = ByteAccess(all_offsets, width)
+        found = IssuedAccess(
+            *(self._made, instruction, waves, local, active, width, all_offsets, place, {})
         )
+        if _is_repeated(waves, local, active, self.waves_per_workgroup):
+            found.workgroups = len(waves) // self.waves_per_workgroup
+        return found
 
     def _starts(self, waves: WaveIds) -> Offsets:
         """Returns the places [n, 1] in `bytes` where the LDS of each wave's workgroup begins."""
@@ -520,7 +516,8 @@ class LdsState:
             for (*_, kind), access in self._noted.items()
             if kind & ~_Kind.OPEN != _Kind.READS
         ]
-        if len(self._raced(min(changed, default=WORD))):
+        granule = min(changed, default=WORD)
+        if len(self._raced_in_first(granule) if self._are_alike() else self._raced(granule)):
             raise self._race(int(self._raced(1)[0]))
         if simple:
             self._harmless.add(together)
@@ -553,12 +550,41 @@ class LdsState:
         if found is not None:
             raise self._race_error(*found)
 
+    def _are_alike(self) -> bool:
+        """Returns whether all workgroups have made the same accesses."""
+        every = len(self._since)
+        return not self._since.any() and all(
+            access.workgroups == every for access in self._noted.values()
+        )
+
+    def _raced_in_first(self, granule: int) -> Indices:
+        """Returns what `_raced` does, for the first workgroup."""
+        per = self.waves_per_workgroup
+        lowest, highest, kinds = self._no_touches(self.stride // granule)
+        for (*_, kind), access in self._noted.items():
+            touched = access.touched.get(-granule)
+            if touched is None:
+                active = None if access.active is None else access.active[:per]
+                place = access.waves[:per], access.addresses[:, :per], active
+                touched = self._find_touched(*place, access.width, granule)
+                access.touched[-granule] = touched
+            at, low, high = touched.granules, touched.lowest, touched.highest
+            if kind & _Kind.ALIKE:
+                high = low
+            lowest[at] = np.minimum(lowest[at], low)
+            highest[at] = np.maximum(highest[at], high)
+            kinds[at] |= int(kind)
+        return np.flatnonzero((highest > lowest) & _RACING[kinds])
+
+    @staticmethod
+    def _no_touches(count: int) -> tuple[npt.NDArray[np.int32], ...]:
+        """Returns the lowest and the highest wave and the kinds of granules nobody touched."""
+        lowest = np.full(count, 1 << _WAVE_BITS, np.int32)
+        return lowest, np.full(count, -1, np.int32), np.zeros(count, np.int32)
+
     def _raced(self, granule: int) -> Indices:
         """Returns the granules of `granule` bytes on which two waves raced, in ascending order."""
-        count = len(self.bytes) // granule
-        lowest = np.full(count, 1 << _WAVE_BITS, np.int32)
-        highest = np.full(count, -1, np.int32)
-        kinds = np.zeros(count, np.uint8)
+        lowest, highest, kinds = self._no_touches(len(self.bytes) // granule)
         simple = not self._since.any()
         for (_, generation, kind), access in self._noted.items():
             touched = self._touched(access, granule)

@@ -158,12 +158,16 @@ class _Accessor:
         The access keeps those of each wave. Workgroups mostly repeat each other, so rows of equal
         addresses are counted once.
         """
-        rows = access.addresses
+        rows, waves = access.addresses, group.count
         if access.active is not None:
             rows = np.where(access.active, rows, -1)
+        if access.workgroups > 1:
+            # Each workgroup costs what the first one does.
+            waves = group.machine.waves_per_workgroup
+            rows = rows[:, :waves]
         result = LdsCycles(*np.zeros((3, len(group.machine.workgroups)), np.int64))
-        access.wave_cycles = np.zeros(group.count, np.int64)
-        owners = np.tile(group.workgroup_index, len(rows)).tolist()
+        wave_cycles = np.zeros(waves, np.int64)
+        owners = np.tile(group.workgroup_index[:waves], len(rows)).tolist()
         for place, (owner, row) in enumerate(
             zip(owners, rows.reshape(-1, group.lanes), strict=True)
         ):
@@ -178,7 +182,12 @@ class _Accessor:
                     group.machine.workgroup_counters.note_conflicts(group.pc, issue)
             for total, cycles in zip(result, cost, strict=True):
                 total[owner] += cycles
-            access.wave_cycles[place % group.count] += cost.all
+            wave_cycles[place % waves] += cost.all
+        if access.workgroups > 1:
+            first = int(group.workgroup_index[0])
+            for total in result:
+                total[first : first + access.workgroups] = total[first]
+        access.wave_cycles = np.tile(wave_cycles, group.count // waves)
         return result
 
     def row_cycles(self, row: npt.NDArray[np.int64]) -> LdsCycles[int]:

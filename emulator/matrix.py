@@ -21,7 +21,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -307,11 +306,11 @@ def _every_lane(operand: Operand) -> Callable[[WaveGroup], Array]:
 
 def _result(destination: Operand, shape: MatrixShape) -> Callable[[WaveGroup, F64, Array], None]:
     """Writes the sum of a product [n, blocks, M, N] and an addend, whatever EXEC says."""
-    to_lanes = _to_lanes(shape)
+    add_to_lanes = _add_to_lanes(shape)
     first = vector_registers(destination, _result_registers(shape))
 
     def write(group: WaveGroup, product: F64, addend: Array) -> None:
-        words = _round(to_lanes(product) + addend, shape)
+        words = _round(add_to_lanes(product, addend), shape)
         lanes = None if group.active is None else np.ones((group.count, LANES), bool)
         group.set_block(group.machine.vector_index(first), words, lanes)
 
@@ -400,17 +399,13 @@ def _factor(
     else:
         order, size = (2, 4, 5, 0, 3, 1, 6), (shape.blocks, rows, shape.k)
 
-    @lru_cache(maxsize=4)
-    def places(waves: int) -> npt.NDArray[np.intp]:
-        inside = (runs, -1, waves, parts, shape.blocks, rows, per_word)
-        every = np.arange(elements * waves * LANES * form.bits // 8 // np.dtype(form.kind).itemsize)
-        return np.ascontiguousarray(every.reshape(inside).transpose(order))
-
     def read(group: WaveGroup) -> F64:
         words = group.block(group.machine.vector_index(register), registers, every_lane=True)
         words = _join(words) if form.bits == 64 else np.ascontiguousarray(words)
-        taken = words.view(form.kind).take(places(group.count))
-        values = form.values(taken).reshape(group.count, *size)
+        inside = (runs, -1, group.count, parts, shape.blocks, rows, per_word)
+        # Conversions copy anyhow, so that turning the axes before costs no further copy.
+        turned_words = words.view(form.kind).reshape(inside).transpose(order)
+        values = np.ascontiguousarray(form.values(turned_words)).reshape(group.count, *size)
         return values.swapaxes(-1, -2) if turned else values
 
     return read
@@ -455,18 +450,19 @@ def _round(total: F64, shape: MatrixShape) -> U32:
     return total.astype(np.float32).view(np.uint32)
 
 
-def _to_lanes(shape: MatrixShape) -> Callable[[F64], F64]:
-    """Rearranges D from [n, blocks, M, N] to the elements of each lane, [elements, n, 64]."""
+def _add_to_lanes(shape: MatrixShape) -> Callable[[F64, Array], F64]:
+    """Returns a function that adds D [n, blocks, M, N] and the addend in the elements of each lane.
+
+    The addend and the sums are [elements, n, 64].
+    """
     h, beside, near = shape.row_group, shape.groups_beside, shape.blocks_beside
     far, groups = shape.blocks // near, shape.m // (h * beside)
 
-    @lru_cache(maxsize=4)
-    def places(waves: int) -> npt.NDArray[np.intp]:
-        every = np.arange(waves * shape.blocks * shape.m * shape.n)
-        tiles = every.reshape(-1, far, near, groups, beside, h, shape.n)
-        return tiles.transpose(1, 3, 5, 0, 4, 2, 6).reshape(far * groups * h, -1, LANES)
+    def add(product: F64, addend: Array) -> F64:
+        tiles = product.reshape(-1, far, near, groups, beside, h, shape.n)
+        lanes = tiles.transpose(1, 3, 5, 0, 4, 2, 6)
+        total = np.empty(lanes.shape)
+        np.add(lanes, addend.reshape(lanes.shape) if addend.ndim else addend, out=total)
+        return total.reshape(far * groups * h, -1, LANES)
 
-    def arrange(product: F64) -> F64:
-        return product.take(places(len(product)))
-
-    return arrange
+    return add
