@@ -159,6 +159,7 @@ class _Starts:
         ids = _ids(dispatch.grid, numbers) if chosen is None else chosen[numbers]
         machine = Machine(dispatch, ids, self.memory)
         machine.private_segment = self._private_memory(len(numbers))
+        machine.compiles = self.supervision.compile_after > 0
         set_initial_state(machine, self.state)
         if self.recorder is not None:
             per = machine.waves_per_workgroup

@@ -21,7 +21,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,9 @@ from .operands import literal_bits, vector_registers, vector_source
 from .small_floats import BF6, E8M0_VALUES, FP4, FP6, SmallFloat, fp8_formats
 from .step import BuildContext, Step
 from .wave_state import WaveGroup
+
+if TYPE_CHECKING:
+    from .compiled.matrix_code import MatrixCode
 
 U32 = npt.NDArray[np.uint32]
 F64 = npt.NDArray[np.float64]
@@ -224,7 +228,99 @@ def _multiply(
     read_b = _factor(b, shape.n, shape, b_format, transposed=True)
     read_c = _addend(c, shape)
     write = _result(destination, shape)
-    return lambda group: write(group, np.matmul(read_a(group), read_b(group)), read_c(group))
+    code = _code(instruction, shape, a_format, b_format)
+
+    def step(group: WaveGroup) -> None:
+        if code is None or not code(group):
+            write(group, np.matmul(read_a(group), read_b(group)), read_c(group))
+
+    return step
+
+
+_WAVES_BEFORE_CODE = 2000
+_waves: dict[MatrixShape, int] = {}
+"""How many waves have formed the products of a shape."""
+
+
+def _code(
+    instruction: Instruction, shape: MatrixShape, a_format: Format, b_format: Format
+) -> Callable[[WaveGroup], bool] | None:
+    """Returns a function that multiplies by machine code; None where there can be none.
+
+    The function returns whether it has done it. At first it does not: to compile takes as long as
+    some thousand waves do.
+    """
+    destination, a, b, c = instruction.operands
+    made_alike = a_format is b_format is PLAIN_FORMATS.get(shape.source)
+    if shape.result != "f32" or not made_alike or shape.n < 16 or isinstance(c.value, Literal):
+        return None
+    bits, count = a_format.bits, _result_registers(shape)
+    factors = [
+        vector_registers(operand, rows * shape.k * shape.blocks // LANES * bits // 32)
+        for operand, rows in ((a, shape.m), (b, shape.n))
+    ]
+    registers = [*factors, vector_registers(c, count)]
+    target = vector_registers(destination, count)
+
+    def multiply(group: WaveGroup) -> bool:
+        _waves[shape] = waves = _waves.get(shape, 0) + group.count
+        if waves < _WAVES_BEFORE_CODE or not group.machine.compiles:
+            return False
+        code = _matrix_code(shape)
+        if code is None:
+            return False
+        index = group.machine.vector_index
+        words = [group.block(index(each), each.count, every_lane=True) for each in registers]
+        sums = code.sums(*words)
+        if sums is not None:
+            lanes = None if group.active is None else np.ones((group.count, LANES), bool)
+            group.set_block(index(target), sums, lanes)
+        return sums is not None
+
+    return multiply
+
+
+@cache
+def _matrix_code(shape: MatrixShape) -> MatrixCode | None:
+    """Returns the machine code of a product of plain floats; None where it cannot be compiled."""
+    from .compiled.machine_code import available
+    from .compiled.matrix_code import PARTS, MatrixCode, Product
+
+    if shape.source not in PARTS or not available():
+        return None
+    a, b = (
+        _element_places(rows, shape, PLAIN_FORMATS[shape.source], transposed=transposed)
+        for rows, transposed in ((shape.m, False), (shape.n, True))
+    )
+    parts = PARTS[shape.source]
+    every = np.arange(shape.blocks * shape.m * shape.n)
+    lanes = _in_lanes(every, shape).reshape(-1, LANES)[:, ::16]
+    block, rest = np.divmod(lanes, shape.m * shape.n)
+    row, column = np.divmod(rest, shape.n)
+    return MatrixCode(
+        Product(
+            *(shape.source, a.size // (LANES * parts), b.size // (LANES * parts)),
+            *((a[0, 0] - a[0, 0, 0]).tolist(), (b[0, :, 0] - b[0, 0, 0]).tolist()),
+            *(a[block, row, 0], b[block, 0, column]),
+        )
+    )
+
+
+def _element_places(
+    rows: int, shape: MatrixShape, form: Format, *, transposed: bool
+) -> npt.NDArray[np.int64]:
+    """Returns the places of the elements of A or B, in the order of `_factor`.
+
+    They are [blocks, M, K] or [blocks, K, N]. What a place is `compiled/matrix_code.py` says.
+    """
+    inside, order = _axes(rows, shape, form, transposed)
+    places = np.arange(rows * shape.k * shape.blocks).reshape((*inside[:2], 1, *inside[3:]))
+    parts = 32 // form.bits
+    lane, part = np.divmod(places, parts)
+    register, lane = np.divmod(lane, LANES)
+    lines = (shape.k, rows) if transposed else (rows, shape.k)
+    found = (register * parts + part) * LANES + lane
+    return found.transpose(order).reshape(shape.blocks, *lines)
 
 
 def _multiply_scaled(
@@ -389,26 +485,36 @@ def _factor(
     elements = rows * shape.k * shape.blocks // LANES
     registers = elements * form.bits // 32
     register = vector_registers(operand, registers)
-    parts = LANES // (rows * shape.blocks)
-    runs = elements // form.run if form.run else 1
-    per_word = max(32, form.bits) // 8 // np.dtype(form.kind).itemsize
     # Only the order of A keeps last what `values` makes longer.
     turned = transposed and form.packed
-    if transposed and not turned:
-        order, size = (2, 4, 0, 3, 1, 6, 5), (shape.blocks, shape.k, rows)
-    else:
-        order, size = (2, 4, 5, 0, 3, 1, 6), (shape.blocks, rows, shape.k)
+    inside, order = _axes(rows, shape, form, transposed and not turned)
+    lines = (shape.k, rows) if transposed and not turned else (rows, shape.k)
+    size = (shape.blocks, *lines)
 
     def read(group: WaveGroup) -> F64:
         words = group.block(group.machine.vector_index(register), registers, every_lane=True)
         words = _join(words) if form.bits == 64 else np.ascontiguousarray(words)
-        inside = (runs, -1, group.count, parts, shape.blocks, rows, per_word)
+        axes = (*inside[:2], group.count, *inside[3:])
         # Conversions copy anyhow, so that turning the axes before costs no further copy.
-        turned_words = words.view(form.kind).reshape(inside).transpose(order)
+        turned_words = words.view(form.kind).reshape(axes).transpose(order)
         values = np.ascontiguousarray(form.values(turned_words)).reshape(group.count, *size)
         return values.swapaxes(-1, -2) if turned else values
 
     return read
+
+
+def _axes(
+    rows: int, shape: MatrixShape, form: Format, transposed: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the axes of a factor's registers, and their order as [n, blocks, M, K].
+
+    With `transposed` it is [n, blocks, K, N]. The axis of waves has -2 elements.
+    """
+    runs = rows * shape.k * shape.blocks // LANES // form.run if form.run else 1
+    per_word = max(32, form.bits) // 8 // np.dtype(form.kind).itemsize
+    parts = LANES // (rows * shape.blocks)
+    inside = (runs, -1, -2, parts, shape.blocks, rows, per_word)
+    return inside, (2, 4, 0, 3, 1, 6, 5) if transposed else (2, 4, 5, 0, 3, 1, 6)
 
 
 def _join(words: U32) -> npt.NDArray[np.uint64]:
@@ -455,14 +561,23 @@ def _add_to_lanes(shape: MatrixShape) -> Callable[[F64, Array], F64]:
 
     The addend and the sums are [elements, n, 64].
     """
-    h, beside, near = shape.row_group, shape.groups_beside, shape.blocks_beside
-    far, groups = shape.blocks // near, shape.m // (h * beside)
 
     def add(product: F64, addend: Array) -> F64:
-        tiles = product.reshape(-1, far, near, groups, beside, h, shape.n)
-        lanes = tiles.transpose(1, 3, 5, 0, 4, 2, 6)
+        lanes = _in_lanes(product, shape)
         total = np.empty(lanes.shape)
         np.add(lanes, addend.reshape(lanes.shape) if addend.ndim else addend, out=total)
-        return total.reshape(far * groups * h, -1, LANES)
+        return total.reshape(_result_elements(shape), -1, LANES)
 
     return add
+
+
+def _result_elements(shape: MatrixShape) -> int:
+    return shape.m * shape.n * shape.blocks // LANES
+
+
+def _in_lanes(product: Array, shape: MatrixShape) -> Array:
+    """Turns the axes of D [n, blocks, M, N] so that it is [elements, n, 64] in that order."""
+    h, beside, near = shape.row_group, shape.groups_beside, shape.blocks_beside
+    far, groups = shape.blocks // near, shape.m // (h * beside)
+    tiles = product.reshape(-1, far, near, groups, beside, h, shape.n)
+    return tiles.transpose(1, 3, 5, 0, 4, 2, 6)

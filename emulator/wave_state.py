@@ -61,6 +61,7 @@ class Machine:
         steps_before: the steps that the executor has taken so far are so many, and the index of the
             instruction that runs.
         clock: the last step at which a wave has asked for the time.
+        compiles: whether products of matrices may become machine code.
     """
 
     dispatch: Dispatch
@@ -80,6 +81,7 @@ class Machine:
     recorder: PortionRecorder | None = None
     steps_before: int = 0
     clock: int = 0
+    compiles: bool = True
     modes: list[FloatMode] = field(init=False)
     mode_of: npt.NDArray[np.intp] = field(init=False)
     workgroup_counters: Counters = field(init=False)

@@ -250,6 +250,8 @@ class TracingGroup(WaveGroup):
 
     def set_s(self, index: int, value: Any) -> None:  # type: ignore[override]
         """Writes a scalar register."""
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            (value,) = value.ravel()
         word = traced(self.code, value, _U32)
         if word.lane:
             raise NotTraced("the values of lanes in a scalar register")

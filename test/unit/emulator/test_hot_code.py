@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from bankwise.bank_model.matrix_instructions import mfma_shapes
+from bankwise.emulator import matrix
 from bankwise.emulator.assembly import Kernel, parse_assembly
 from bankwise.emulator.cross_lane import _ARGUMENTS
 from bankwise.emulator.emulation_errors import EmulationError
@@ -376,6 +378,10 @@ _KERNELS: Mapping[str, str] = {
 }
 
 
+_SITES: Mapping[str, int] = {"LDS": 3, "memory": 7}
+"""How many accesses at least have machine code."""
+
+
 def _outcome(name: str, threshold: int, threads: int, workgroups: int) -> tuple[object, ...]:
     """Runs a kernel; returns its error's text and what it leaves behind."""
     parsed = wide_kernel(_KERNELS[name], threads=threads, lds_bytes=4096)
@@ -397,6 +403,8 @@ def _outcome(name: str, threshold: int, threads: int, workgroups: int) -> tuple[
         error = str(found)
     if threshold and not error:
         assert program.hot_code.compiled
+        sites = [site for each in program.hot_code.compiled for site in each.region.sites]
+        assert len(sites) >= _SITES.get(name, 0)
     defined = [array.tobytes() for file in (machine.v_defined, machine.s_defined)
                for index in range(len(file.complete))
                for array in [np.zeros(0) if file.undefined(index, slice(None)) is None
@@ -415,3 +423,39 @@ def test_kernels_end_alike(name: str, threads: int, workgroups: int) -> None:
         name == "a race" and threads > 64
     )
     assert bool(before) is fails
+
+
+_PRODUCTS = [
+    name
+    for name, shape in mfma_shapes("gfx942").items()
+    if shape.source in ("f32", "f16", "bf16") and shape.result == "f32" and shape.n >= 16
+]
+
+
+@pytest.mark.parametrize("name", _PRODUCTS)
+@pytest.mark.parametrize("special", [False, True])
+def test_products_have_the_same_bits(
+    name: str, special: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums that are no number are formed by NumPy."""
+    monkeypatch.setattr(matrix, "_WAVES_BEFORE_CODE", 0)
+    shape = mfma_shapes("gfx942")[name]
+    wide = 2 if shape.source == "f32" else 1
+    count = shape.m * shape.n * shape.blocks // 64
+    a, b = (
+        _named("v", first, 16 * wide * side * shape.k * shape.blocks // 64)
+        for first, side in ((0, shape.m), (8, shape.n))
+    )
+    result = _named("v", 32, 32 * count)
+    parsed = wide_kernel(f"\t{name} {result}, {a}, {b}, {result}\n", threads=192)
+    found: list[Words] = []
+    for compiles in (False, True):
+        machine = filled(parsed, 11, "some")
+        if not special:
+            # Numbers of any size, but for infinities and NaNs of 16 and of 32 bits.
+            machine.vgpr &= np.uint32(0xBFFFBFFF)
+        machine.compiles = compiles
+        program_of(parsed).run(machine)
+        found.append(machine.vgpr.copy())
+    assert (found[0] == found[1]).all()
+    assert matrix._matrix_code(shape) is not None
