@@ -18,11 +18,21 @@ from typing import NamedTuple
 from iree.compiler import ir
 
 from .builders import Builder
-from .operations import GPU_LAUNCH, operations_of, parents_of, terminator
+from .operations import (
+    GPU_LAUNCH,
+    constant_value,
+    operands_with,
+    operations_of,
+    parents_of,
+    redirect,
+    terminator,
+)
 
 FOR, IF, YIELD = "scf.for", "scf.if", "scf.yield"
 _BOUNDS = 3
 """Operands of an `scf.for` before its initial values."""
+_END = 1
+"""The operand of an `scf.for` that is its upper bound."""
 
 
 class Carried(NamedTuple):
@@ -159,3 +169,23 @@ def unroll(loop: ir.Operation, inductions: list[int]) -> None:
     for result, value in zip(loop.results, carried, strict=True):
         result.replace_all_uses_with(value)
     loop.erase()
+
+
+def peel_last_step(loop: ir.Operation) -> str:
+    """Makes a loop of its own of the last iteration, and returns how a remark calls that.
+
+    A loop that the program gives no iteration has none there either.
+    """
+    uses = [operands_with(result) for result in loop.results]
+    _, end, step = bounds_of(loop)
+    at, name = Builder.before(loop), "last step"
+    last_end, by = constant_value(end), constant_value(step)
+    if last_end is None or by is None:
+        border = at.maxsi(at.subi(end, step), at.index(0))
+    else:
+        border, name = at.index(last_end - by), f"step at {last_end - by}"
+    loop.operands[_END] = border
+    rest = Builder.after(loop).clone(loop, [border, end, step, *loop.results])
+    for carried, users in zip(carried_values(rest), uses, strict=True):
+        redirect(users, carried.result)
+    return name

@@ -29,6 +29,7 @@ from .copies.form_direct_loads import FormDirectLoads
 from .copies.share_copies import ShareCopies
 from .copies.stage_operands import StageOperands
 from .elements.join_rows import JoinRows
+from .elements.peel_rows import PeelRows
 from .elements.share_rows import ShareRows
 from .elements.tile_elements import TileElements
 from .fragments.join_products import JoinProducts
@@ -56,6 +57,7 @@ from .programs.share_masks import ShareMasks
 from .programs.specialize_sizes import SpecializeSizes
 from .programs.split_keys import SplitKeys
 from .programs.split_rows import SplitRows
+from .programs.split_sums import SplitSums
 from .registers.rename_registers import RenameRegisters
 from .registers.transpose_tiles import TransposeTiles
 from .retile import Retile
@@ -86,6 +88,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     PadHeads,
     SplitKeys,
     SplitRows,
+    SplitSums,
     FoldBroadcasts,
     JoinReductions,
     WidenSums,
@@ -101,6 +104,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TileElements,
     JoinRows,
     ShareRows,
+    PeelRows,
     CarryIntegers,
     ImplicitGemm,
     TileConvolutionsByLanes,

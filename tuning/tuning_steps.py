@@ -66,8 +66,8 @@ ImplicitGemm, TileConvolutionsByLanes, TileWindows = pass_classes(
 FormDirectLoads, ShareCopies, StageOperands = pass_classes(
     f"{__package__}.copies", "FormDirectLoads", "ShareCopies", "StageOperands"
 )
-JoinRows, ShareRows, TileElements = pass_classes(
-    f"{__package__}.elements", "JoinRows", "ShareRows", "TileElements"
+JoinRows, PeelRows, ShareRows, TileElements = pass_classes(
+    f"{__package__}.elements", "JoinRows", "PeelRows", "ShareRows", "TileElements"
 )
 JoinProducts, OrderContractions, ReloadOperands = pass_classes(
     f"{__package__}.fragments", "JoinProducts", "OrderContractions", "ReloadOperands"
@@ -327,6 +327,7 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, ReloadOperands, _BY_LANES, since="fast", only=_multiplies_by_lanes),
     Step(RESOLVED, OrderContractions, _BY_LANES, since="fast", only=_multiplies_by_lanes),
     Step(RESOLVED, PeelLastStep, since="fast", by_mma_sync=True),
+    Step(RESOLVED, PeelRows, since="exact", only=_has_mma_sync),
     # What the instructions read and how they overlap is decided on while they are known.
     Step(RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(RESOLVED, JoinProducts, since="fast", by_mma_sync=False),

@@ -24,6 +24,10 @@ Node = TypeVar("Node", bound=Hashable)
 _PER_RESULT = frozenset({"util.assume.int", "util.optimization_barrier"})
 """Operations whose results are their operands, one by one."""
 
+FORALL = "scf.forall"
+FORALL_BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
+"""What an `scf.forall` keeps its lower bounds, its upper bounds and its steps in."""
+
 
 def compute_after_operands(
     value: Node,
@@ -100,10 +104,11 @@ def forall_bounds(argument: ir.BlockArgument) -> tuple[int | None, int | None, i
     None stands for each that is no constant, and for all those of another argument of a block.
     """
     loop, number = block_owner(argument), argument.arg_number
-    names = ("staticLowerBound", "staticUpperBound", "staticStep")
-    if loop.name != "scf.forall" or number >= len(ir.DenseI64ArrayAttr(loop.attributes[names[0]])):
+    if loop.name != FORALL or number >= len(
+        ir.DenseI64ArrayAttr(loop.attributes[FORALL_BOUNDS[0]])
+    ):
         return None, None, None
-    bounds = (ir.DenseI64ArrayAttr(loop.attributes[name])[number] for name in names)
+    bounds = (ir.DenseI64ArrayAttr(loop.attributes[name])[number] for name in FORALL_BOUNDS)
     lower, upper, step = (None if bound == DYNAMIC else bound for bound in bounds)
     return lower, upper, step
 

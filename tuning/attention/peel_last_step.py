@@ -25,10 +25,9 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.loops import FOR, body_of, bounds_of, carried_values
+from ...dialect_utils.loops import FOR, body_of, bounds_of, peel_last_step
 from ...dialect_utils.operations import (
     constant_value,
     defining_operation,
@@ -45,8 +44,6 @@ _SELECTED = 1
 """The operand of an `arith.select` that is taken where the condition holds."""
 _SIGNED_LESS = 2
 """The number of the predicate `slt` of `arith.cmpi`."""
-_END = 1
-"""The operand of an `scf.for` that is its upper bound."""
 
 
 class PeelLastStep(FunctionPass):
@@ -62,7 +59,7 @@ class PeelLastStep(FunctionPass):
         for loop in operations_in(function, FOR):
             needless = _needless_before_last(loop, bits)
             if needless:
-                last = _peel(loop)
+                last = peel_last_step(loop)
                 for select in needless:
                     redirect(operands_with(select.results[0]), select.operands[_SELECTED])
                     select.erase()
@@ -143,23 +140,3 @@ def _upper(value: ir.Value, bits: IndexBits) -> int | None:
         return None
     uppers = [_upper(each, bits) for each in definition.operands]
     return sum(each for each in uppers if each is not None) if None not in uppers else None
-
-
-def _peel(loop: ir.Operation) -> str:
-    """Makes a loop of its own of the last iteration, and returns how a remark calls that.
-
-    A loop that the program gives no iteration has none there either.
-    """
-    uses = [operands_with(result) for result in loop.results]
-    _, end, step = bounds_of(loop)
-    at, name = Builder.before(loop), "last step"
-    last_end, by = constant_value(end), constant_value(step)
-    if last_end is None or by is None:
-        border = at.maxsi(at.subi(end, step), at.index(0))
-    else:
-        border, name = at.index(last_end - by), f"step at {last_end - by}"
-    loop.operands[_END] = border
-    rest = Builder.after(loop).clone(loop, [border, end, step, *loop.results])
-    for carried, users in zip(carried_values(rest), uses, strict=True):
-        redirect(users, carried.result)
-    return name

@@ -15,6 +15,7 @@ from .share_masks import ShareMasks
 from .specialize_sizes import SpecializeSizes
 from .split_keys import SplitKeys
 from .split_rows import SplitRows
+from .split_sums import SplitSums
 
 
 def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
@@ -30,6 +31,7 @@ def program_passes(mode: Mode) -> tuple[FunctionPass, ...]:
         PadHeads(**where),
         SplitKeys(**where),
         SpecializeSizes(**where),
+        SplitSums(**where),
         SplitRows(),
         JoinReductions(),
     )

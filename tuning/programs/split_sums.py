@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Shares the sums of products among workgroups, where tiles of the result are few.
+
+A workgroup computes a tile of a product, and goes over all summed elements. Of 333x2048 sums of
+5632 products there are so few tiles that most of an H200 has nothing to do. This pass sums parts,
+and adds these:
+
+    %a2 = tensor.expand_shape %a [[0], [1, 2]] : tensor<333x5632xf16> into tensor<333x4x1408xf16>
+    %parts = linalg.generic {... (p, m, n, k) -> (m, p, k), (p, k, n), (p, m, n)} ins(%a2, %b2)
+        -> tensor<4x333x2048xf32>
+    %sums = linalg.generic {... (m, n, p) -> (p, m, n), (m, n)} ins(%parts) ...
+
+Into how many parts is decided by the predicted time, of which that of the second kernel is a part.
+Elements are added in another order, which is the same in each run: outputs are right to rounding.
+
+Runs on functions of the program, before dispatches are formed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+from iree.compiler import ir
+
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.gpu_target import gpu_target_of
+from ...dialect_utils.indexing_maps import MAPS, loops_of
+from ...dialect_utils.lowering_config import WarpLaunch, is_configured
+from ...dialect_utils.operations import operands_with, operations_in, parents_of, redirect
+from ...passes.base import PassContext
+from ...passes.decisions import LayoutRound
+from ..costs.split_cost import copy_microseconds
+from ..matmuls.dynamic_matmuls import ScalarLoops, multiplies, planned_matmul
+from ..matmuls.lane_matmuls import lane_tilings, multiplies_floats
+from ..tiles.tiled_operation import Circumstances, TiledOperation, doubt, rounded_up
+from ..tiles.tiling_pass import TilingPass
+
+_COUNTS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
+_LEAST = 128
+"""How many elements a part has at least."""
+_LEAST_GAIN, _LEAST_GAIN_OF_LANES = 0.25, 0.4
+"""The part of the time that splitting has to save by prediction. On an H200 f16 128x512x8192 takes
+24.0 us and in 4 parts 12.5, 7x3584x18944 55.8 and in 8 parts 36.0; f16 256x1024x4096, for which a
+gain of 0.1 is predicted, 15.1 and 15.5, and f32 160x240x2048 with 0.26 12.7 and 12.7."""
+_LANE_PARTS = (1, 2, 4, 8)
+"""Into how many parts warps of a workgroup may split a sum where lanes multiply."""
+_OPERANDS = 3
+_SUM_BYTES = 4
+
+
+class _Sums(NamedTuple):
+    """What is predicted of the sums of a product.
+
+    Attributes:
+        parts: into how many they are split.
+        time: the predicted microseconds with that.
+        whole: those without it.
+    """
+
+    parts: int
+    time: float
+    whole: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.parts} workgroups share a sum, which is predicted to take {self.time:.1f} us "
+            f"in the place of {self.whole:.1f}"
+        )
+
+
+@dataclass(frozen=True)
+class SplitSums(TilingPass):
+    """Splits the sums of products where that is predicted to be faster.
+
+    Attributes:
+        unmeasured: whether it does so, too, on GPUs on which the model was not compared with
+            measured times.
+    """
+
+    name: ClassVar[str] = "bankwise-split-sums"
+    summary: ClassVar[str] = "share the sums of products among workgroups, where tiles are few"
+    layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
+
+    unmeasured: bool = False
+
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether `function` has a product of known sizes."""
+        return any(True for _ in _products(function))
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Rewrites the products of `function`; never fails."""
+        function = function.operation
+        circumstances = self.circumstances(function, context.test_target)
+        if circumstances is None:
+            return
+        for product in list(_products(function)):
+            plan = partial(self._plan, function, product, circumstances, context)
+            if found := context.planned(product.location, "a workgroup has whole sums", plan):
+                context.sink.remark(product.location, str(found))
+                _split(product, found.parts)
+
+    def _plan(
+        self,
+        function: ir.Operation,
+        product: ir.Operation,
+        circumstances: Circumstances,
+        context: PassContext,
+    ) -> _Sums | None:
+        """Returns into how many parts the sums are split; None where they stay whole.
+
+        Raises:
+            Refusal: nothing is predicted of the product, or not surely that it gets faster.
+        """
+        loops = ScalarLoops.of(function, product)
+        summed = loops.extents[loops.tiled[2]]
+        counts = [n for n in _COUNTS if summed % n == 0 and summed // n >= _LEAST]
+        if not counts:
+            return None
+        tilings = _tilings(function, product, loops, circumstances, context.test_target)
+        elements = math.prod(ir.ShapedType(product.results[0].type).shape)
+        whole = _microseconds(tilings, loops.tiled[2], 1, circumstances)
+        best = _Sums(1, whole, whole)
+        for count in counts:
+            moved = (2 * count + 1) * elements * _SUM_BYTES
+            time = _microseconds(tilings, loops.tiled[2], count, circumstances)
+            time += copy_microseconds(moved, circumstances.processor)
+            best = min(best, _Sums(count, time, whole), key=lambda each: each.time)
+        least_gain = _LEAST_GAIN_OF_LANES if multiplies_floats(product) else _LEAST_GAIN
+        if best.time > (1 - least_gain) * whole:
+            return None
+        target = gpu_target_of(function, context.test_target)
+        assert target is not None
+        why_not = doubt(best.time, whole, circumstances.processor, target.arch)
+        if why_not and not self.unmeasured:
+            raise Refusal(f"{best}; {why_not}, and --bankwise-retile=on does so anyway")
+        return best
+
+
+def _tilings(
+    function: ir.Operation,
+    product: ir.Operation,
+    loops: ScalarLoops,
+    circumstances: Circumstances,
+    test_target: str | None,
+) -> Sequence[TiledOperation[Any]]:
+    """Returns a product with each tile of matrix instructions, or of lanes where there are none.
+
+    Raises:
+        Refusal: neither can compute it.
+    """
+    launch = WarpLaunch.of_one_warp(circumstances.processor.lanes, product.context)
+    try:
+        return planned_matmul(function, product, loops, launch, test_target).tilings()
+    except Refusal:
+        if not (multiplies_floats(product) and circumstances.processor.fma_cycles):
+            raise
+        return lane_tilings(product, loops, launch, _LANE_PARTS)
+
+
+def _microseconds(
+    tilings: Sequence[TiledOperation[Any]], summed: int, count: int, circumstances: Circumstances
+) -> float:
+    """Returns the least predicted time of a product whose sums are in parts.
+
+    Args:
+        summed: the loop over the summed elements.
+        count: into how many parts they are split.
+    """
+    least = math.inf
+    for each in tilings:
+        extents = list(each.extents)
+        extents[summed] = -(-extents[summed] // count)
+        part = replace(each, extents=tuple(rounded_up(extents, each.multiples)))
+        for tile in circumstances.ways(part, each.tile):
+            work = part.work(tile, circumstances)
+            time = circumstances.time(work._replace(workgroups=work.workgroups * count))
+            least = min(least, time)
+    return least
+
+
+def _split(product: ir.Operation, count: int) -> None:
+    """Replaces a product by one of parts of the sums, and a sum of these.
+
+    Args:
+        count: how many parts.
+    """
+    at = Builder.before(product)
+    *factors, init = product.operands
+    *loops, result = loops_of(product)
+    (summed,) = {*loops[0]} - {*result}
+    # The parts are the outermost loop, and what is summed stays the innermost one.
+    number = {loop: place + 1 for place, loop in enumerate((*result, summed))}
+    values, indexed = [], []
+    for value, dims in zip(factors, loops, strict=True):
+        values.append(_expanded(at, value, dims.index(summed), count))
+        taken = [[0, number[loop]] if loop == summed else [number[loop]] for loop in dims]
+        indexed.append([loop for each in taken for loop in each])
+    kind = ir.RankedTensorType(init.type)
+    zero = at.constant(kind.element_type, 0.0)
+    rank = kind.rank
+    parts = at.fill(zero, at.empty(at.tensor_type([count, *kind.shape], kind.element_type)))
+    attributes = at.looped(rank + 2, [*indexed, range(rank + 1)])
+    made = at.sum_of_products(values, parts, attributes)
+    places = [rank, *range(rank)]
+    added = at.generic(
+        [made],
+        init,
+        at.looped(rank + 1, [places, range(rank)]),
+        lambda at, each, before: at.addf(before, each),
+    )
+    redirect(operands_with(product.results[0]), added.results[0])
+    product.erase()
+
+
+def _expanded(at: Builder, value: ir.Value, dimension: int, count: int) -> ir.Value:
+    """Emits a tensor of which a dimension becomes the parts and their elements."""
+    kind = ir.RankedTensorType(value.type)
+    shape = list(kind.shape)
+    split = [*shape[:dimension], count, shape[dimension] // count, *shape[dimension + 1 :]]
+    groups = [
+        [dim + (dim > dimension)] if dim != dimension else [dim, dim + 1]
+        for dim in range(len(shape))
+    ]
+    return at.expand_shape(value, at.tensor_type(split, kind.element_type), groups)
+
+
+def _products(function: ir.Operation) -> Iterator[ir.Operation]:
+    """Yields the products of floating-point matrices of known sizes that no dispatch has yet."""
+    for each in operations_in(function):
+        if not each.name.startswith("linalg.") or len(each.operands) != _OPERANDS:
+            continue
+        if MAPS not in each.attributes or is_configured(each) or not multiplies(each):
+            continue
+        kinds = [ir.ShapedType(operand.type) for operand in each.operands]
+        if any(DYNAMIC in kind.shape for kind in kinds):
+            continue
+        is_float = all(isinstance(kind.element_type, ir.FloatType) for kind in kinds)
+        in_single = element_bits(kinds[-1].element_type) == 8 * _SUM_BYTES
+        if is_float and in_single and not any(p.name.startswith("flow.") for p in parents_of(each)):
+            yield each
