@@ -81,7 +81,7 @@ class ForkedKernels:
         for number in kernels[:_MOST_WAITING]:
             os.write(to_fill, number.to_bytes(_NUMBER_BYTES, "little"))
         os.close(to_fill)
-        forks = min(len(kernels), context.get_num_threads(), _MOST)
+        forks = min(len(kernels), len(os.sched_getaffinity(0)), _MOST)
         context.enable_multithreading(False)
         try:
             for _ in range(forks):
