@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
@@ -46,7 +46,7 @@ from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
 from .diagnostic_capture import captured_diagnostics
 from .early_import import load_no_more
-from .forked_kernels import ForkedKernels, Sent, may_fork
+from .forked_kernels import ForkedKernels, Sent, may_fork, printed_bytes
 from .mitigation import mitigation_edits
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
@@ -117,7 +117,7 @@ class _Compiled(NamedTuple):
 
     Attributes:
         body: the function as bytecode of MLIR.
-        said: the diagnostics of our passes.
+        said: the diagnostics of our passes, each behind so many bytes of the compiler's.
         log: their decisions.
         tuned: the operations that got another configuration.
         advice: what the function would gain from another level.
@@ -125,7 +125,7 @@ class _Compiled(NamedTuple):
     """
 
     body: bytes
-    said: Sequence[Diagnostic]
+    said: Sequence[tuple[int, Diagnostic]]
     log: DecisionLog
     tuned: Sequence[TunedOperation]
     advice: Sequence[Advice]
@@ -179,7 +179,7 @@ class CodegenReplay:
         if self.summarizes:
             self.kernels += [AS_STOCK] * (gpu_functions(variants) - len(functions))
         recordings = self._recordings(module, functions)
-        with self._beside(len(functions)), self._forked(functions, recordings, edits) as forks:
+        with self._beside(functions), self._forked(functions, recordings, edits) as forks:
             for number, function in enumerate(functions):
                 recording = recordings[number]
                 if isinstance(recording, RecordingError):
@@ -234,11 +234,11 @@ class CodegenReplay:
         function.mark_done()
 
     @contextmanager
-    def _beside(self, count: int) -> Iterator[None]:
+    def _beside(self, functions: Sequence[DeviceFunction]) -> Iterator[None]:
         """Lets passes that only decide run beside others, where no fork has other kernels."""
-        if count == 1 and self.forks:
+        if len(functions) == 1 and self.forks:
             load_no_more()
-            if may_fork():
+            if may_fork(functions[0].op.context):
                 self.runner.beside = Beside(self.runner.context)
         try:
             yield
@@ -255,7 +255,8 @@ class CodegenReplay:
     ) -> ForkedKernels | nullcontext[None]:
         """Returns forks that compile the functions, if there are several and forks can do it."""
         numbers = [n for n, each in enumerate(recordings) if isinstance(each, Recording)]
-        if len(numbers) < 2 or not self.forks or not may_fork():
+        context = functions[0].op.context if len(numbers) > 1 else None
+        if context is None or not self.forks or not may_fork(context):
             return nullcontext()
         # Each fork would ask for itself, and read the source for it.
         self.runner.context.users_configuration()
@@ -265,15 +266,15 @@ class CodegenReplay:
             assert isinstance(recording, Recording)
             return self._compiled(functions[number], recording, edits)
 
-        return ForkedKernels(functions[0].op.context, numbers, work)
+        return ForkedKernels(context, numbers, work)
 
     def _compiled(
         self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
     ) -> _Compiled:
         """Compiles a function in a fork, and returns all that is to be known of it elsewhere."""
         context = self.runner.context
-        said: list[Diagnostic] = []
-        context.sink.consume = said.append
+        said: list[tuple[int, Diagnostic]] = []
+        context.sink.consume = lambda diagnostic: said.append((printed_bytes(), diagnostic))
         before = len(context.log.decisions), len(context.tuned), len(self.advice), len(self.kernels)
         self._compile(function, recording, edits)
         log, tuned, advice, kernels = before
@@ -299,10 +300,12 @@ class CodegenReplay:
         ir.InsertionPoint(function.op).insert(made.detach_from_parent())
         function.op.erase()
         context = self.runner.context
-        sys.stderr.flush()
-        os.write(2, sent.printed)
-        for diagnostic in compiled.said:
+        shown = 0
+        for place, diagnostic in compiled.said:
+            _print(sent.printed[shown:place])
             context.sink.consume(diagnostic)
+            shown = place
+        _print(sent.printed[shown:])
         context.log.extend(compiled.log)
         context.tuned += compiled.tuned
         self.advice += compiled.advice
@@ -535,3 +538,11 @@ class CodegenReplay:
         self.runner.context.sink.warning(
             function.op.location, f"function @{function.name} keeps stock's layout: {reason}"
         )
+
+
+def _print(said: bytes) -> None:
+    """Prints what the compiler has said, as it does."""
+    if said:
+        sys.stderr.flush()
+        with suppress(OSError):
+            os.write(2, said)

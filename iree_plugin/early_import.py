@@ -59,7 +59,7 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
     if _PACKAGE in sys.modules:
         return
     # NumPy's BLAS is not used; its threads would spin on the compiler's cores.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or spec.loader is None:
         return  # The import that follows says it better.

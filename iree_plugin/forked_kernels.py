@@ -5,9 +5,10 @@ IREE works on kernels in threads, beside each other. Passes in Python would wait
 the interpreter's lock. So a process that is the tool's own is forked when its module is configured:
 each fork has all that is loaded and parsed, works on the kernels that it takes, and sends what has
 become of them. What a fork does not send, because it failed or was killed, is worked on here, as it
-would be without forks, so that errors are said once and in order.
+would be without forks, so that errors are said once and in order. So is everything where the system
+has no more processes or files.
 
-MLIR's threads are ended before the forks, which would inherit their locks.
+No other thread works meanwhile: a fork would inherit its locks. MLIR's are ended before.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ import pickle
 import selectors
 import signal
 import sys
+import time
+import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from iree.compiler import ir
@@ -32,9 +36,19 @@ _MOST_WAITING = 4096 // _NUMBER_BYTES
 """The numbers that every pipe holds; kernels beyond are worked on without forks."""
 
 
-def may_fork() -> bool:
-    """Returns whether the process may be forked: its threads are MLIR's and the importing one."""
-    if sys.platform != "linux":
+_THREADS = Path("/proc/self/task")
+_WORKER = b"llvm-worker-"
+_SECONDS_TO_END = 0.1
+"""Within these the system forgets a thread that has ended."""
+_INTERRUPTIONS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+
+
+def may_fork(context: ir.Context) -> bool:
+    """Returns whether the process may be forked, and has processors for that.
+
+    Its threads are those of MLIR's context and the importing one then.
+    """
+    if sys.platform != "linux" or context.get_num_threads() < 2:
         return False
     import threading
 
@@ -75,22 +89,20 @@ class ForkedKernels:
         self, context: ir.Context, kernels: Sequence[int], work: Callable[[int], object]
     ) -> None:
         self._work = work
-        self._sent: dict[int, Sent] = {}
+        self._sent: dict[int, Sent | None] = {}
         self._forks: list[_Fork] = []
-        numbers, to_fill = os.pipe()
-        for number in kernels[:_MOST_WAITING]:
-            os.write(to_fill, number.to_bytes(_NUMBER_BYTES, "little"))
-        os.close(to_fill)
-        forks = min(len(kernels), len(os.sched_getaffinity(0)), _MOST)
-        context.enable_multithreading(False)
-        try:
-            for _ in range(forks):
+        most = min(len(kernels), _processors(), _MOST)
+        # There may be no more processes, or files. The forks that there are do it.
+        with contextlib.suppress(OSError), contextlib.ExitStack() as end:
+            numbers, to_fill = os.pipe()
+            end.callback(os.close, numbers)
+            with os.fdopen(to_fill, "wb") as file:
+                for number in kernels[:_MOST_WAITING]:
+                    file.write(number.to_bytes(_NUMBER_BYTES, "little"))
+            context.enable_multithreading(False)
+            end.callback(context.enable_multithreading, True)
+            while len(self._forks) < most and _has_no_busy_threads():
                 self._forks.append(self._fork(numbers))
-        except OSError:  # There may be no more processes. Those that there are do it.
-            pass
-        finally:
-            os.close(numbers)
-            context.enable_multithreading(True)
 
     def __enter__(self) -> ForkedKernels:
         return self
@@ -98,14 +110,17 @@ class ForkedKernels:
     def __exit__(self, *unused: object) -> None:
         for fork in self._forks:
             fork.results.close()
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(fork.process, signal.SIGKILL)
-                os.waitpid(fork.process, 0)
+            # Where SIGCHLD is ignored, its number may be that of somebody's process by now.
+            with contextlib.suppress(ChildProcessError):
+                if os.waitpid(fork.process, os.WNOHANG) == (0, 0):
+                    os.kill(fork.process, signal.SIGKILL)
+                    os.waitpid(fork.process, 0)
         self._forks.clear()
 
     def sent(self, number: int) -> Sent | None:
-        """Waits for a kernel; returns what was sent, or None where no fork has worked on it."""
-        with selectors.DefaultSelector() as selector:
+        """Waits for a kernel; returns what was sent, or None where no fork has done the work."""
+        # A selector of another kind would be a file, and there may be no more.
+        with selectors.PollSelector() as selector:
             for fork in self._forks:
                 selector.register(fork.results, selectors.EVENT_READ, fork)
             while number not in self._sent and selector.get_map():
@@ -129,23 +144,36 @@ class ForkedKernels:
 
     def _fork(self, numbers: int) -> _Fork:
         reading, writing = os.pipe()
+        results = os.fdopen(reading, "rb", buffering=0)
         parent = os.getpid()
         sys.stdout.flush()
         sys.stderr.flush()
-        process = os.fork()
-        if process:
-            os.close(writing)
-            return _Fork(process, os.fdopen(reading, "rb", buffering=0), bytearray())
+        # An interruption would take a fork to where this process deals with its own.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTIONS)
         try:
-            _end_with(parent)
-            for each in (reading, *(fork.results.fileno() for fork in self._forks)):
-                os.close(each)
-            self._work_on(numbers, writing)
+            with warnings.catch_warnings():
+                # Python warns of every other thread, those that wait for work among them.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                process = os.fork()
+            if process == 0:
+                try:
+                    _end_with(parent)
+                    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                    for each in (results, *(fork.results for fork in self._forks)):
+                        each.close()
+                    self._work_on(numbers, writing)
+                finally:
+                    os._exit(0)
+        except OSError:
+            results.close()
+            raise
         finally:
-            os._exit(0)
+            os.close(writing)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return _Fork(process, results, bytearray())
 
     def _work_on(self, numbers: int, results: int) -> None:
-        """Works on kernels until all are taken, or one fails."""
+        """Works on kernels until all are taken."""
         printed = os.memfd_create("bankwise")
         os.dup2(printed, 2)
         while taken := os.read(numbers, _NUMBER_BYTES):
@@ -154,12 +182,37 @@ class ForkedKernels:
             os.lseek(printed, 0, os.SEEK_SET)
             try:
                 result = self._work(number)
-            except Exception:
-                continue  # It fails again where its errors are heard.
-            sys.stderr.flush()
-            said = os.pread(printed, os.fstat(printed).st_size, 0)
-            text = pickle.dumps((number, Sent(result, said)), pickle.HIGHEST_PROTOCOL)
+                sent = Sent(result, os.pread(printed, printed_bytes(), 0))
+                text = pickle.dumps((number, sent), pickle.HIGHEST_PROTOCOL)
+            except Exception:  # It fails again where its errors are heard.
+                text = pickle.dumps((number, None))
             _write_all(results, len(text).to_bytes(_LENGTH_BYTES, "little") + text)
+
+
+def printed_bytes() -> int:
+    """Returns how much has been printed to the standard error of a fork, of the kernel in work."""
+    sys.stderr.flush()
+    return os.lseek(2, 0, os.SEEK_CUR)
+
+
+def _has_no_busy_threads() -> bool:
+    """Returns whether no other thread may hold a lock, which no fork would ever get.
+
+    MLIR's context has ended its workers. Others of LLVM's, which its tools share, wait for work.
+    """
+    until = time.monotonic() + _SECONDS_TO_END
+    while sum(not _is_worker(each) for each in _THREADS.iterdir()) > 1:
+        if time.monotonic() > until:
+            return False
+        time.sleep(_SECONDS_TO_END / 100)
+    return True
+
+
+def _is_worker(thread: Path) -> bool:
+    try:
+        return (thread / "comm").read_bytes().startswith(_WORKER)
+    except FileNotFoundError:
+        return True  # It has ended.
 
 
 def _write_all(descriptor: int, text: bytes) -> None:
@@ -172,7 +225,9 @@ def _end_with(parent: int) -> None:
     """Lets a fork end when its parent does, without a word."""
     import ctypes
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for number in _INTERRUPTIONS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
