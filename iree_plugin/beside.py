@@ -2,7 +2,9 @@
 """Runs what only decides in a fork, while passes change the function.
 
 What stock's layouts would cost is a quarter of the time of our passes over one kernel. Only
-decisions say it, so that nothing waits for it before the pipeline has run.
+decisions say it, so that nothing waits for it before the pipeline has run. Where the system has no
+process for it, it runs in turn. Where a fork is killed or fails, the function is compiled again
+without any.
 """
 
 from __future__ import annotations
@@ -15,18 +17,20 @@ from iree.compiler import ir
 from ..dialect_utils.diagnostics import Diagnostic
 from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import DecisionLog
-from .embedding import StepError
 from .forked_kernels import ForkedKernels
 
 Result = TypeVar("Result")
 
 
+class Lost(Exception):
+    """A fork was killed, or its work failed; nothing has been said of that."""
+
+
 class _Running(NamedTuple):
-    name: str
-    function: ir.Operation
     place: int
     fork: ForkedKernels
     take: Callable[[Any], None]
+    lasts: bool
 
 
 class Beside:
@@ -40,35 +44,37 @@ class Beside:
         self._context = context
         self._running: _Running | None = None
 
-    def drop(self) -> None:
-        """Ends what runs; what it would have decided is lost."""
-        if self._running is not None:
+    def drop(self, *, all_of_it: bool = True) -> None:
+        """Ends what runs, and if not all then what does not last; what it would decide is lost."""
+        if self._running is not None and (all_of_it or not self._running.lasts):
             self._running.fork.__exit__()
             self._running = None
 
-    def start_pass(self, function: ir.Operation, step: FunctionPass) -> None:
-        """Starts a pass on a function as it is now.
+    def start_pass(self, function: ir.Operation, step: FunctionPass) -> bool:
+        """Starts a pass on a function as it is now; returns False where it has to run in turn.
 
         Raises:
-            StepError: what has run before failed, which has been said.
+            Lost: what has run before is lost.
         """
-        self.start(function, step.name, lambda: step.run(function, self._context))
+        return self.start(function, lambda: step.run(function, self._context))
 
     def start(
         self,
         function: ir.Operation,
-        name: str,
         work: Callable[[], Result],
         take: Callable[[Result], None] = lambda _: None,
-    ) -> None:
-        """Starts work on a function as it is now.
+        *,
+        lasts: bool = False,
+    ) -> bool:
+        """Starts work on a function as it is now; returns False where it has to be done in turn.
 
         Args:
             work: returns what can be pickled, and may decide and say something.
             take: called with the result by `settle`.
+            lasts: whether the result is asked for even if the function's pipeline starts again.
 
         Raises:
-            StepError: what has run before failed, which has been said.
+            Lost: what has run before is lost.
         """
         self.settle()
         context, place = self._context, len(self._context.log.decisions)
@@ -80,23 +86,23 @@ class Beside:
             return result, context.log.since(place), said
 
         fork = ForkedKernels(function.context, [0], in_fork)
-        self._running = _Running(name, function, place, fork, take)
+        if fork:
+            self._running = _Running(place, fork, take, lasts)
+        return bool(fork)
 
     def settle(self) -> None:
         """Waits for what runs, and puts its decisions where it would have put them.
 
         Raises:
-            StepError: it failed, which has been said.
+            Lost: it is lost.
         """
         if self._running is None:
             return
-        name, function, place, fork, take = self._running
+        place, fork, take, _ = self._running
         sent = fork.sent(0)
         self.drop()
         if sent is None:
-            text = f"{name} failed in a process of its own; with --bankwise-dump-ir it says why"
-            function.location.emit_error(text)
-            raise StepError(text)
+            raise Lost
         result, decided, said = sent.result
         take(result)
         self._context.log.insert(place, decided)

@@ -41,7 +41,7 @@ from ..passes.pipeline_edit import (
     splice,
 )
 from ..passes.swizzles.hint_ownership import has_hints
-from .beside import Beside
+from .beside import Beside, Lost
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
 from .diagnostic_capture import captured_diagnostics
@@ -179,7 +179,7 @@ class CodegenReplay:
         if self.summarizes:
             self.kernels += [AS_STOCK] * (gpu_functions(variants) - len(functions))
         recordings = self._recordings(module, functions)
-        with self._beside(functions), self._forked(functions, recordings, edits) as forks:
+        with self._beside(len(functions)), self._forked(functions, recordings, edits) as forks:
             for number, function in enumerate(functions):
                 recording = recordings[number]
                 if isinstance(recording, RecordingError):
@@ -188,7 +188,7 @@ class CodegenReplay:
                     continue
                 sent = None if forks is None else forks.sent(number)
                 if sent is None or not self._take_over(function, sent):
-                    self._compile(function, recording, edits)
+                    self._compile_again_if_lost(function, recording, edits)
                 self.replayed.add(function.name)
         if self.settings.mitigation in LEVELLED and has_tuning():
             from ..tuning.workarounds.own_lds import shares_lds
@@ -213,6 +213,28 @@ class CodegenReplay:
             found.append(recording)
         return found
 
+    def _compile_again_if_lost(
+        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+    ) -> None:
+        """Compiles a function, in one process where work that ran beside it is lost.
+
+        Raises:
+            StockFailure, ReplayError, PipelineEditError: see `run`.
+        """
+        context = self.runner.context
+        before = FunctionCopy.of(function.op)
+        lists = context.log.decisions, context.tuned, context.assumptions, self.advice
+        lengths = [len(each) for each in lists]
+        try:
+            with said_unless(Lost, context.sink):
+                self._compile(function, recording, edits)
+        except Lost:
+            for each, length in zip(lists, lengths, strict=True):
+                del each[length:]
+            self._take_back(function, before, edits)
+            self.runner.beside = None
+            self._compile(function, recording, edits)
+
     def _compile(
         self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
     ) -> None:
@@ -220,6 +242,7 @@ class CodegenReplay:
 
         Raises:
             StockFailure, ReplayError, PipelineEditError: see `run`.
+            Lost: what has run beside is lost.
         """
         self._advise(function)
         decided = len(self.runner.context.log.decisions)
@@ -234,11 +257,11 @@ class CodegenReplay:
         function.mark_done()
 
     @contextmanager
-    def _beside(self, functions: Sequence[DeviceFunction]) -> Iterator[None]:
+    def _beside(self, count: int) -> Iterator[None]:
         """Lets passes that only decide run beside others, where no fork has other kernels."""
-        if len(functions) == 1 and self.forks:
+        if count == 1 and self.forks:
             load_no_more()
-            if may_fork(functions[0].op.context):
+            if may_fork():
                 self.runner.beside = Beside(self.runner.context)
         try:
             yield
@@ -255,8 +278,7 @@ class CodegenReplay:
     ) -> ForkedKernels | nullcontext[None]:
         """Returns forks that compile the functions, if there are several and forks can do it."""
         numbers = [n for n, each in enumerate(recordings) if isinstance(each, Recording)]
-        context = functions[0].op.context if len(numbers) > 1 else None
-        if context is None or not self.forks or not may_fork(context):
+        if len(numbers) < 2 or not self.forks or not may_fork():
             return nullcontext()
         # Each fork would ask for itself, and read the source for it.
         self.runner.context.users_configuration()
@@ -266,7 +288,7 @@ class CodegenReplay:
             assert isinstance(recording, Recording)
             return self._compiled(functions[number], recording, edits)
 
-        return ForkedKernels(context, numbers, work)
+        return ForkedKernels(functions[0].op.context, numbers, work)
 
     def _compiled(
         self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
@@ -321,9 +343,8 @@ class CodegenReplay:
             return [each for each in given if each is not None]
 
         is_advised = mode.mitigation in LEVELLED and mode.level != [*LEVELS][-1]
-        if self.runner.beside is not None and is_advised:
-            self.runner.beside.start(function.op, "what advises", advices, self.advice.extend)
-        else:
+        beside = self.runner.beside if is_advised else None
+        if not beside or not beside.start(function.op, advices, self.advice.extend, lasts=True):
             self.advice += advices()
 
     @property
@@ -432,7 +453,7 @@ class CodegenReplay:
     ) -> None:
         """Makes a function what it was, and lets passes forget what they have seen of it."""
         if self.runner.beside is not None:
-            self.runner.beside.drop()
+            self.runner.beside.drop(all_of_it=False)
         self._given_up.append(before.restore(function.op))
         for step in (step for edit in edits for step in edit.passes):
             if isinstance(step, FunctionPass):

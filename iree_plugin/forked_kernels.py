@@ -43,12 +43,12 @@ _SECONDS_TO_END = 0.1
 _INTERRUPTIONS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
-def may_fork(context: ir.Context) -> bool:
+def may_fork() -> bool:
     """Returns whether the process may be forked, and has processors for that.
 
-    Its threads are those of MLIR's context and the importing one then.
+    Its threads are MLIR's and the importing one then.
     """
-    if sys.platform != "linux" or context.get_num_threads() < 2:
+    if sys.platform != "linux" or _processors() < 2:
         return False
     import threading
 
@@ -56,6 +56,10 @@ def may_fork(context: ir.Context) -> bool:
 
     wait_for_imports()
     return threading.active_count() == 1
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 class Sent(NamedTuple):
@@ -103,6 +107,10 @@ class ForkedKernels:
             end.callback(context.enable_multithreading, True)
             while len(self._forks) < most and _has_no_busy_threads():
                 self._forks.append(self._fork(numbers))
+
+    def __bool__(self) -> bool:
+        """Returns whether there is a fork."""
+        return bool(self._forks)
 
     def __enter__(self) -> ForkedKernels:
         return self

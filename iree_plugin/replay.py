@@ -162,12 +162,16 @@ class PassRunner:
             ReplayError: another pass failed, and has said why.
             RecoverableFailure: one of the passes `optional` cannot process the function, or the
                 compiler cannot go on with what it made; or `check` has raised it.
+            Lost: what has run beside is lost.
         """
         for step in _segments(steps):
             if not isinstance(step, list):
                 ours, recoverable = made(step), step in optional
-                if self.beside is not None and ours.only_decides(function, self.context):
-                    self.beside.start_pass(function, ours)
+                if (
+                    self.beside is not None
+                    and ours.only_decides(function, self.context)
+                    and self.beside.start_pass(function, ours)
+                ):
                     continue
                 self.run_python_pass(function, ours, recoverable=recoverable)
                 if self.check is not None:

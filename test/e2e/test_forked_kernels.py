@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from .conftest import Tool
@@ -37,3 +40,42 @@ def test_forks_change_nothing(tool: Tool, tmp_path: Path) -> None:
     for kind in ("vmfb", "json"):
         one, other = (tmp_path / f"{name}.{kind}" for name in ("forked", "alone"))
         assert one.read_bytes() == other.read_bytes()
+
+
+_PRODUCT = """
+func.func @f(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %z: tensor<64x64xf32>)
+    -> tensor<64x64xf32> {
+  %p = linalg.matmul ins(%x, %y : tensor<64x64xf16>, tensor<64x64xf16>)
+    outs(%z : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %p : tensor<64x64xf32>
+}
+"""
+_LOST = """
+import os, sys
+from bankwise.iree_plugin import forked_kernels
+from bankwise.tools.compile import main
+
+def work_on(self, numbers, results):
+    os._exit(1)
+
+forked_kernels.ForkedKernels._work_on = work_on
+os.sched_getaffinity = lambda _: (0, 1)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_kernel_whose_forks_are_lost_is_compiled_without(tool: Tool, tmp_path: Path) -> None:
+    """Neither what is counted nor what advises is missing then."""
+    (tmp_path / "one.mlir").write_text(_PRODUCT)
+    flags = (*("one.mlir", "--iree-hal-target-device=cuda"), "--iree-cuda-target=sm_80")
+    more = ("--bankwise-remarks", "--bankwise-level=layout")
+    alone = tool("bankwise-compile", *flags, *more, "-o", "alone.vmfb", "--bankwise-dump-ir=ir")
+    lost = subprocess.run(
+        [sys.executable, "-c", _LOST, *flags, *more, "-o", "lost.vmfb"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert (lost.returncode, lost.stderr) == (0, alone.stderr) != (0, "")
+    assert (tmp_path / "lost.vmfb").read_bytes() == (tmp_path / "alone.vmfb").read_bytes()
