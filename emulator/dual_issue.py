@@ -37,8 +37,8 @@ def build(instruction: Instruction, build_plain: Builder) -> Step | None:
     first, second = instruction.parts
     one, other = (build_plain(part) for part in instruction.parts)
     written = [_written(part) for part in instruction.parts]
-    if written[0] == written[1]:
-        raise AssemblyError(f"both instructions write v{written[0]}")
+    if both := sorted({*written[0]} & {*written[1]}):
+        raise AssemblyError(f"both instructions write v{both[0]}")
     if not _reads(second, written[0]):
         return _in_turn(one, other, second)
     if not _reads(first, written[1]):
@@ -48,12 +48,14 @@ def build(instruction: Instruction, build_plain: Builder) -> Step | None:
     def step(group: WaveGroup) -> None:
         for each in read:
             _expect_defined(group, each)
-        old = group.v(written[0]).copy()
+        old = [group.v(index).copy() for index in written[0]]
         one(group)
-        new = group.v(written[0]).copy()
-        group.set_v(written[0], old)
+        new = [group.v(index).copy() for index in written[0]]
+        for index, words in zip(written[0], old, strict=True):
+            group.set_v(index, words)
         other(group)
-        group.set_v(written[0], new)
+        for index, words in zip(written[0], new, strict=True):
+            group.set_v(index, words)
 
     return step
 
@@ -88,12 +90,16 @@ def _expect_defined(group: WaveGroup, registers: list[Register]) -> None:
             read(register.index + offset)
 
 
-def _written(part: Instruction) -> int:
-    return vector_registers(part.operands[0], 1).index
+def _written(part: Instruction) -> range:
+    """Returns the vector registers that one of a pair writes: one, or two for f64."""
+    register = vector_registers(part.operands[0], part.operands[0].register.count)
+    return range(register.index, register.index + register.count)
 
 
-def _reads(part: Instruction, index: int) -> bool:
+def _reads(part: Instruction, written: range) -> bool:
     return any(
-        value.file == "v" and value.index <= index < value.index + value.count
+        value.file == "v"
+        and value.index < written.stop
+        and written.start < value.index + value.count
         for value in _sources(part)
     )

@@ -29,6 +29,7 @@ from ..bank_model.conflicts import phase_costs, wavefront_floor
 from ..bank_model.lds_rules import AccessKind, LdsInstruction
 from . import atomics
 from .byte_access import Words, words_of
+from .chips import Isa
 from .conflict_advice import ConflictingIssue
 from .emulation_errors import EmulationError, UnknownInstructionError
 from .instruction_text import AssemblyError, Instruction, Operand, Register
@@ -127,6 +128,7 @@ class _Accessor:
         offsets: what is added to it, for each part that the instruction accesses.
         width: the bytes of a part.
         hardware: the instruction in the bank model.
+        drops: whether lanes that name `NO_ADDRESS` take no part.
         costs: the cycles of rows of addresses that were counted before.
     """
 
@@ -134,14 +136,16 @@ class _Accessor:
     offsets: tuple[int, ...]
     width: int
     hardware: LdsInstruction
+    drops: bool
     costs: dict[bytes, LdsCycles[int]]
 
     def access(self, group: WaveGroup) -> IssuedAccess:
         """Resolves the addresses of `group`, and counts the cycles of this issue."""
         machine, pc = group.machine, group.pc
-        found = machine.lds.access(
-            pc, group.waves, self.address(group), self.offsets, self.width, group.active
-        )
+        base, active = self.address(group), group.active
+        if self.drops:
+            active = taking_addresses(base, active)
+        found = machine.lds.access(pc, group.waves, base, self.offsets, self.width, active)
         if found.cycles is None:
             found.cycles = self.cycles(found, group)
         if machine.recorder is not None and found.wave_cycles is not None:
@@ -204,6 +208,19 @@ class _Accessor:
 
 
 _REMEMBERED_ROWS = 4096
+NO_ADDRESS = 0x7FFFFFFF
+"""The address of the LDS that a lane names on gfx1250 whose store or copy shall do nothing, as it
+lies in no LDS. Triton's kernels mask lanes so."""
+
+
+def taking_addresses(base: U32, active: LaneMask | None) -> LaneMask | None:
+    """Returns which of the active lanes name an address; None if all do."""
+    named = base != np.uint32(NO_ADDRESS)
+    if bool(named.all()):
+        return active
+    return named if active is None else active & named
+
+
 FLAT_OFFSET = "flat offset"
 """The modifier with the offset of a flat instruction whose lanes access the LDS, of either sign."""
 
@@ -225,7 +242,9 @@ def _accessor(
         flat = instruction.modifiers.get(FLAT_OFFSET)
         offset = instruction.offset(0, 0xFFFF) if flat is None else instruction.integer(FLAT_OFFSET)
         offsets = (offset & 0xFFFFFFFF,)
-    return _Accessor(_lane_address(address), offsets, width, hardware, {})
+    stores = instruction.mnemonic.startswith("ds_write")
+    drops = stores and instruction.chip.isa is Isa.GFX1250
+    return _Accessor(_lane_address(address), offsets, width, hardware, drops, {})
 
 
 def _lane_address(operand: Operand) -> Source:

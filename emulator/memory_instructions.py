@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from .lds_instructions import (
     exchanged,
     expect_all_lanes,
     shifted_down,
+    taking_addresses,
     taking_part,
 )
 from .memory_names import BEFORE_RDNA4, SINCE_RDNA4, in_shared_names, offset_scale, returns_value
@@ -507,12 +508,16 @@ def _load_to_lds(
     """
     offsets = (instruction.integer("offset") & 0xFFFFFFFF,)
 
+    drops = "_async_" in instruction.mnemonic
+
     def step(group: WaveGroup) -> None:
-        target = place(group)
+        target, first = place(group), starts(group)
+        if drops:
+            target = replace(target, active=taking_addresses(first, target.active))
         found = _fetch(group, target, width, to_lds=True)
         traffic.count(group, target, width)
         lds = group.machine.lds
-        access = lds.access(group.pc, group.waves, starts(group), offsets, width, group.active)
+        access = lds.access(group.pc, group.waves, first, offsets, width, target.active)
         words, undefined = taking_part(*found, access.active)
         # One part, as the access has.
         undefined = None if undefined is None else undefined.at((slice(None), None))

@@ -6,7 +6,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankwise.emulator.emulation_errors import EmulationError, LdsRaceError, MissingWaitError
+from bankwise.emulator.emulation_errors import (
+    EmulationError,
+    LdsAddressError,
+    LdsRaceError,
+    MissingWaitError,
+)
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.wave_state import Machine
 
@@ -171,6 +176,31 @@ def test_gfx1250_scales_offsets_by_what_an_access_moves() -> None:
 \tds_load_b64 v[6:7], v5"""
     machine = run_on_gfx1250(code)
     assert (machine.vgpr[6:8, 0] == np.stack([WORDS[:128:4], WORDS[1:128:4]])).all()
+
+
+MASK = """\tv_cmp_gt_u32_e32 vcc_lo, 0x40, v0
+\tv_cndmask_b32_e32 v1, 0x7fffffff, v1, vcc_lo
+\tv_cndmask_b32_e32 v0, 0x100000, v0, vcc_lo
+"""
+"""Half of the lanes have an address that lies in no LDS, and another in no buffer."""
+
+
+def test_gfx1250_masks_lanes_by_an_address_in_no_lds() -> None:
+    store = "\tds_store_b32 v5, v2\n\tds_store_b32 v5, v2 offset:4\n\ts_wait_dscnt 0x0\n"
+    masked = ASYNC + "\tds_store_b32 v1, v2 offset:512\n"
+    code = (
+        f"\tv_mov_b32_e32 v6, v1\n{store}{MASK}{masked}\ts_wait_asynccnt 0x0\n\ts_wait_dscnt 0x0\n"
+    )
+    machine = run_on_gfx1250(f"{code}\tds_load_b32 v4, v6\n\ts_wait_dscnt 0x0\n")
+    loaded, place = machine.vgpr[4, 0], np.arange(32)[::-1]
+    assert (loaded[:16] == WORDS[:16]).all()
+    assert (loaded[16:] == 2 * (place[16:] // 2)).all()
+
+
+def test_other_chips_mask_no_lanes_so() -> None:
+    code = "\tv_mov_b32_e32 v1, 0x7fffffff\n\tds_store_b32 v1, v1"
+    with pytest.raises(LdsAddressError, match="4 bytes at LDS address 2147483647"):
+        run(code, arch="gfx1201", lds_bytes=1024)
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,16 @@ def test_both_read_before_either_writes(code: str, first: int, second: int) -> N
     assert (lanes(machine, 0) == first).all() and (lanes(machine, 1) == second).all()
 
 
+@pytest.mark.parametrize("other", [6, 4])
+def test_a_sum_of_f64_in_a_pair(other: int) -> None:
+    """The other one reads the high half of what the sum was, and may write a source of it."""
+    code = f"\tv_dual_add_f64 v[2:3], v[4:5], v[2:3] :: v_dual_mov_b32 v{other}, v3"
+    vectors = {2: 0, 3: 0x40000000, 4: 0, 5: 0x3FF00000}
+    machine = run(code, arch="gfx1250", threads=32, vectors=vectors)
+    assert (machine.vgpr[2:4, 0].T.copy().view(np.float64) == 3.0).all()
+    assert (machine.vgpr[other, 0] == 0x40000000).all()
+
+
 def test_a_sum_in_a_pair_reads_its_own_destination() -> None:
     code = "v_dual_mov_b32 v1, v0 :: v_dual_fmac_f32 v0, v2, v2"
     machine = narrow(code, {0: [1.0] * 32, 2: [2.0] * 32})
