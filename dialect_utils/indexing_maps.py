@@ -104,5 +104,5 @@ def renumber_loops(operation: ir.Operation, order: Sequence[int]) -> None:
 def summed_loops(operation: ir.Operation) -> frozenset[int]:
     """Returns the loops that are summed over: all that are not parallel."""
     # As text: for an element alone the bindings import the dialect `linalg`, which is slow.
-    kinds = str(operation.attributes[ITERATORS]).split(",")
-    return frozenset(loop for loop, each in enumerate(kinds) if "parallel" not in each)
+    kinds = str(operation.attributes[ITERATORS]).strip("[]").split(",")
+    return frozenset(loop for loop, each in enumerate(kinds) if each and "parallel" not in each)

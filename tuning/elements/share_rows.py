@@ -36,7 +36,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import gpu_features_of
-from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
+from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, loops_of, summed_loops
 from ...dialect_utils.lowering_config import (
     BASIS,
     CONFIG,
@@ -153,9 +153,9 @@ class _SharedRows(NamedTuple):
     def apply(self, function: ir.Operation) -> None:
         """Configures the operations and the function, and lengthens the rows."""
         warp_size = self.launch.warp_size
-        for fill in operations_in(function, _FILL):
-            if CONFIG in fill.attributes:
-                del fill.attributes[CONFIG]
+        for each in operations_in(function, _FILL, GENERIC):
+            if CONFIG in each.attributes and (each.name == _FILL or _has_no_loops(each)):
+                del each.attributes[CONFIG]
         for operation, loop in self.along.items():
             outer, is_root = self.outer.get(operation), operation == self.root
             self.tile.configure(operation, loop, outer, warp_size, is_root=is_root)
@@ -231,7 +231,12 @@ def _root(function: ir.Operation) -> ir.Operation | None:
         )
         return root if root.name == GENERIC and is_known else None
     found = [each for each in operations_in(function, GENERIC) if summed_loops(each)]
-    return found[0] if len(found) == 1 and _is_of_one_lane(function) else None
+    return found[-1] if found and _is_of_one_lane(function) else None
+
+
+def _has_no_loops(operation: ir.Operation) -> bool:
+    """Returns whether a `linalg.generic` computes one number of others."""
+    return not len(ir.ArrayAttr(operation.attributes[ITERATORS]))
 
 
 def _is_read_again(operation: ir.Operation) -> bool:
@@ -261,7 +266,8 @@ def _adds_in_order(function: ir.Operation, along: Mapping[ir.Operation, int]) ->
     """
     found = False
     for each in operations_in(function):
-        if CONFIG in each.attributes and each not in along and each.name != _FILL:
+        of_number = each.name == _FILL or (each.name == GENERIC and _has_no_loops(each))
+        if CONFIG in each.attributes and each not in along and not of_number:
             raise Refusal("it is computed with something that has no rows", each.location)
         if each.name != GENERIC:
             continue

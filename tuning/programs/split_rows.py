@@ -24,7 +24,7 @@ Runs on functions of the program, before dispatches are formed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
 from typing import ClassVar, NamedTuple
@@ -36,7 +36,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import gpu_features_of
-from ...dialect_utils.indexing_maps import loops_of
+from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
 from ...dialect_utils.lowering_config import is_configured
 from ...dialect_utils.operations import (
     children,
@@ -52,7 +52,7 @@ from ..attention.attention_tiles import LOG2_E
 from ..costs.processors import Processor, processor_of
 from ..elements.row_masks import Combiner, combiners_of
 from ..shapes.enlarged_shapes import keeps_zeros
-from .program_rows import loop_lengths, row_reductions
+from .program_rows import is_arithmetic, loop_lengths, row_reductions
 
 _SOFTMAX = "linalg.softmax"
 _KERNEL = 2.4
@@ -287,10 +287,16 @@ class _Split(NamedTuple):
             at.looped(row + 1, [range(row + 1), result]),
             lambda at, each, before: _combined(at, combiner, each, before),
         )
-        alone = Builder.after(whole).at(reduction.location).dispatch_region(whole.results)
-        whole.move_before(children(alone)[-1])
-        redirect(operands_with(reduction.results[0]), alone.results[0])
+        redirect(operands_with(reduction.results[0]), whole.results[0])
         reduction.erase()
+        members = [whole, *_following(whole)]
+        results = members[-1].results
+        users = operands_with(results[0])
+        alone = Builder.after(members[-1]).at(whole.location).dispatch_region(results)
+        end = children(alone)[-1]
+        for each in members:
+            each.move_before(end)
+        redirect(users, alone.results[0])
 
     def _split(self, at: Builder, value: ir.Value) -> ir.Value:
         """Emits a tensor whose last dimension becomes the parts and their elements."""
@@ -310,6 +316,21 @@ class _Split(NamedTuple):
             operands = [values.get(operand, operand) for operand in each.operands]
             values.update(zip(each.results, at.clone(each, operands).results, strict=True))
         return values[end.operands[0]]
+
+
+def _following(reduction: ir.Operation) -> Iterator[ir.Operation]:
+    """Yields what is computed of each number that a reduction makes, one after another."""
+    made = reduction
+    while True:
+        users = {user for user, _ in operands_with(made.results[0])}
+        user = users.pop() if len(users) == 1 else None
+        if user is None or user.name != GENERIC or user.block != reduction.block:
+            return
+        same = [each.type for each in user.results] == [each.type for each in made.results]
+        if not same or summed_loops(user) or not is_arithmetic(user):
+            return
+        yield user
+        made = user
 
 
 def _combined(at: Builder, combiner: Combiner, element: ir.Value, before: ir.Value) -> ir.Value:

@@ -200,3 +200,43 @@ func.func @again() attributes {translation_info = #lanes} {
   iree_codegen.store_to_buffer %r, %1 : tensor<64x50257xf32> into memref<64x50257xf32, #hal.descriptor_type<storage_buffer>>
   return
 }
+
+// IREE gives a single row to one lane. What is computed of its number has no loop that lanes could share.
+
+#lane = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<Distribute> workgroup_size = [1, 1, 1]>
+#none = #iree_codegen.lowering_config<tile_sizes = [[]]>
+
+// CHECK-LABEL: func.func @single
+// CHECK-SAME:    pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [1024, 1, 1] subgroup_size = 32
+// CHECK-COUNT-2: partial_reduction = [5120]
+// CHECK:         return
+// expected-remark @+20 {{tile of a workgroup: a row, of each of which 1024 lanes have 5 x 1 a step}}
+func.func @single() attributes {translation_info = #lane} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 5001.0 : f32
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<5001xf32, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<f32, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %0 : memref<5001xf32, #hal.descriptor_type<storage_buffer>> -> tensor<5001xf32>
+  %none = tensor.empty() : tensor<f32>
+  %zeros = linalg.fill {lowering_config = #none} ins(%zero : f32) outs(%none : tensor<f32>) -> tensor<f32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%in : tensor<5001xf32>) outs(%zeros : tensor<f32>) {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  %mean = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%sum : tensor<f32>) outs(%none : tensor<f32>) attrs = {lowering_config = #none} {
+  ^bb0(%x: f32, %o: f32):
+    %d = arith.divf %x, %n : f32
+    linalg.yield %d : f32
+  } -> tensor<f32>
+  %squares = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%in, %mean : tensor<5001xf32>, tensor<f32>) outs(%zeros : tensor<f32>) {
+  ^bb0(%x: f32, %m: f32, %o: f32):
+    %d = arith.subf %x, %m : f32
+    %q = arith.mulf %d, %d : f32
+    %s = arith.addf %q, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  iree_codegen.store_to_buffer %squares, %1 : tensor<f32> into memref<f32, #hal.descriptor_type<storage_buffer>>
+  return
+}

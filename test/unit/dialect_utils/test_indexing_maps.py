@@ -67,3 +67,18 @@ def test_more_than_loops_is_refused():
 def test_only_copies_have_loops_of_copies(read: str, body: str, loops: object):
     parsed = generic(read, body)
     assert copied_loops(*parsed.operations(GENERIC)) == loops
+
+
+def test_what_computes_one_number_sums_over_nothing():
+    parsed = parse("""
+        func.func @f(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
+          %r = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>],
+              iterator_types = []} ins(%a : tensor<f32>) outs(%b : tensor<f32>) {
+            ^bb0(%x: f32, %y: f32):
+              %n = arith.negf %x : f32
+              linalg.yield %n : f32
+          } -> tensor<f32>
+          return %r : tensor<f32>
+        }""")
+    (negated,) = parsed.operations(GENERIC)
+    assert summed_loops(negated) == frozenset()
