@@ -19,7 +19,8 @@ Runs on functions of the program, before dispatches are formed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -125,11 +126,10 @@ class SplitSums(TilingPass):
             return None
         tilings = _tilings(function, product, loops, circumstances, context.test_target)
         elements = math.prod(ir.ShapedType(product.results[0].type).shape)
-        whole = _microseconds(tilings, loops.tiled[2], 1, circumstances)
+        whole, *times = _times(product, tilings, loops.tiled[2], (1, *counts), circumstances)
         best = _Sums(1, whole, whole)
-        for count in counts:
+        for count, time in zip(counts, times, strict=True):
             moved = (2 * count + 1) * elements * _SUM_BYTES
-            time = _microseconds(tilings, loops.tiled[2], count, circumstances)
             time += copy_microseconds(moved, circumstances.processor)
             best = min(best, _Sums(count, time, whole), key=lambda each: each.time)
         least_gain = _LEAST_GAIN_OF_LANES if multiplies_floats(product) else _LEAST_GAIN
@@ -162,6 +162,34 @@ def _tilings(
         if not (multiplies_floats(product) and circumstances.processor.fma_cycles):
             raise
         return lane_tilings(product, loops, launch, _LANE_PARTS)
+
+
+def _times(
+    product: ir.Operation,
+    tilings: Sequence[TiledOperation[Any]],
+    summed: int,
+    counts: Sequence[int],
+    circumstances: Circumstances,
+) -> Sequence[float]:
+    """Returns the least predicted time with each number of parts, as `_microseconds` says it.
+
+    The layers of a model ask the same again and again. No dispatch has the product yet, so that
+    nothing but its text says how its operands lie in memory.
+    """
+    text = _VALUE.sub("%", product.get_asm(use_local_scope=True))
+    words = getattr(tilings[0], "copies_words", None)
+    asked = (text, words, len(tilings), summed, tuple(counts), circumstances)
+    if asked not in _predicted:
+        if len(_predicted) >= _MOST_PREDICTED:
+            _predicted.clear()
+        times = (_microseconds(tilings, summed, each, circumstances) for each in counts)
+        _predicted[asked] = tuple(times)
+    return _predicted[asked]
+
+
+_VALUE = re.compile(r"%[\w#:]+")
+_MOST_PREDICTED = 256
+_predicted: dict[Hashable, Sequence[float]] = {}
 
 
 def _microseconds(
