@@ -32,10 +32,15 @@ def loads_directly(function: ir.Operation, test_target: str | None) -> bool:
     return has_noted_slots(function) and gpu_features_of(function, test_target).direct_loads
 
 
+def noted_slots(function: ir.Operation) -> int:
+    """Returns the number that was noted; 1 where none was."""
+    return ir.IntegerAttr(function.attributes[SLOTS]).value if has_noted_slots(function) else 1
+
+
 def take_noted_slots(function: ir.Operation) -> int:
     """Returns the number that was noted, or 0; forgets it."""
     if not has_noted_slots(function):
         return 0
-    slots = ir.IntegerAttr(function.attributes[SLOTS]).value
+    slots = noted_slots(function)
     del function.attributes[SLOTS]
     return slots

@@ -319,6 +319,7 @@ _F_UNARY: Mapping[str, Function] = {
     "sqrt": _without_denormals(_by_f64(np.sqrt)),
     "sin": _without_denormals(_by_f64(_turns(np.sin, 0.0))),
     "cos": _without_denormals(_by_f64(_turns(np.cos, 1.0))),
+    "tanh": _without_denormals(_by_f64(np.tanh)),
 }
 _F_BINARY: Mapping[str, Function] = {
     "add": _by_f32(np.add),
@@ -334,7 +335,7 @@ def _float_ops(kind: str) -> dict[str, LaneOp]:
     f64 has no transcendental functions, but roots and reciprocals.
     """
     exponent = "i16" if kind == "f16" else "i32"
-    unary = {"exp", "log", "sin", "cos"} if kind == "f64" else set()
+    unary = {"exp", "log", "sin", "cos", "tanh"} if kind == "f64" else set()
     new = kind == "f16"
     ops = rows(kind, 1, {f"{n}_{kind}": f for n, f in _F_UNARY.items() if n not in unary})
     ops |= rows(kind, 2, {f"max_{kind}": _max, f"min_{kind}": _min}, ieee=True)

@@ -184,7 +184,7 @@ _LACKED: tuple[tuple[tuple[Isa, ...], str], ...] = (
     ((*_CDNA, *_RDNA3, Isa.RDNA4), r"s_set_vgpr_msb|v_mad_u32|v_mad_nc_[iu]64_\w+"),
     (
         (*_CDNA, *_RDNA3, Isa.RDNA4),
-        r"v_(add|sub)_nc_u64|v_(mul|max|min)_u64|v_(max|min)_i64|v_pk_\w+_bf16|v_pk_m(in|ax)3_\w+|v_fma_mix\w*_bf16",
+        r"v_tanh_\w+|v_(add|sub)_nc_u64|v_(mul|max|min)_u64|v_(max|min)_i64|v_pk_\w+_bf16|v_pk_m(in|ax)3_\w+|v_fma_mix\w*_bf16",
     ),
     ((Isa.GFX1250,), r"v_dot2_(f32|f16)_f16|v_dot2_bf16_bf16|v_dot4_f32_\w+"),
 )

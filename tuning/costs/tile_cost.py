@@ -22,12 +22,19 @@ up to a few, other instructions. How long it takes is modelled so:
 
 * **Matmuls.** Their steps need nothing of each other, so that warps multiply while they wait
   (`tuning/overlap/load_operands_ahead.py`): a step takes (t^4 + latency^4)^(1/4). Before and behind
-  all steps a wave of workgroups takes 11 waits, two more where copies overlap, and 0.3 times as
+  all steps a wave of workgroups takes 7 waits, two more where copies overlap, and 0.45 times as
   long as its share of memory takes the result of one workgroup, where a multiprocessor holds one:
   others hide the rest. With one step nothing overlaps. Of f16, 16 batches of 1024x1024x64 (67 MB of
-  results), the measured times of 256 x 128 with two steps and of 128 x 64 with one are predicted to
-  1 %. Tiles whose results do not fit the registers are not proposed: of 3000x3000x3000, 256 x 160
-  by 8 warps takes 2.3 times as long as 192 x 192.
+  results), 0.9 times the measured time is predicted for 256 x 128 with two steps and for 128 x 64
+  with one. Tiles whose
+  results do not fit the registers are not proposed: of 3000x3000x3000, 256 x 160 by 8 warps takes
+  2.3 times as long as 192 x 192.
+
+* **Matmuls by descriptors.** `wgmma` reads A and B from the LDS itself: a step takes
+  (t^1.9 + latency^1.9)^(1/1.9), and the wait for copies is shared by the steps that they are
+  issued ahead. So a multiprocessor that holds one workgroup, as with few rows, gains by many slots;
+  and narrow tiles keep the LDS busy rather than the matrix units: of 64 x 96 and 64 summed elements
+  a step moves 40,960 bytes, in 320 cycles, and multiplies in 192.
 
 * **Operands without `ldmatrix`.** AMD's lanes load what is their own side by side. For V these are
   elements of one row, from the columns of 1, 2, 4 or 8 matrix instructions: 80 columns are 5
@@ -78,12 +85,21 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...bank_model.descriptor_tiles import CYCLE_BYTES, GROUP_WARPS, STEP_BYTES, TILE_ALIGNMENT
+from ...bank_model.descriptor_tiles import (
+    CYCLE_BYTES,
+    GROUP_WARPS,
+    LANES,
+    STEP_BYTES,
+    TILE_ALIGNMENT,
+    ArrangedTile,
+)
 from .copy_layouts import LEAST_ASYNC_BYTES, shares_blocks, widest_share
 from .processors import Processor
 
 _MOST_KEPT = 4096
 """The predictions that are kept: several passes, and the layers of a model, ask for the same."""
+_COPIED_A_CYCLE = 64
+"""The bytes that a multiprocessor gets from global memory in a cycle, at best."""
 _SPILLED_PER_REGISTER = 1.4
 """Registers that ptxas spills for one that the estimate has too many."""
 SAVED_REGISTERS = 8
@@ -101,15 +117,37 @@ _QUERY_WAITS = 2.5
 and besides what others wait for: Q goes through registers to where they have it. f16 on an H200, 64
 rows and 2 steps by `wgmma` take 1.21 (16x77x64) and 1.12 times (4x50x320) as long as 32 rows by
 `mma.sync`."""
-_OUTER_WAITS, _FIRST_WAITS, _STORED_ALONE = 11.0, 2.0, 0.3
-"""What a matmul does before and behind its steps, in waits for a copy; what it waits besides for
-the first copies where they overlap; and which part of its stores nothing else hides where a
-multiprocessor holds one workgroup. Fitted to 76 kernels of eleven matmuls and convolutions."""
+
+
+class _Around(NamedTuple):
+    """What a wave of workgroups of a matmul does before and behind its steps.
+
+    Attributes:
+        waits: how often it waits as long as for a copy.
+        overlapped: the same once more where copies overlap with products.
+        filled: how many times as long as 64 bytes a cycle take the tiles of the first step.
+        stored: how many times as long as their share of memory takes the results, where a
+            multiprocessor holds one workgroup: others hide the rest.
+    """
+
+    waits: float
+    overlapped: float
+    filled: float
+    stored: float
+
+
+_AROUND = _Around(7.0, 2.0, 0.0, 0.45)
+"""Fitted to 244 kernels of 44 matmuls with many and few steps, times on an H200: the root mean
+square of the logarithmic error is 0.14."""
+_AROUND_DESCRIBED = _Around(3.0, 0.0, 1.6, 1.13)
+"""Where descriptors give A and B; fitted with `_RUNNING_ON`."""
 SLOTS_TO_SPARE = 4
 """The fewest slots of which one is left to matrix units that still read it in the next step. Copies
 are issued a step less ahead then. On an H200 (f16 4096^3, B by columns) 128 x 256 with 8 warps
 takes 0.93 times as long with it and 4 slots, but 1.28 times with 3, and 128 x 128 with 8 warps and
 3 slots 1.14 times."""
+SPARED_SLOTS = 2
+"""How many slots an iteration may read, or the matrix units still, where one is left to them."""
 
 
 class _DescribedCost(NamedTuple):
@@ -118,40 +156,45 @@ class _DescribedCost(NamedTuple):
     Attributes:
         latency: the cycles of a warp's matrix instruction.
         norm: how busy units and latency add up.
-        wait: how much of the wait for a copy is left.
-        far_wait: the same where copies read short pieces of many rows.
+        wait: how much of the wait for a copy is left that is issued one step ahead.
+        far: how many times as long that is where copies read short pieces of many rows.
+        meeting: the cycles in which the warps of a workgroup meet.
+        transposing: how many more these are for each part of B that the matrix units transpose.
     """
 
     latency: float
     norm: float
     wait: float
-    far_wait: float
+    far: float = 1.0
+    meeting: float = 0.0
+    transposing: float = 0.0
 
 
-_B_ALONE = _DescribedCost(3.0, 1.5, 0.5, 0.5)
+_B_ALONE = _DescribedCost(3.0, 1.5, 0.5)
 """Where A is in registers. Of the wait, matmuls with more than two slots hide the rest. Fitted to
 62 kernels of eight attentions and four matmuls, code for sm_90a, times on an H200. Of these the
 tile of the least predicted time is at most 7 % slower than the best one measured. Of tiles of less
 than 64 keys up to 1.24 times the measured time is predicted."""
-_THROUGH_REGISTERS = _DescribedCost(3.0, 1.5, 1.5, 1.5)
+_THROUGH_REGISTERS = _DescribedCost(3.0, 1.5, 1.5)
 """The same where lanes store what they have loaded in the step before, and wait for each other
 before they do so and behind it. Fitted with what such copies cost to 19 kernels of eight attentions
 of odd heads, on an H200: the root mean square of the logarithmic error is 0.11, and 0.83 to 1.25 of
 the measured time is predicted, the least of tiles with 32 keys a step."""
-_TWO_SLOTS = _DescribedCost(1.5, 4.0, 1.8, 1.8)
-"""Where descriptors give A and B, and copies are issued when those of this step have come. Fitted
-to five kernels of as many matmuls."""
-_WAITING = _DescribedCost(1.5, 4.0, 1.0, 1.3)
-"""The same with more slots, where a step waits for its products."""
-_RUNNING_ON = _DescribedCost(2.0, 3.0, 0.25, 0.5)
-"""The same where products run on into the next step. The last two were fitted to 20 kernels of five
-matmuls, code for sm_90a, times on an H200. Of 15 other kernels of five matmuls, whose products run
-on, 0.95 to 1.11 of the measured time is predicted. Since copies are issued before a step waits, it
-is 0.97 to 1.08 of six kernels of 128 x 256, and 1.17 of 8192x8192x1024, whose loop is unrolled."""
-_SLOT_COUNTS = (6, 4, 3, 2)
-"""The numbers of slots that are compared. f16 512x4096x4096, 128 x 128 with 8 warps, of which a
-multiprocessor has one workgroup, takes 0.88 times as long with 6 as with the best of the others. 5
-are left out: 3000x3000x3000, 128 x 192 with 8 warps, takes 1.06 times as long with 5 as with 4."""
+_WAITING = _DescribedCost(0.0, 1.7, 1.6, far=1.35)
+"""Where descriptors give A and B of a matmul, and a step waits for its products. Of 61 kernels of
+eleven matmuls with 2 or 3 slots, code for sm_90a, 0.89 to 1.42 of the measured time is predicted:
+such tiles are not to be taken where others are about as fast, since they fall behind in long sums
+(f16 4096x4096x4096, 128 x 256 and 128 a step, 281 us; with 64 a step and 4 slots 251 us)."""
+_RUNNING_ON = _DescribedCost(0.0, 1.9, 0.62, meeting=90.0, transposing=50.0)
+"""The same where products run on into the next step. Fitted to 325 kernels of 50 matmuls, f16 and
+bf16, 7 to 8192 rows, B along its rows and along its columns, times on an H200: the root mean square
+of the logarithmic error is 0.09. Of each matmul the tile of the least predicted time is at most
+11 % slower than the best one measured."""
+_SLOT_COUNTS = (8, 6, 4, 3, 2)
+"""The numbers of slots that are compared. f16 100x4096x4096, B by columns, 64 x 64 by 4 warps, of
+which a multiprocessor has one workgroup, takes 0.67 times as long with 6 as with 4, and 0.65 times
+with 8; with 12 it takes 0.66 times. 5 are left out: 3000x3000x3000, 128 x 192 with 8 warps, takes
+1.06 times as long with 5 as with 4."""
 _MANY_SLOTS, _WAIT_AHEAD = 4, 0.5
 """How much of the wait is left with so many slots, where something computes meanwhile."""
 SCHEDULERS, _WAIT_FAR = 4, 1.45
@@ -188,6 +231,7 @@ class TileWork(NamedTuple):
             workgroup, for operands that do not go by way of the LDS.
         described: whether descriptors give operands to the matrix units.
         rows_described: whether they give operand A, too.
+        transposed: how many parts of B the matrix units transpose, each by instructions of its own.
         through_registers: whether lanes store to the LDS what they have loaded a step ahead.
         larger: whether instructions have 32 rows and columns, and not 16.
     """
@@ -210,6 +254,7 @@ class TileWork(NamedTuple):
     memory_cycles: float = 0.0
     described: bool = False
     rows_described: bool = False
+    transposed: int = 0
     through_registers: bool = False
     larger: bool = False
     vector: float = 0.0
@@ -219,9 +264,19 @@ class TileWork(NamedTuple):
         """Returns what a step costs where descriptors give operands."""
         if not self.rows_described:
             return _THROUGH_REGISTERS if self.through_registers else _B_ALONE
-        if self.slots >= SLOTS_TO_SPARE:
-            return _RUNNING_ON
-        return _WAITING if self.slots > _FEW_SLOTS else _TWO_SLOTS
+        cost = _RUNNING_ON if self.runs_on else _WAITING
+        far = cost.far if self.row_pieces else 1.0
+        return cost._replace(wait=cost.wait * far / self.steps_ahead)
+
+    @property
+    def steps_ahead(self) -> int:
+        """Returns how many steps before theirs copies are issued that overlap."""
+        return max(1, self.slots - (SPARED_SLOTS if self.runs_on else 1))
+
+    @property
+    def runs_on(self) -> bool:
+        """Returns whether products run on into the next step."""
+        return self.rows_described and self.slots >= SLOTS_TO_SPARE
 
 
 def concurrent_workgroups(work: TileWork, processor: Processor) -> int:
@@ -286,10 +341,12 @@ def _wave_cycles(work: TileWork, processor: Processor, workgroups: int, held: in
     step = _step_cycles(work, processor, workgroups)
     if not work.result_bytes:
         return step * (work.steps + processor.outer_steps)
+    around = _AROUND_DESCRIBED if work.runs_on else _AROUND
     rate = processor.memory_bytes_a_cycle / processor.multiprocessors
-    stored = _STORED_ALONE * workgroups * work.result_bytes / rate / held
-    waits = _OUTER_WAITS + (_FIRST_WAITS if work.slots > 1 else 0)
-    return step * work.steps + waits * processor.wait_cycles + stored
+    stored = around.stored * workgroups * work.result_bytes / rate / held
+    filled = around.filled * workgroups * work.lds_bytes / work.slots / _COPIED_A_CYCLE
+    waits = around.waits + (around.overlapped if work.slots > 1 else 0)
+    return step * work.steps + waits * processor.wait_cycles + filled + stored
 
 
 def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float:
@@ -306,6 +363,7 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
     busy = _norm(processor.busy_norm, matrix, lds, memory, scalar + issue)
     latency = (
         processor.wait_cycles * _wait(work, processor, workgroups)
+        + _meeting(work)
         + work.matrix_instructions * _matrix_latency(work, processor)
         + instructions * processor.issue_latency
         + work.multiply_adds
@@ -332,6 +390,14 @@ def _together(work: TileWork, processor: Processor) -> float:
     return processor.busy_norm if work.reads_ahead else processor.latency_norm
 
 
+def _meeting(work: TileWork) -> float:
+    """Returns the cycles in which the warps of a workgroup meet in a step."""
+    if not work.described:
+        return 0.0
+    cost = work.described_cost
+    return cost.meeting + cost.transposing * work.transposed
+
+
 def _norm(exponent: float, *cycles: float) -> float:
     """Returns how long parts take together: 1 adds them, and a large exponent takes the longest."""
     return math.fsum(each**exponent for each in cycles) ** (1 / exponent)
@@ -346,8 +412,7 @@ def _wait(work: TileWork, processor: Processor, workgroups: int) -> float:
         return _WAIT_ONCE if is_single else _WAIT_ALONE
     if work.described:
         is_hidden = work.result_bytes and work.slots > _FEW_SLOTS and not work.rows_described
-        cost = work.described_cost
-        return 0.0 if is_hidden else cost.far_wait if work.row_pieces else cost.wait
+        return 0.0 if is_hidden else work.described_cost.wait
     others_compute = work.reads_ahead or workgroups > 1
     if work.slots >= _MANY_SLOTS and others_compute:
         return _WAIT_AHEAD
@@ -421,7 +486,7 @@ def slot_counts(work: TileWork, copied_bytes: int, limit: int) -> tuple[int, ...
 
 
 def described_slots(
-    steps: int | None, copied_bytes: int, held: int, processor: Processor
+    steps: int, copied_bytes: int, held: int, processor: Processor
 ) -> tuple[int, ...]:
     """Returns how many steps' tiles a matmul may hold whose operands descriptors give.
 
@@ -432,14 +497,14 @@ def described_slots(
     which one workgroup has most of the LDS.
 
     Args:
-        steps: how many there are; None if that is not known.
+        steps: how many there are.
         held: the workgroups that registers allow.
     """
     rooms = (
         processor.lds_bytes // workgroups - processor.lds_overhead
         for workgroups in range(max(1, held), 0, -1)
     )
-    most = [min(room // copied_bytes, steps or _MANY_SLOTS) for room in rooms]
+    most = [min(room // copied_bytes, steps) for room in rooms]
     counts = (next((each for each in _SLOT_COUNTS if each <= n), _FEW_SLOTS) for n in most)
     return tuple(dict.fromkeys(counts))
 
@@ -989,6 +1054,7 @@ def matmul_work(
     instruction: tuple[int, int, int] = _INSTRUCTION,
     batch: int = 1,
     stages: int = 1,
+    columns_along_rows: bool = False,
 ) -> TileWork:
     """Returns what a workgroup of a matmul does.
 
@@ -996,25 +1062,19 @@ def matmul_work(
         shape: rows, columns, and summed elements.
         instruction: rows, columns and summed elements of a matrix instruction.
         stages: how many steps the loop works on at a time.
+        columns_along_rows: whether the columns of the result lie along the rows of B.
     """
     lanes = processor.lanes
     copied = (tile.rows + tile.columns) * tile.summed * element_bytes
     loaded = (tile.warp_rows + tile.warp_columns) * tile.summed * element_bytes
-    read = tile.warps * loaded
-    described = _describes_matmul(tile, processor, instruction, element_bytes)
-    if described:
-        # Warps load A, or a descriptor gives it, and a warpgroup takes B once for each 64 rows.
-        loaded = tile.warp_rows * tile.summed * element_bytes
-        groups = tile.rows // _GROUP_ROWS
-        read = tile.warps * loaded + groups * tile.columns * tile.summed * element_bytes
     copies = copied / (16 * lanes * tile.warps)
     volume = math.prod(instruction)
-    return TileWork(
+    work = TileWork(
         workgroups=batch * math.ceil(shape[0] / tile.rows) * math.ceil(shape[1] / tile.columns),
         warps=tile.warps,
         steps=math.ceil(shape[2] / tile.summed),
         matrix_instructions=tile.warp_rows * tile.warp_columns * tile.summed / volume,
-        lds_cycles=read / processor.read_bytes + copied / CYCLE_BYTES,
+        lds_cycles=tile.warps * loaded / processor.read_bytes + copied / CYCLE_BYTES,
         instructions=loaded / (16 * lanes) + 2.5 * copies + 30,
         copies=copies,
         registers=20
@@ -1025,9 +1085,47 @@ def matmul_work(
         stages=stages,
         result_bytes=tile.rows * tile.columns * _RESULT_BYTES,
         reads_ahead=tile.slots > 1,
-        described=described,
-        # The rows of the warps follow each other where each has those of one instruction.
-        rows_described=described and tile.warp_rows == instruction[0],
+    )
+    if not _describes_matmul(tile, processor, instruction, element_bytes):
+        return work
+    # The rows of the warps follow each other where each has those of one instruction.
+    rows_described = tile.warp_rows == instruction[0]
+    transposes = rows_described and columns_along_rows
+    return _described_matmul(work, tile, element_bytes, transposes)._replace(
+        rows_described=rows_described
+    )
+
+
+def _described_matmul(
+    work: TileWork, tile: MatmulTile, element_bytes: int, transposes: bool
+) -> TileWork:
+    """Returns the work of a matmul whose B descriptors give, and perhaps A.
+
+    Warps load A, or a descriptor gives it, and a warpgroup takes B once for each 64 rows. Of
+    columns that lie along the rows of B, descriptors give parts: each needs instructions of its
+    own, which read A, and `cp.async` writes no more in a cycle of the LDS than a row of the part.
+
+    Args:
+        work: that of warps which load their operands.
+        transposes: whether the matrix units transpose B.
+    """
+    column = tile.summed * element_bytes
+    a, b = tile.warps * tile.warp_rows * column, tile.columns * column
+    read = a + tile.rows // _GROUP_ROWS * b
+    written = (tile.rows * column + b) / CYCLE_BYTES
+    arranged = None
+    if transposes:
+        arranged = ArrangedTile.of(tile.summed, tile.columns, element_bytes)
+    parts = () if arranged is None else arranged.parts
+    for part in parts:
+        size = part.columns * column
+        written += size / part.mode.row_bytes - size / CYCLE_BYTES
+    read += max(0, len(parts) - 1) * a
+    return work._replace(
+        lds_cycles=read / CYCLE_BYTES + written,
+        instructions=work.instructions - tile.warp_columns * column / (16 * LANES),
+        described=True,
+        transposed=len(parts),
     )
 
 

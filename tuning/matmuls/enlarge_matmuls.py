@@ -99,6 +99,7 @@ class EnlargeMatmuls(PlannedPass[_Plan]):
             tile = known.slotted(first, each.tile)
             return known.time(known.work(first, tile)), replace(each, tile=tile)
 
-        others = [matmul.enlarged(tile) for tile in matmul.enlarging_candidates()]
+        tiles = (*matmul.described_candidates(known), *matmul.enlarging_candidates())
+        others = map(matmul.enlarged, tiles)
         taken = [each for each in others if each.takes(each.tile)]
         return min(map(timed, (*reversed(taken), own)), key=itemgetter(0))[1]

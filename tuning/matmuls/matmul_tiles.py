@@ -21,11 +21,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from math import prod
+from math import gcd, prod
 from typing import ClassVar, Self
 
 from iree.compiler import ir
 
+from ...dialect_utils.copy_slots import noted_slots
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import GENERIC, loops_of
 from ...dialect_utils.lowering_config import (
@@ -41,7 +42,14 @@ from ...dialect_utils.lowering_config import (
 )
 from ...dialect_utils.operations import defining_operation, operations_in, parents_of
 from ..costs.tile_cost import MatmulTile, TileWork, matmul_work
-from ..shapes.enlarged_shapes import LOAD, SUBSPAN, WHOLE_VIEWS, has_enlarged_bindings
+from ..shapes.enlarged_shapes import (
+    LOAD,
+    SUBSPAN,
+    WHOLE_VIEWS,
+    binding_of,
+    has_enlarged_bindings,
+    true_shape,
+)
 from ..shapes.strided_buffers import StridedBuffer
 from ..tiles.tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, single_loops
 
@@ -52,18 +60,13 @@ PADDING = "padding"
 _A, _B, _C = range(3)
 
 _SIZES = (32, 64, 128, 256)
-_COPIED_BYTES, _WORD_BYTES = 16, 4
-"""What a thread copies at once."""
-_BOUND_INSTRUCTIONS = 24
-"""Instructions with which a copy for `wgmma` finds out where a matrix ends. Fitted to two tiles of
-f16 3000x3000x3000 on an H200, 128 x 192 and 128 x 256 with 8 warps; of 1000x3000x2000, 1.03 times
-the measured time was predicted then. Where A is in registers, 64 x 192 took 1.8 times as long as
-predicted, and 1.2 times as long as with `mma.sync`."""
-_ROW_BYTES = 128
-"""The bytes of columns that descriptors have side by side, where the rows of B lie along them. What
-is left of a tile's columns needs instructions of its own, and counts as so many: of f16 on an H100,
-128 x 160 by 8 warps takes 1.06 times as long as 128 x 128 with 2048x5120x5120, where equal times
-were predicted, and 0.91 times with 2048x1280x1280 (0.83)."""
+_COPIED_BYTES, _WORD_BYTES, _COPY_INSTRUCTIONS = 16, 4, 2.5
+"""What a thread copies at once, the least that `cp.async` copies, and instructions of a copy."""
+_BOUND_INSTRUCTIONS = 20
+"""Instructions with which a copy for `wgmma` finds out in each step where the summed elements end.
+Fitted to 18 tiles of f16 3000x3000x3000 and 1000x1000x1000 on an H200. Where rows and columns end
+is found out before the first step. Where A is in registers, 64 x 192 took 1.2 times as long as with
+`mma.sync`."""
 _HALF_BYTES, MODELLED_HALF_GAIN = 2, 0.065
 """The bytes of elements of which a tile needs to save less on AMD, and how much of the predicted
 time. Of 20 f16 and bf16 matmuls on gfx942 of which it saves 6.5 % to 10 %, the model of
@@ -72,6 +75,18 @@ and that model says 10 % more; of 4096x4096x4096 on i8, 6.6 % less and 2.7 % mor
 _WARPS = (4, 8)
 _WARPS_DOWN = (1, 2, 4, 8)
 """How many warps stand below each other."""
+_LARGEST_SHARE = 3
+"""How many times the rows that there are a tile may have whose operands descriptors give. f16
+17x2304x768 and 7x3584x18944 take up to 1.07 and 1.03 times as long by `wgmma` in 64 rows as by
+`mma.sync` in 32; 33x4096x4096 takes 0.6 times."""
+_FEW_COLUMNS = {8: 32}
+"""With fewer columns a warp multiplies each row that it loads too few times; by the columns of the
+instruction, where that was measured."""
+_DESCRIBED_COLUMNS, _DESCRIBED_STEPS = range(32, 257, 16), (64, 128)
+"""The columns and the summed elements of a step of tiles whose operands descriptors may give."""
+_WHOLE_COLUMNS = 32
+"""What divides the columns where they lie along the rows of B. f16 333x2048x5632, 64 rows by 4
+warps, takes 1.4 times as long with 112 columns as with 128 then, and 1.0 times otherwise."""
 
 
 @dataclass(frozen=True)
@@ -145,37 +160,51 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         """Yields tiles of many sizes.
 
         Outputs are the same bits in all of them: an element is the sum over k in the order in which
-        matrix instructions take it, whatever a step holds of it. Where descriptors give operands,
-        tiles have other columns than powers of two, too: fewer multiprocessors may be left idle.
+        matrix instructions take it, whatever a step holds of it.
         """
         yield from self._tiles(_SIZES)
-        if circumstances.processor.described_cycles:
-            for tile in self.enlarging_candidates():
-                if tile.columns not in _SIZES and _of_two_warpgroups(tile):
-                    yield tile
+        yield from self.described_candidates(circumstances)
 
     def enlarging_candidates(self) -> Iterator[MatmulTile]:
         """Yields tiles of many more sizes, of which one may leave less to be computed in vain.
 
         All threads share their copies evenly.
         """
-        run = _COPIED_BYTES // self.element_bytes
-        for tile in self._tiles(self.more_sizes):
-            threads = tile.warps * self.launch.warp_size
-            runs = (size * tile.summed // run for size in (tile.rows, tile.columns))
-            if not any(each % threads for each in runs):
+        return filter(self._shares_copies, self._tiles(self.more_sizes))
+
+    def described_candidates(self, circumstances: Circumstances) -> Iterator[MatmulTile]:
+        """Yields tiles whose operands descriptors may give: each warp has the rows of an
+        instruction.
+
+        They have many numbers of columns, of which one may leave fewer multiprocessors idle.
+        """
+        if not circumstances.processor.described_cycles or self.element_bytes != _HALF_BYTES:
+            return
+        for warps, columns, summed in product(_WARPS, _DESCRIBED_COLUMNS, _DESCRIBED_STEPS):
+            tile = MatmulTile(warps * self.instruction[0], columns, summed, warps, 1)
+            is_cut = self._columns_along_rows and columns % _WHOLE_COLUMNS
+            if self._shares_copies(tile) and not is_cut:
                 yield tile
+
+    def _shares_copies(self, tile: MatmulTile) -> bool:
+        """Returns whether all threads share the copies of a tile evenly."""
+        run, threads = _COPIED_BYTES // self.element_bytes, tile.warps * self.launch.warp_size
+        runs = (size * tile.summed // run for size in (tile.rows, tile.columns))
+        return not any(each % threads for each in runs)
 
     def _tiles(self, sizes: Sequence[int]) -> Iterator[MatmulTile]:
         shares = [
             (down, warps // down) for warps in _WARPS for down in _WARPS_DOWN if down <= warps
         ]
         # Of tiles that are predicted to take equally long the last one is chosen: of 128 x 64, two
-        # by two warps take 0.88 times as long as four by one in a convolution from 64 channels.
+        # by two warps take 0.88 times as long as four by one in a convolution from 64 channels. Of
+        # 64 x 32, four by one take 0.8 times as long in f16 200x768x3072 and 33x4096x4096.
         shares.sort(key=lambda share: (-abs(share[0] - share[1]), -share[0]))
         steps = sorted({self.tile.summed, *self.steps})
-        for rows, columns, summed, (down, across) in product(sizes, sizes, steps, shares):
-            yield MatmulTile(rows, columns, summed, down, across)
+        few = _FEW_COLUMNS.get(self.instruction[1], 0)
+        for rows, columns, summed in product(sizes, sizes, steps):
+            for down, across in sorted(shares, key=lambda share: columns // share[1] >= few):
+                yield MatmulTile(rows, columns, summed, down, across)
 
     def copied_bytes(self, tile: MatmulTile) -> int:
         """Returns the bytes of A and B that a step copies."""
@@ -188,17 +217,17 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         # Only for AMD does IREE's pipeline do what the launch asks for.
         stages = self.launch.stages if circumstances.prefetches else 1
         processor = circumstances.processor
-        work = matmul_work(shape, tile, processor, *of_elements, stages=stages)
-        if work.described and not (self._sums_are_f32 and (work.rows_described or self._is_whole)):
+        along = self._columns_along_rows
+        work = matmul_work(shape, tile, processor, *of_elements, stages, along)
+        if work.described and not (self._may_describe(work) and self._fills_rows_of(tile)):
             processor = processor._replace(described_cycles=0.0)
-            work = matmul_work(shape, tile, processor, *of_elements, stages=stages)
-        if work.described and self._is_whole and self._columns_along_rows:
-            row = _ROW_BYTES // self.element_bytes
-            columns = -(-tile.columns // row) * row
-            work = work._replace(
-                matrix_instructions=work.matrix_instructions * columns / tile.columns
-            )
-        if work.described and not self._is_whole:
+            work = matmul_work(shape, tile, processor, *of_elements, stages, along)
+        if work.rows_described and self.copies_words:
+            # Copies of fewer bytes are more instructions.
+            more = (_COPIED_BYTES // self._copy_bytes - 1) * work.copies
+            instructions = work.instructions + _COPY_INSTRUCTIONS * more
+            work = work._replace(copies=work.copies + more, instructions=instructions)
+        if work.described and self._asks_where_sums_end:
             instructions = work.instructions + _BOUND_INSTRUCTIONS * work.copies
             work = work._replace(instructions=instructions)
         if self.copies_words and not circumstances.prefetches:
@@ -210,6 +239,26 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         # Registers hold what is copied by single elements, or for the next step, and warps wait for
         # one another.
         return work._replace(result_bytes=0.0, reads_ahead=False)
+
+    def _may_describe(self, work: TileWork) -> bool:
+        """Returns whether descriptors give operands to a tile that would have them.
+
+        A single step gains nothing: 12 batches of 197x197x64 in f16 take 7.0 us on an H200 by
+        `wgmma`, and 6.0 us by `mma.sync`.
+        """
+        is_known = work.rows_described or self._is_whole
+        return self._sums_are_f32 and is_known and work.steps > 1
+
+    def _fills_rows_of(self, tile: MatmulTile) -> bool:
+        """Returns whether so many of a tile's rows exist that descriptors gain."""
+        return tile.rows <= _LARGEST_SHARE * self._true_rows
+
+    @cached_property
+    def _true_rows(self) -> int:
+        """Returns the rows of C, without those that a tile adds."""
+        rows = self.loops[0]
+        size = _true_size(self.operation.operands[_A], loops_of(self.operation)[_A].index(rows))
+        return self.rows if rows in self.computed else size
 
     @cached_property
     def _sums_are_f32(self) -> bool:
@@ -223,10 +272,25 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         return not self.multiples and not any(has_enlarged_bindings(each) for each in around)
 
     @cached_property
+    def _asks_where_sums_end(self) -> bool:
+        """Returns whether copies ask in each step where the summed elements end."""
+        summed, maps = self.loops[2], loops_of(self.operation)
+        sizes = (
+            _true_size(self.operation.operands[each], maps[each].index(summed))
+            for each in self.multiplied
+        )
+        return any(size != self.extents[summed] for size in sizes)
+
+    @cached_property
     def copies_words(self) -> bool:
         """Returns whether copies of both operands are of 4 bytes or more, as `cp.async` takes."""
-        runs = [_aligned_run(self.operation.operands[each]) for each in self.multiplied]
-        return all(run * self.element_bytes % _WORD_BYTES == 0 for run in runs)
+        return self._copy_bytes % _WORD_BYTES == 0
+
+    @cached_property
+    def _copy_bytes(self) -> int:
+        """Returns the bytes that a thread copies at once of the operand of which they are fewer."""
+        runs = (_aligned_run(self.operation.operands[each]) for each in self.multiplied)
+        return gcd(_COPIED_BYTES, *(run * self.element_bytes for run in runs))
 
     @cached_property
     def _columns_along_rows(self) -> bool:
@@ -258,7 +322,7 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
 
 def _aligned_run(value: ir.Value) -> int:
     """Returns how many elements of a tensor lie side by side from multiples of that number on."""
-    run = ir.ShapedType(value.type).shape[-1]
+    run = (true_shape(value) or ir.ShapedType(value.type).shape)[-1]
     load = defining_operation(value)
     if load is None or load.name != LOAD:
         return run
@@ -275,12 +339,13 @@ def _aligned_run(value: ir.Value) -> int:
         buffer = definition.operands[0]
 
 
-def _of_two_warpgroups(tile: MatmulTile) -> bool:
-    """Returns whether two warpgroups have 64 rows each of a tile, and no other columns.
-
-    Of these tiles it is known what other columns than powers of two take.
-    """
-    return (tile.rows, tile.summed, tile.row_warps, tile.column_warps) == (128, 64, 8, 1)
+def _true_size(value: ir.Value, dim: int) -> int:
+    """Returns the true size of a dimension of a tensor, as far as its buffer remembers it."""
+    load = defining_operation(value)
+    binding = None if load is None or load.name != LOAD else binding_of(load.operands[0])
+    strided = None if binding is None else StridedBuffer.of(binding)
+    shape = strided.shape if strided is not None else true_shape(value)
+    return (shape or ir.ShapedType(value.type).shape)[dim]
 
 
 def warp_tiled_matmul(function: ir.Operation) -> WarpTiledMatmul | None:
@@ -335,7 +400,7 @@ def _configured(function: ir.Operation, entries: tuple[str, ...] = ()) -> WarpTi
     extents = loop_extents(operation, maps, (_A, _B, _C))
     loops = matmul_loops(maps, len(extents))
     launch = WarpLaunch.of(function)
-    tile = _tile(config, loops, extents)
+    tile = _tile(config, loops, extents)._replace(slots=noted_slots(function))
     matmul = WarpTiledMatmul(operation, extents, launch, tile, loops, config.instruction)
     if tile.warps != launch.warps:
         raise Refusal("it is not spread over all warps of the workgroup")

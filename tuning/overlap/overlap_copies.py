@@ -36,6 +36,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.descriptor_tiles import GROUP_WARPS
 from ...bank_model.features import Features, features_of
 from ...dialect_utils.copy_slots import has_noted_slots, loads_directly, take_noted_slots
 from ...dialect_utils.described_tiles import has_described_tile
@@ -67,6 +68,7 @@ from ..costs.tile_cost import (
     SCHEDULERS,
     SECTOR_BYTES,
     SLOTS_TO_SPARE,
+    SPARED_SLOTS,
     rotating_slots,
 )
 from ..fragments.carried_sums import carried_sums
@@ -75,6 +77,8 @@ from .rotated_slots import AsyncCopies, check_copies, slots_bytes
 
 _UNROLLED = 16
 """The most iterations of a loop with `wgmma` that ptxas is known to unroll whole."""
+_FEW_COPIES = 6
+"""The most copies that a lane of a lone warpgroup issues before it waits (`_part_before_wait`)."""
 _LONG = 20
 """How many iterations a loop has for each that copies nothing, if that shall not cost much."""
 
@@ -142,7 +146,7 @@ class OverlapCopies(FunctionPass):
             raise loop.refusals[0]
         check_copies(loop)
         slots = self._slots(function, loop, contractions, noted, context)
-        slots_read = 2 if slots >= SLOTS_TO_SPARE and _is_read_behind(loop) else 1
+        slots_read = SPARED_SLOTS if slots >= SLOTS_TO_SPARE and _is_read_behind(loop) else 1
         for tile in loop.tiles:
             kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
             after = slots_bytes(tile, slots)
@@ -169,7 +173,9 @@ class OverlapCopies(FunctionPass):
             context.sink.remark(tile.allocation.location, text)
         # What is read before a loop of `wgmma` shall lie where the copies go (`share_lds.py`).
         described = has_described_tile(function)
-        before_wait = _part_before_wait(loop) if slots_read > 1 else 0.0
+        launch = launch_of(function, context.test_target)
+        alone = launch is not None and launch.threads <= GROUP_WARPS * launch.subgroup_size
+        before_wait = _part_before_wait(loop, alone=alone) if slots_read > 1 else 0.0
         one_block = self._is_one_block(function, loop, slots, before_wait > 0, context)
         AsyncCopies(loop, slots, not described, one_block, slots_read, before_wait).carry_out()
 
@@ -256,12 +262,13 @@ def _is_read_behind(loop: StagingLoop) -> bool:
         return False
 
 
-def _part_before_wait(loop: StagingLoop) -> float:
+def _part_before_wait(loop: StagingLoop, *, alone: bool) -> float:
     """Returns which part of its copies an iteration issues before it waits for its own.
 
     Where the units read all tiles as they lie, copies are best spread. Where they transpose one,
     all are best issued early, unless its rows begin within sectors of global memory, of which more
-    have to come. f16 on an H100 at ncu's base clocks, in us, with none of the copies before the
+    have to come, or a warpgroup is alone in its workgroup: nobody else multiplies while it copies.
+    f16 on an H100 at ncu's base clocks, in us, with none of the copies before the
     wait, half of them, and all:
 
                                           none    half     all
@@ -276,12 +283,27 @@ def _part_before_wait(loop: StagingLoop) -> float:
         8192x1024x4096, B transposed     140.1   120.5   130.4
         4096x11008x4096, B transposed    721.1   646.9   678.5
         3000x3000x3000, B transposed     215.4   212.3   213.9
+
+    A warpgroup alone copies first what it issues while the units still multiply: half of its copies
+    or a few, whichever are fewer. f16 333x2048x5632 on an H200, by the copies of a lane, us:
+
+                          copies   none    1/4    half    3/4    all
+        64 x 96, 64           10   42.2           38.3           44.2
+        64 x 128, 64          12           43.1   38.7   38.8    45.8
+        64 x 96, 128          20           33.8   35.6   38.0    39.3
+        64 x 128, 128         24           33.2   35.0   35.0    36.2
+
+    Args:
+        alone: whether a workgroup has no more than one warpgroup.
     """
     transposed = [tile for tile in loop.tiles if any(map(_is_transposing, tile.reads))]
     if not transposed:
         return 0.5
     copies = (copy for tile in transposed for copy in tile.copies)
-    return 0.0 if any(map(_begins_within_sectors, copies)) else 1.0
+    if any(map(_begins_within_sectors, copies)):
+        return 0.0
+    issued = sum(len(tile.copies) for tile in loop.tiles)
+    return min(0.5, _FEW_COPIES / issued) if alone else 1.0
 
 
 def _is_transposing(read: ir.Operation) -> bool:

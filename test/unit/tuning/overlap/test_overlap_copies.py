@@ -197,14 +197,18 @@ def test_half_the_copies_are_issued_while_matrix_units_have_products_to_do(one_b
     assert [_by_iteration(each.operands[1])[0] for each in (first, rest)] == [0, 4]
 
 
+_TWO_WARPGROUPS = ("workgroup_size = [32, 1, 1]", "workgroup_size = [256, 1, 1]")
 _TRANSPOSED = ("numTiles = 4 transpose = false", "numTiles = 4 transpose = true")
 
 
 @pytest.mark.parametrize(
     ("row", "edits", "copies_before"),
     [
-        # What units transpose is best copied early, unless rows begin within sectors.
-        (256, [_TRANSPOSED], 2),
+        # What units transpose is best copied early, unless rows begin within sectors, or a
+        # warpgroup is alone.
+        (256, [_TRANSPOSED, _TWO_WARPGROUPS], 2),
+        (256, [_TRANSPOSED], 1),
+        (264, [_TRANSPOSED, _TWO_WARPGROUPS], 0),
         (264, [_TRANSPOSED], 0),
         (264, [], 1),
     ],

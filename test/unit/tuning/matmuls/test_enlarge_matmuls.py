@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which tiles matmuls get whose sizes no tile divides, and whether they keep them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bankwise.dialect_utils.copy_slots import noted_slots
+from bankwise.dialect_utils.described_tiles import has_described_tile
+from bankwise.tuning.costs.tile_cost import MatmulTile, matmul_work
+from bankwise.tuning.matmuls.enlarge_matmuls import EnlargeMatmuls
+from bankwise.tuning.matmuls.matmul_tiles import warp_tiled_matmul
+from bankwise.tuning.retile import Retile
+from bankwise.tuning.tiles.tiled_operation import Circumstances
+
+from ...functions import PassRun, gpu_target, launched, parse, run
+
+Shape = tuple[int, int, int]
+
+
+def padded_matmul(shape: Shape, *, arch: str, transposed: bool) -> str:
+    """Returns a matmul A (m, k) * B (k, n), or B (n, k), as IREE pads it for a GPU of NVIDIA."""
+    m, n, k = shape
+    b_shape, b_map = ((n, k), "(n, k)") if transposed else ((k, n), "(k, n)")
+    shapes = {"a": ((m, k), "f16"), "b": (b_shape, "f16"), "c": ((m, n), "f32")}
+    types = {name: f"{'x'.join(map(str, dims))}x{kind}" for name, (dims, kind) in shapes.items()}
+    binding = "#hal.pipeline.binding<storage_buffer>"
+    layout = f"#hal.pipeline.layout<bindings = [{binding}, {binding}, {binding}]>"
+    bindings = "\n".join(
+        f"  %b{name} = hal.interface.binding.subspan layout({layout}) binding({number}) "
+        f"offset(%zero) : memref<{types[name]}>"
+        for number, name in enumerate(types)
+    )
+    loads = "\n".join(
+        f"  %{name} = iree_codegen.load_from_buffer %b{name} : memref<{types[name]}> "
+        f"-> tensor<{types[name]}>"
+        for name in "ab"
+    )
+    maps = ", ".join(f"affine_map<(m, n, k) -> {each}>" for each in ("(m, k)", b_map, "(m, n)"))
+    config = (
+        "convert_acc_gemm, mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, "
+        "padding = [64, 64, 128], promote_operands = [0, 1], reduction = [0, 0, 8], "
+        "subgroup = [2, 4, 0], workgroup = [64, 64, 0]"
+    )
+    a, b, c = (f"tensor<{types[name]}>" for name in "abc")
+    lds_bytes = 232448 if arch == "sm_90a" else 166912
+    return f"""
+func.func @f() attributes {{{gpu_target(arch, lds_bytes)},
+    {launched("128, 1, 1", 32, pipeline="TileAndFuse")}}} {{
+  %zero = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+{bindings}
+{loads}
+  %empty = tensor.empty() : {c}
+  %fill = linalg.fill ins(%none : f32) outs(%empty : {c}) -> {c}
+  %r = linalg.generic {{indexing_maps = [{maps}],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a, %b : {a}, {b}) outs(%fill : {c})
+      attrs = {{lowering_config = #iree_gpu.lowering_config<{{{config}}}>}} {{
+  ^bb0(%x: f16, %y: f16, %z: f32):
+    %0 = arith.extf %x : f16 to f32
+    %1 = arith.extf %y : f16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %z, %2 : f32
+    linalg.yield %3 : f32
+  }} -> {c}
+  iree_codegen.store_to_buffer %r, %bc : {c} into memref<{types["c"]}>
+  return
+}}"""
+
+
+def tiled(shape: Shape, *, arch: str, transposed: bool) -> tuple[MatmulTile, bool, PassRun]:
+    """Returns the tile that both passes give a matmul, with its slots, whether it was chosen for
+    descriptors, and what the passes recorded."""
+    parsed = parse(padded_matmul(shape, arch=arch, transposed=transposed))
+    found = run(parsed, EnlargeMatmuls(), Retile())
+    matmul = warp_tiled_matmul(parsed.function)
+    assert matmul is not None and matmul.tile.slots == noted_slots(parsed.function)
+    return matmul.tile, has_described_tile(parsed.function), found
+
+
+SHAPES = [
+    (333, 2048, 5632),
+    (100, 4096, 4096),
+    (500, 3072, 768),
+    (200, 768, 3072),
+    (65, 1024, 4096),
+]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("shape", SHAPES[:4])
+def test_few_and_ragged_rows_are_multiplied_by_descriptors(shape: Shape, transposed: bool) -> None:
+    """Each of these takes less time by `wgmma` on an H200, in rows of 64, than by `mma.sync`."""
+    tile, described, _ = tiled(shape, arch="sm_90a", transposed=transposed)
+    assert described and tile.column_warps == 1 and tile.warp_rows == 16
+    # One workgroup for each of 132 multiprocessors at most: a second one would wait for the first.
+    workgroups = -(-shape[0] // tile.rows) * -(-shape[1] // tile.columns)
+    assert workgroups <= 132
+    assert tile.slots >= 3
+
+
+@pytest.mark.parametrize(("rows", "described"), [(7, False), (17, False), (33, True)])
+def test_rows_that_fill_a_third_of_a_tile_are_multiplied_by_descriptors(
+    rows: int, described: bool
+) -> None:
+    """f16 7x3584x18944 takes 55.9 us on an H200 by `wgmma`, and 54.5 us by `mma.sync`; 33x4096x4096
+    takes 14.3 and 21.1 us."""
+    assert tiled((rows, 4096, 4096), arch="sm_90a", transposed=True)[1] is described
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_tile_that_was_chosen_with_its_slots_is_kept(
+    shape: Shape, arch: str, transposed: bool
+) -> None:
+    """f16 333x2048x5632, B transposed, takes 42 us on an H200 with 96 x 64 and 4 slots, and 57 us
+    with 128 x 64, which was taken because 2 slots were counted."""
+    tile, _, found = tiled(shape, arch=arch, transposed=transposed)
+    (decision,) = found.decisions
+    assert decision.pass_name == EnlargeMatmuls.name
+    assert decision.detail == str(tile)
+
+
+@pytest.mark.parametrize(
+    ("shape", "transposed"),
+    [
+        # Rows of 1,012 and 1,556 bytes are copied by 4 bytes: 20.2 us by `wgmma`, 17.7 otherwise.
+        ((1002, 778, 506), False),
+        # One step of 64: 7.0 us in 12 batches by `wgmma`, 6.0 otherwise.
+        ((197, 197, 64), True),
+    ],
+)
+def test_narrow_copies_and_single_steps_are_not_for_descriptors(
+    shape: Shape, transposed: bool
+) -> None:
+    tile, described, found = tiled(shape, arch="sm_90a", transposed=transposed)
+    assert not described
+    (decision,) = found.decisions
+    assert decision.detail == str(tile)
+
+
+def test_warps_that_are_predicted_to_be_equal_multiply_wide_parts() -> None:
+    """f16 200x768x3072, B transposed, takes 17.4 us on an H200 by 4 x 1 warps, 21.7 by 2 x 2."""
+    tile, _, _ = tiled((200, 768, 3072), arch="sm_80", transposed=True)
+    assert str(tile) == "64 x 32, 128 a step, 4 x 1 warps"
+
+
+def predicted_times(found: PassRun) -> list[float]:
+    """Returns the predicted microseconds of the tiles that `bankwise-retile` has kept."""
+    stays = "".join(each for each in found.messages if "stays" in each)
+    return [float(each) for each in re.findall(r"fastest: ([\d.]+) us", stays)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_code_for_sm_90a_is_predicted_to_take_no_longer_than_for_sm_80(shape: Shape) -> None:
+    times = [
+        predicted_times(tiled(shape, arch=arch, transposed=True)[2]) for arch in ("sm_90a", "sm_80")
+    ]
+    ((hopper,), (ampere,)) = times
+    assert hopper <= ampere
+
+
+@pytest.mark.parametrize(("shape", "asks"), [((333, 2048, 5632), False), ((333, 2048, 5600), True)])
+def test_copies_ask_in_each_step_only_where_the_summed_elements_end(
+    shape: Shape, asks: bool
+) -> None:
+    """5,632 summed elements are 88 steps of 64. Where rows end is known before the first one."""
+    parsed = parse(padded_matmul(shape, arch="sm_90a", transposed=False))
+    run(parsed, EnlargeMatmuls())
+    matmul = warp_tiled_matmul(parsed.function)
+    circumstances = Circumstances.of(parsed.function, None, other_order=False, overlap=True)
+    assert matmul is not None and circumstances is not None
+    assert matmul.rows > shape[0]
+    tile = matmul.tile._replace(rows=64, row_warps=4, column_warps=1)
+    work = matmul.work(tile, circumstances)
+    assert work.described
+    sizes = matmul.rows, matmul.columns, matmul.summed
+    plain = matmul_work(sizes, tile, circumstances.processor, columns_along_rows=True)
+    assert work.instructions - plain.instructions == (20 * work.copies if asks else 0)
