@@ -46,7 +46,10 @@ class SearchRowsAlone(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the configuration of `function`; never fails."""
         function = function.operation
-        for search in _searches(function):
+        searches = _searches(function)
+        if not searches:
+            return
+        for search in searches:
             config = search.attributes[CONFIG]
             rank = ir.ShapedType(search.operands[0].type).rank
             summed = ir.IntegerAttr(search.attributes[_DIMENSION]).value
