@@ -155,16 +155,20 @@ class GlobalMemory:
         return len(self._buffers)
 
     @property
-    def version(self) -> tuple[int, bool]:
+    def version(self) -> tuple[int, ...]:
         """Returns what changes where `plain_buffers` does."""
-        return self._version, self.watched
+        return (self._version,)
+
+    def note_change(self) -> None:
+        """Notes that a byte has been changed in another way than by `store`."""
+        self.changes += int(self.watched)
 
     def plain_buffers(self) -> list[tuple[int, int, Bytes, bool]]:
         """Returns address, end, bytes and whether they are read-only of each buffer.
 
-        There are none where some bytes are undefined, or where changes are counted.
+        There are none where some bytes are undefined.
         """
-        if self.watched or any(buffer.shadow is not None for buffer in self._buffers):
+        if any(buffer.shadow is not None for buffer in self._buffers):
             return []
         return [(b.start, b.end, b.data, b.read_only) for b in self._buffers]
 

@@ -106,9 +106,9 @@ class TracedLds:
             for k in range(len(values)):
                 store_word(self.group, places, k, access.width, values[k, part])
 
-    def _places(self, access: _Access, offset: int) -> str:
-        local = (access.base + np.uint32(offset)).astype(_U64)
-        return (local + self.group.lds_start()).use(lane=True)
+    def _places(self, access: _Access, offset: int) -> Any:
+        local: Any = (access.base + np.uint32(offset)).astype(_U64)
+        return local + self.group.lds_start()
 
 
 class TracedMemory:
@@ -149,12 +149,20 @@ class TracedMemory:
         found = traced(self.group.code, addresses, _I64)
         if self.looks:
             raise Found(Kind.STORE, width, found)
-        places = self._places(found)
-        for k in range(len(words)):
+        places, count = self._places(found), len(words)
+        before = [load_word(self.group, places, k, width) for k in range(count)]
+        for k in range(count):
             store_word(self.group, places, k, width, words[k])
+        # Somebody may want to know whether the store has changed a byte.
+        self.group.leave_loop()
+        after = [load_word(self.group, places, k, width) for k in range(count)]
+        changed: Any = before[0] != after[0]
+        for old, new in zip(before[1:], after[1:], strict=True):
+            changed = changed | (old != new)
+        self.group.note_change(np.logical_and(changed, self.group.exec_lanes()))
 
-    def _places(self, addresses: Traced) -> str:
-        return (addresses + self.group.move()).use(lane=True)
+    def _places(self, addresses: Any) -> Any:
+        return addresses + self.group.move()
 
 
 def _by_exec(active: Any) -> bool:
@@ -174,15 +182,15 @@ def _scalar_words(group: Any, address: Traced, width: int, count: int) -> Words:
     return words
 
 
-def _pointers(code: Code, places: str, k: int) -> str:
-    moved = places
+def _pointers(code: Code, places: Any, k: int) -> str:
+    moved = places.use(lane=True)
     if k:
         steps = ", ".join([f"i64 {4 * k}"] * CHUNK)
-        moved = code.emit(f"add <{CHUNK} x i64> {places}, <{steps}>", lane=True)
+        moved = code.emit(f"add <{CHUNK} x i64> {moved}, <{steps}>", lane=True)
     return code.emit(f"inttoptr <{CHUNK} x i64> {moved} to <{CHUNK} x ptr>", lane=True)
 
 
-def load_word(group: Any, places: str, k: int, width: int) -> Traced:
+def load_word(group: Any, places: Any, k: int, width: int) -> Traced:
     """Returns word `k` of the bytes at each active lane's place, and zeros in the others."""
     code, size = group.code, min(width, 4)
     vector, mask = f"<{CHUNK} x i{8 * size}>", f"<{CHUNK} x i1>"
@@ -197,7 +205,7 @@ def load_word(group: Any, places: str, k: int, width: int) -> Traced:
     return traced(code, Traced(code, text, f"u{size}", code.loop), _U32)
 
 
-def store_word(group: Any, places: str, k: int, width: int, value: Any) -> None:
+def store_word(group: Any, places: Any, k: int, width: int, value: Any) -> None:
     """Stores word `k` of the active lanes, in the order of lanes."""
     code, size = group.code, min(width, 4)
     vector, mask = f"<{CHUNK} x i{8 * size}>", f"<{CHUNK} x i1>"

@@ -69,6 +69,8 @@ class HotCode:
         self._heat = [0] * (len(steps) + 1)
         self._compiled: dict[int, list[Compiled]] = {}
         self._refused: set[int] = set()
+        # Where code has been left because there was none.
+        self._beside_code: set[int] = set()
         self._compiles = 0
         self._runner: Runner | None = None
 
@@ -87,18 +89,23 @@ class HotCode:
         Raises:
             EmulationError: what a step raises.
         """
-        self._heat[pc] += _PART if group.count <= _FEW_WAVES else 1
-        if not self._is_hot(pc) or pc in self._refused:
-            return None
-        compiled = self._of(group, pc)
-        if compiled is None:
-            return None
-        if self._runner is None:
-            self._runner = Runner(self._steps)
-        start, pc, reason = self._runner.run(compiled, portion, group, pc)
-        if reason is Exit.UNDEFINED:
-            self._missed(compiled)
-        return start, pc
+        found: tuple[int, int] | None = None
+        while True:
+            self._heat[pc] += _PART if group.count <= _FEW_WAVES else 1
+            if not self._is_hot(pc) or pc in self._refused:
+                return found
+            compiled = self._of(group, pc)
+            if compiled is None:
+                return found
+            if self._runner is None:
+                self._runner = Runner(self._steps)
+            start, pc, reason = self._runner.run(compiled, portion, group, pc)
+            found = start, pc
+            if reason is Exit.UNDEFINED:
+                self._missed(compiled)
+            if start != pc or any(pc == block.start for block in compiled.blocks):
+                return found
+            self._beside_code.add(pc)
 
     def _is_hot(self, pc: int) -> bool:
         """Returns whether the steps of a straight run have taken as long as to compile them."""
@@ -106,6 +113,8 @@ class HotCode:
             return self.threshold == 1
         length = self._next_flow[pc] + 1 - pc if pc < len(self._steps) else 1
         needed = self.threshold + _INSTRUCTIONS * self.threshold // length
+        if pc in self._beside_code:
+            needed = self.threshold
         return self._heat[pc] >= _PART * needed
 
     def flush(self, group: WaveGroup) -> None:

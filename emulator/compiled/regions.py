@@ -59,6 +59,8 @@ class Field(IntEnum):
     BUFFERS = auto()
     """The address of what code knows of the buffers of memory."""
     BUFFER_COUNT = auto()
+    CHANGED = auto()
+    """Some bit, if a store has changed a byte of memory."""
     NOTES = auto()
     """The address of the accesses to the LDS that are to be noted."""
     NOTE_COUNT = auto()

@@ -183,6 +183,9 @@ class Runner:
         reason = compiled.function.call(self._address, pc)
         self._refresh(group)
         self._note_all(machine.lds)
+        if context[Field.CHANGED]:
+            context[Field.CHANGED] = 0
+            machine.memory.note_change()
         portion.steps, portion.rounds = context[Field.STEPS], context[Field.ROUNDS]
         if portion.polls:
             for poll, left in zip(portion.polls.values(), self._polls.tolist(), strict=True):

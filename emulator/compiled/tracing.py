@@ -199,6 +199,17 @@ class TracingGroup(WaveGroup):
             self._move = Traced(self.code, text, np.int64)
         return self._move
 
+    def note_change(self, lanes: Any) -> None:
+        """Notes whether a store has changed a byte in some of the lanes."""
+        code = self.code
+        slot = code.alloca("i64")
+        code.line(f"store i64 0, ptr {slot}, align 8")
+        short = code.emit(f"bitcast <{CHUNK} x i1> {lanes.use(True)} to i{CHUNK}", lane=True)
+        self._collect(slot, code.emit(f"zext i{CHUNK} {short} to i64", lane=True), lane=True)
+        self.leave_loop()
+        found = code.emit(f"load i64, ptr {slot}, align 8")
+        self._collect("%at_changed", found)
+
     def refresh_exec(self) -> None:
         """Has EXEC in its registers."""
 

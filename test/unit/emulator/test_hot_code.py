@@ -11,6 +11,8 @@ import numpy.typing as npt
 import pytest
 
 from bankwise.bank_model.matrix_instructions import mfma_shapes
+from bankwise.bench.emulator_speed import run as run_loop
+from bankwise.bench.small_loops import SMALL_LOOPS
 from bankwise.emulator import matrix
 from bankwise.emulator.assembly import Kernel, parse_assembly
 from bankwise.emulator.cross_lane import _ARGUMENTS
@@ -423,6 +425,14 @@ def test_kernels_end_alike(name: str, threads: int, workgroups: int) -> None:
         name == "a race" and threads > 64
     )
     assert bool(before) is fails
+
+
+@pytest.mark.parametrize("name", SMALL_LOOPS)
+def test_timed_loops_leave_the_same(name: str) -> None:
+    loop = SMALL_LOOPS[name]
+    (parsed,) = parse_assembly(loop.text(40), "loop.s").values()
+    before, after = (run_loop(parsed, (loop.workgroups, 1, 1), [4096], each)[1:] for each in (0, 1))
+    assert after == before
 
 
 _PRODUCTS = [
