@@ -70,6 +70,7 @@ from .turns import take_turns, waves_text
 from .undefined import UndefinedBits
 from .wait_paths import checked_waits
 from .waits import (
+    MissingWait,
     Queue,
     WaitReport,
     check_waits,
@@ -215,13 +216,22 @@ class Program:
         if wanted is Waits.OFF:
             return check_waits(self.kernel)
         found = checked_waits(self.kernel)
-        for missing in (*found.missing, *found.doubtful):
-            error = MissingWaitError(missing.message(self.kernel))
-            self.locate(error, self.kernel.instructions[missing.instruction])
-            if wanted is Waits.ERROR and missing in found.missing:
+        for missing in found.missing:
+            error = self._missing_wait(missing)
+            if wanted is Waits.ERROR:
                 raise error
             self.warnings.append(str(error))
+        if found.doubtful:
+            more = len(found.doubtful) - 1
+            others = f"; uses like this: {more + 1}" if more else ""
+            text = f", on a path of which it is not known whether a wave can take it{others}"
+            self.warnings.append(str(self._missing_wait(found.doubtful[0], text)))
         return found.report
+
+    def _missing_wait(self, missing: MissingWait, more: str = "") -> MissingWaitError:
+        error = MissingWaitError(missing.message(self.kernel) + more)
+        self.locate(error, self.kernel.instructions[missing.instruction])
+        return error
 
     def _add(
         self, context: BuildContext, instruction: Instruction, indexed: bool

@@ -191,10 +191,14 @@ def test_what_depends_on_an_atomic_is_doubtful():
     """Here the last workgroup goes on, and one alone is never told that it is."""
     text = (
         f"{LOAD}\ts_atomic_dec s9, s[4:5], 0x0 glc\n\ts_waitcnt lgkmcnt(0)\n"
-        "\ts_cmp_lg_u32 s9, 1\n\ts_cbranch_scc1 .Lend\n\tv_mov_b32_e32 v4, v2\n.Lend:\n"
-    )
-    found = checked_waits(kernel(text))
-    assert (len(found.missing), len(found.doubtful)) == (0, 1)
+        "\ts_cmp_lg_u32 s9, 1\n\ts_cbranch_scc1 .Lend\n\tv_mov_b32_e32 v4, v2\n"
+        "\tv_mov_b32_e32 v5, v3\n.Lend:\n"
+    ).replace(LOAD, LOAD + SECOND)
+    parsed = kernel(text)
+    found = checked_waits(parsed)
+    assert (len(found.missing), len(found.doubtful)) == (0, 2)
+    (text,) = Program(BuildContext(parsed, lds_of("gfx942"))).warnings
+    assert "whether a wave can take it; uses like this: 2" in text
 
 
 APART = "".join(
@@ -217,7 +221,8 @@ def test_a_use_behind_too_many_paths_is_doubtful(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(wait_paths, "_MOST_PATHS", 8)
     found = checked_waits(parsed)
     assert (found.missing, len(found.doubtful)) == ((), 1)
-    assert len(Program(BuildContext(parsed, lds_of("gfx942"))).warnings) == 1
+    (text,) = Program(BuildContext(parsed, lds_of("gfx942"))).warnings
+    assert "on a path of which it is not known whether a wave can take it\n" in text
     monkeypatch.setattr(wait_paths, "_MOST_PATHS", 1 << 8)
     assert checked_waits(parsed).doubtful == ()
 
