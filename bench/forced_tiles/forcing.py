@@ -64,7 +64,7 @@ class PredictTiles(FunctionPass):
 def _edit_of(mode: str) -> tuple[PipelineEdit, Retile]:
     """Returns the edit that replaces tiles in a mode, and its pass."""
     for edit in mitigation_edits(Mode.parse(mode)):
-        for step in edit.passes:
+        for step in edit.loaded_passes:
             if isinstance(step, Retile):
                 return edit, step
     raise ValueError(f"mode {mode} replaces no tiles")
