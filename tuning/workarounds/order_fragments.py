@@ -150,30 +150,30 @@ def _order_loops(
     """Gives the last loops of what is computed from an operand the order that it has now.
 
     Raises:
-        PassFailure: the operation is not elementwise in that operand.
+        PassFailure: the operation does not take the tiles as they are, one after another.
     """
     try:
         maps = loops_of(generic)
     except Refusal as refusal:
         raise _failure(contraction) from refusal
-    identity = tuple(range(len(maps[-1])))
-    outer = len(identity) - len(order)
-    output = len(maps) - 1
+    loops, output = range(len(maps[-1])), len(maps) - 1
+    tile = maps[output][-len(order) :]
     if (
         len(generic.results) != 1
         or number == output
-        or (maps[number], maps[output]) != (identity, identity)
+        or any(sorted(maps[each]) != [*loops] for each in (number, output))
+        or maps[number][-len(order) :] != tile
         or any(each.name == "linalg.index" for each in children(generic))
     ):
         raise _failure(contraction)
-    # Loop `outer + order[n]` becomes loop `outer + n`.
-    places = {outer + old: outer + new for new, old in enumerate(order)}
+    # The loop over dimension `order[n]` of a tile becomes that over dimension `n`.
+    places = {tile[old]: tile[new] for new, old in enumerate(order)}
     renumbered = [
-        loops if place in (number, output) else [places.get(loop, loop) for loop in loops]
-        for place, loops in enumerate(maps)
+        indices if place in (number, output) else [places.get(loop, loop) for loop in indices]
+        for place, indices in enumerate(maps)
     ]
     at = Builder.before(generic)
-    generic.attributes[MAPS] = at.indexing_maps(len(identity), renumbered)
+    generic.attributes[MAPS] = at.indexing_maps(len(loops), renumbered)
     empty = generic.operands[output]
     generic.operands[output] = _ordered_empty(at, contraction, empty, order)
 

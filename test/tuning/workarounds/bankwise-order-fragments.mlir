@@ -72,6 +72,28 @@ func.func @epilogue(%a: tensor<2x1x16x16xf16>, %b: tensor<1x1x8x16xf16>, %sums: 
 
 // -----
 
+// Tiles may be put elsewhere, as those of the groups of a convolution are, and none of them changes.
+
+// CHECK-LABEL: func.func @tiles_elsewhere
+//       CHECK:   %[[D:.+]] = iree_codegen.inner_tiled {{.*}} into tensor<3x2x16x8xf32>
+//       CHECK:   %[[E:.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d1, d0, d2, d3)>], {{.*}} ins(%[[D]] : tensor<3x2x16x8xf32>) outs(%{{.+}} : tensor<2x3x16x8xf32>)
+//       CHECK:   linalg.unpack %[[E]] outer_dims_perm = [1, 0] inner_dims_pos = [1, 0] inner_tiles = [16, 8]
+func.func @tiles_elsewhere(%a: tensor<2x1x16x16xf16>, %b: tensor<3x1x8x16xf16>, %sums: tensor<24x32xf32>) -> tensor<24x32xf32> {
+  %0 = tensor.empty() : tensor<3x2x8x16xf32>
+  %1 = tensor.empty() : tensor<2x3x8x16xf32>
+  %c = linalg.pack %sums inner_dims_pos = [0, 1] inner_tiles = [8, 16] into %0 : tensor<24x32xf32> -> tensor<3x2x8x16xf32>
+  // expected-remark @+1 {{fragments have the order of its loops: they get that of the instruction}}
+  %d = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [affine_map<(n, m, k) -> (m, k)>, affine_map<(n, m, k) -> (n, k)>, affine_map<(n, m, k) -> (n, m)>], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = false, opaque = true>, permutations = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 1, 0>]> : tensor<2x1x16x16xf16>, tensor<3x1x8x16xf16> into tensor<3x2x8x16xf32>
+  %e = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d1, d0, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%d : tensor<3x2x8x16xf32>) outs(%1 : tensor<2x3x8x16xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    linalg.yield %x : f32
+  } -> tensor<2x3x8x16xf32>
+  %f = linalg.unpack %e outer_dims_perm = [1, 0] inner_dims_pos = [0, 1] inner_tiles = [8, 16] into %sums : tensor<2x3x8x16xf32> -> tensor<24x32xf32>
+  return %f : tensor<24x32xf32>
+}
+
+// -----
+
 // Rows come first already, or the order does not matter to the instruction.
 
 // CHECK-LABEL: func.func @in_order
