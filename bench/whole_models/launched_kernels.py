@@ -59,6 +59,19 @@ class NotingDevice(EmulatedDevice):
         numbers = random.standard_normal(-(-size // _FLOAT.itemsize), _FLOAT)
         return self.memory.allocate(numbers.view(np.uint8)[:size])
 
+    def write(self, address: int, data: npt.NDArray[np.uint8]) -> None:
+        """Copies host bytes to the device, but for fills.
+
+        The least number that a maximum begins with would lie where others read numbers later.
+        """
+        width = _FLOAT.itemsize
+        if (
+            len(data) % width
+            or len(data) == width
+            or (data != np.resize(data[:width], len(data))).any()
+        ):
+            super().write(address, data)
+
     def read(self, address: int, size: int) -> npt.NDArray[np.uint8]:
         """Copies device bytes to the host."""
         return self.memory.read(address, size)
