@@ -126,13 +126,21 @@ class SplitSums(TilingPass):
             return None
         tilings = _tilings(function, product, loops, circumstances, context.test_target)
         elements = math.prod(ir.ShapedType(product.results[0].type).shape)
-        whole, *times = _times(product, tilings, loops.tiled[2], (1, *counts), circumstances)
+        (whole,) = _times(product, tilings, loops.tiled[2], (1,), circumstances)
+        least_gain = _LEAST_GAIN_OF_LANES if multiplies_floats(product) else _LEAST_GAIN
+        moved = {
+            count: copy_microseconds(
+                (2 * count + 1) * elements * _SUM_BYTES, circumstances.processor
+            )
+            for count in counts
+        }
+        # Where the sums of parts alone take too long, no tile of the parts helps.
+        counts = [count for count in counts if moved[count] <= (1 - least_gain) * whole]
+        times = _times(product, tilings, loops.tiled[2], counts, circumstances)
         best = _Sums(1, whole, whole)
         for count, time in zip(counts, times, strict=True):
-            moved = (2 * count + 1) * elements * _SUM_BYTES
-            time += copy_microseconds(moved, circumstances.processor)
-            best = min(best, _Sums(count, time, whole), key=lambda each: each.time)
-        least_gain = _LEAST_GAIN_OF_LANES if multiplies_floats(product) else _LEAST_GAIN
+            found = _Sums(count, time + moved[count], whole)
+            best = min(best, found, key=lambda each: each.time)
         if best.time > (1 - least_gain) * whole:
             return None
         target = gpu_target_of(function, context.test_target)
