@@ -98,11 +98,13 @@ def main() -> int:
     """Prints tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="every distinct shape of a workgroup")
-    parser.add_argument("--rounds", type=int, default=40_000, help="the rounds of the small loops")
+    parser.add_argument(
+        "--rounds", type=int, default=100_000, help="of all workgroups in small loops"
+    )
     chosen = parser.parse_args()
     lines = [["kernel", "waves", "instructions", "steps, M/s", "machine code, M/s", "times"]]
     for name, loop in SMALL_LOOPS.items():
-        (kernel,) = parse_assembly(loop.text(chosen.rounds), "loop.s").values()
+        (kernel,) = parse_assembly(loop.text(chosen.rounds // loop.workgroups), "loop.s").values()
         waves = loop.workgroups * loop.threads // 64
         lines.append(row(name, str(waves), kernel, (loop.workgroups, 1, 1), [4096]))
     for mode, dtype in (("auto", "f16"), ("auto/fast/off", "f32")):

@@ -47,8 +47,8 @@ from . import (
     wmma,
 )
 from .call_graph import JUMPS
+from .compiled.branches import BARRIER, Branch
 from .compiled.hot_code import HotCode
-from .compiled.regions import BARRIER, Branch
 from .direct_loads import DirectLoads
 from .emulation_errors import (
     EmulationError,

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from ..instruction_text import EXEC, VCC
 from ..step import Step
 from .accesses import FUNCTIONS, put_lds_key, put_memory_key, site_field
+from .branches import BARRIER, Branch
 from .code import Code, LaneLoop
 from .sites import Kind, Site, SiteField
 from .tracing import Layout, TracingGroup
@@ -84,19 +85,8 @@ class Exit(IntEnum):
     """A step wants it."""
 
 
-BARRIER = "barrier"
 AT_BARRIER = -1 << 63
 """What code hands over where it calls at a barrier, in the place of a number of steps."""
-
-
-class Branch(NamedTuple):
-    """A branch: its condition, as the end of `s_cbranch_*`, and where it goes to.
-
-    A barrier is a branch behind itself.
-    """
-
-    condition: str
-    target: int
 
 
 class Block(NamedTuple):
