@@ -37,6 +37,7 @@ from ...dialect_utils.lowering_config import WarpLaunch, is_configured
 from ...dialect_utils.operations import operands_with, operations_in, parents_of, redirect
 from ...passes.base import PassContext
 from ...passes.decisions import LayoutRound
+from ..costs.row_sum_cost import RowSums
 from ..costs.split_cost import copy_microseconds
 from ..matmuls.dynamic_matmuls import ScalarLoops, multiplies, planned_matmul
 from ..matmuls.lane_matmuls import lane_tilings, multiplies_floats
@@ -127,6 +128,8 @@ class SplitSums(TilingPass):
         tilings = _tilings(function, product, loops, circumstances, context.test_target)
         elements = math.prod(ir.ShapedType(product.results[0].type).shape)
         (whole,) = _times(product, tilings, loops.tiled[2], (1,), circumstances)
+        # IREE gives each sum a workgroup of its own where there are few.
+        whole = min(whole, _own(product, loops).microseconds(circumstances.processor))
         least_gain = _LEAST_GAIN_OF_LANES if multiplies_floats(product) else _LEAST_GAIN
         moved = {
             count: copy_microseconds(
@@ -170,6 +173,14 @@ def _tilings(
         if not (multiplies_floats(product) and circumstances.processor.fma_cycles):
             raise
         return lane_tilings(product, loops, launch, _LANE_PARTS)
+
+
+def _own(product: ir.Operation, loops: ScalarLoops) -> RowSums:
+    """Returns a product as IREE computes it whose result has few elements."""
+    _, column, summed = loops.tiled
+    strided = any(dims[-1] != summed for dims in loops_of(product)[:2])
+    columns, length = loops.extents[column], loops.extents[summed]
+    return RowSums(math.prod(loops.extents) // (columns * length), columns, length, strided)
 
 
 def _times(
