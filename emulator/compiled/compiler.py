@@ -19,7 +19,6 @@ from .tracing import Layout
 _MOST_INSTRUCTIONS = 4000
 _MOST_MISSES = 50
 _MOST_COMPILES = 100
-_EXEC_WORDS = frozenset(range(EXEC.index, EXEC.index + EXEC.count))
 
 
 class Compiler:
@@ -113,8 +112,9 @@ class Compiler:
         machine = group.machine
         layout, blocks = _layout_of(machine, group), self._blocks(pc)
         self._compiles += 1
+        exec_words = range(EXEC.index, EXEC.index + machine.lanes // 32)
         possible = self._compiles <= _MOST_COMPILES and pc in self._leaders and pc in blocks
-        if not possible or not layout.tracked_s.isdisjoint(_EXEC_WORDS) or not available():
+        if not possible or not layout.tracked_s.isdisjoint(exec_words) or not available():
             self.refused.add(pc)
             return None
         writer = RegionWriter(blocks, self._steps, layout, self._polls, self._accesses)

@@ -427,6 +427,26 @@ def test_kernels_end_alike(name: str, threads: int, workgroups: int) -> None:
     assert bool(before) is fails
 
 
+_NARROW = """\tv_mov_b32 v3, 0
+\ts_mov_b32 s9, exec_lo
+.LOOP:
+\tv_add_nc_u32 v3, 1, v3
+\tv_cmp_lt_u32 vcc_lo, v3, v0
+\tv_cndmask_b32 v4, v3, v0, vcc_lo
+\ts_and_b32 exec_lo, exec_lo, vcc_lo
+\ts_cbranch_execnz .LOOP
+\ts_mov_b32 exec_lo, s9"""
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201"])
+def test_waves_of_32_lanes_have_code(arch: str) -> None:
+    parsed = wide_kernel(_NARROW, arch, threads=64)
+    machines = [machine_of(parsed) for _ in range(2)]
+    programs = [run(parsed, machine, threshold) for threshold, machine in enumerate(machines)]
+    assert programs[1].hot_code.compiled
+    assert state_of(machines[0]) == state_of(machines[1])
+
+
 @pytest.mark.parametrize("name", SMALL_LOOPS)
 def test_timed_loops_leave_the_same(name: str) -> None:
     loop = SMALL_LOOPS[name]
