@@ -227,18 +227,25 @@ class CodegenReplay:
         lengths = [len(each) for each in lists]
         try:
             with said_unless(Lost, context.sink):
-                self._compile(function, recording, edits)
+                self._compile(function, recording, edits, before)
         except Lost:
             for each, length in zip(lists, lengths, strict=True):
                 del each[length:]
             self._take_back(function, before, edits)
             self.runner.beside = None
-            self._compile(function, recording, edits)
+            self._compile(function, recording, edits, before)
 
     def _compile(
-        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+        self,
+        function: DeviceFunction,
+        recording: Recording,
+        edits: Sequence[PipelineEdit],
+        before: FunctionCopy,
     ) -> None:
         """Runs the edited pipeline of one function, and notes what it has become.
+
+        Args:
+            before: a copy of the function as it is.
 
         Raises:
             StockFailure, ReplayError, PipelineEditError: see `run`.
@@ -247,7 +254,7 @@ class CodegenReplay:
         self._advise(function)
         decided = len(self.runner.context.log.decisions)
         self.runner.context.unresolved.clear()
-        is_stock = self._replay_or_blame(function, recording, edits)
+        is_stock = self._replay_or_blame(function, recording, edits, before)
         if self.runner.beside is not None:
             self.runner.beside.settle()
         if self.summarizes:
@@ -298,7 +305,7 @@ class CodegenReplay:
         said: list[tuple[int, Diagnostic]] = []
         context.sink.consume = lambda diagnostic: said.append((printed_bytes(), diagnostic))
         before = len(context.log.decisions), len(context.tuned), len(self.advice), len(self.kernels)
-        self._compile(function, recording, edits)
+        self._compile(function, recording, edits, FunctionCopy.of(function.op))
         log, tuned, advice, kernels = before
         body = BytesIO()
         function.op.write_bytecode(body)
@@ -368,7 +375,11 @@ class CodegenReplay:
         ]
 
     def _replay_or_blame(
-        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+        self,
+        function: DeviceFunction,
+        recording: Recording,
+        edits: Sequence[PipelineEdit],
+        before: FunctionCopy,
     ) -> bool:
         """Runs the edited pipeline; where the compiler's passes fail in it, finds out whether they
         do without ours, too.
@@ -380,7 +391,6 @@ class CodegenReplay:
             StockFailure: they do; nothing has been emitted.
             ReplayError: a pass failed; its diagnostics have been emitted.
         """
-        before = FunctionCopy.of(function.op)
         try:
             with said_unless(StockFailure, self.runner.context.sink):
                 try:
