@@ -55,12 +55,13 @@ def polling_loops(kernel: Kernel) -> Mapping[int, PollingLoop]:
             continue
         for index in range(first, last + 1):
             flows.setdefault(index, flow_of(kernel, index))
-        body = {index: flows[index] for index in range(first, last + 1)}
-        loads = {index: flow.loaded for index, flow in body.items() if flow.loaded}
-        if not _decided_by(body, loads):
+        loop = range(first, last + 1)
+        body = {index: flows[index] for index in loop}
+        ends = _decided_by(body, {i: flow.loaded for i, flow in body.items()}, loop)
+        if not any(ends.values()):
             continue
-        ends = {index: _decided_by(body, {index: loaded}) for index, loaded in loads.items()}
-        counted = _decided_by(body, {i: flow.writes for i, flow in body.items() if flow.counts})
+        counts = {i: flow.writes for i, flow in body.items() if flow.counts}
+        counted = frozenset().union(*_decided_by(body, counts, loop).values())
         registers = {r: None for i in ends if ends[i] for r in _addresses(kernel.instructions[i])}
         polls = frozenset(index for index, found in ends.items() if found - counted)
         found[last] = PollingLoop(first, last, polls, tuple(registers))
@@ -87,34 +88,55 @@ class Flow(NamedTuple):
     target: int | None
 
 
+def _leaves(flow: Flow, index: int, loop: range) -> bool:
+    """Returns whether a branch decides if a loop goes on: it goes back at the end, or out."""
+    return index == loop[-1] or flow.target not in loop
+
+
 def _decided_by(
-    body: Mapping[int, Flow], sources: Mapping[int, frozenset[RegisterKey]]
-) -> frozenset[int]:
-    """Returns the branches of a loop that decide whether it goes on, and depend on some values.
+    body: Mapping[int, Flow], sources: Mapping[int, frozenset[RegisterKey]], loop: range
+) -> dict[int, frozenset[int]]:
+    """Returns the branches that decide whether a loop goes on, by the values that they depend on.
 
     The values are followed from register to register, until no further register depends on them.
     SCC and VCC are computed anew all the time, and depend on what was written to them last.
 
     Args:
         sources: the registers that hold the values behind some instructions.
+        loop: the indices of all its instructions.
     """
-    depending: set[RegisterKey] = set()
-    before = -1
-    ends: set[int] = set()
-    while before != len(depending):
-        before = len(depending)
-        now = set(depending)
+    bits = {index: 1 << number for number, index in enumerate(i for i in sources if sources[i])}
+    # For each register a number with the bits of the values that it depends on.
+    depending: dict[RegisterKey, int] = {}
+    branches = dict.fromkeys((i for i, f in body.items() if f.condition and _leaves(f, i, loop)), 0)
+    changed = bool(bits)
+    while changed:
+        now = dict(depending)
         for index, flow in body.items():
-            if not now.isdisjoint(flow.condition):
-                ends.add(index)
-            if not now.isdisjoint(flow.reads):
-                now |= flow.writes
-            else:
-                now -= flow.writes & _COMPUTED_ANEW
-            now |= sources.get(index, frozenset())
-        depending |= now
-    last = max(body)
-    return frozenset(index for index in ends if index == last or body[index].target not in body)
+            if index in branches:
+                branches[index] |= _either(now, flow.condition)
+            read = _either(now, flow.reads)
+            for key in flow.writes:
+                now[key] = read if key in _COMPUTED_ANEW else now.get(key, 0) | read
+            for key in sources.get(index, ()):
+                now[key] = now.get(key, 0) | bits[index]
+        changed = False
+        for key, found in now.items():
+            before = depending.get(key, 0)
+            depending[key] = before | found
+            changed = changed or depending[key] != before
+    return {
+        index: frozenset(branch for branch, found in branches.items() if found & bit)
+        for index, bit in bits.items()
+    }
+
+
+def _either(depending: Mapping[RegisterKey, int], keys: frozenset[RegisterKey]) -> int:
+    """Returns the bits of all values that some registers depend on."""
+    found = 0
+    for key in keys:
+        found |= depending.get(key, 0)
+    return found
 
 
 SCC_KEY: RegisterKey = ("s", SCC)
