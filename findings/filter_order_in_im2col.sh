@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # What: a convolution whose filter is stored as (row, column, output channel, input channel) changes its value when it
-#   becomes a matmul.
+#   becomes a matmul, and so does one whose filter has its columns before its rows.
 # Version: iree-base-compiler and iree-base-runtime 3.13.0. The pass is part of the default pipeline of AMD GPUs; it is
 #   run by iree-opt here, and its result on the CPU, so that no GPU is needed.
 # Input: an image 3x3x2, filters 2x2x2x2 and their convolution as a `linalg.generic`, with f16 elements that count from
 #   1. In the order (row, column, input channel, output channel) the pass leaves the value as it is.
 # Seen: with the filter in the order (r, s, f, c) the convolution gives 444 532 564 684 804 988 924 1140, and behind the
-#   pass 382 470 502 622 742 926 862 1078.
+#   pass 382 470 502 622 742 926 862 1078. In the order (s, r, c, f) it gives 436 480 564 624 820 912 948 1056, and
+#   behind the pass 424 468 552 612 808 900 936 1044.
 # Where: `iree-codegen-convolution-to-igemm` makes an `iree_linalg_ext.im2col` whose columns are numbered with channels
 #   first, as `output_perm` has it, and leaves `input_k_perm` the identity, while the filter is numbered (r, s, c).
+#   Of the other filter it lists the sizes of the window in the filter's order, and the matmul reads the windows in the
+#   image's, so that they are multiplied by the transposed filter.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -40,6 +43,7 @@ func.func @conv(%image: tensor<3x3x2xf16>, %filter: tensor<2x2x2x2xf16>) -> tens
 }
 MLIR
 sed 's/(r, s, f, c)>/(r, s, c, f)>/' rsfc.mlir > rscf.mlir
+sed 's/(r, s, f, c)>/(s, r, c, f)>/' rsfc.mlir > srcf.mlir
 
 values() {
   venv/bin/iree-compile "$1" --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu \
@@ -48,7 +52,7 @@ values() {
     --input="3x3x2xf16=$(seq -s ' ' 1 18)" --input="2x2x2x2xf16=$(seq -s ' ' 1 16)" \
     | grep '^2x2x2xf32=' | sed 's/.*=//' | tr -s '[]' ' ' | xargs
 }
-for order in rscf rsfc; do
+for order in rscf rsfc srcf; do
   venv/bin/iree-opt "$order.mlir" -o "$order.matmul.mlir" \
     --pass-pipeline='builtin.module(func.func(iree-codegen-convolution-to-igemm,iree-linalg-ext-decompose-im2col))'
   echo "$order, as written:  $(values "$order.mlir")"
@@ -59,4 +63,6 @@ rscf, as written:  468 512 596 656 852 944 980 1088
 rscf, as a matmul: 468 512 596 656 852 944 980 1088
 rsfc, as written:  444 532 564 684 804 988 924 1140
 rsfc, as a matmul: 382 470 502 622 742 926 862 1078
+srcf, as written:  436 480 564 624 820 912 948 1056
+srcf, as a matmul: 424 468 552 612 808 900 936 1044
 EXPECTED
