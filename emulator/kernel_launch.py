@@ -190,11 +190,12 @@ class _Starts:
 
 
 def _keep_freed_memory() -> None:
-    """Has the C library keep what is freed, where it learns so.
+    """Makes the C library keep freed memory for the arrays that come next.
 
     The arrays of many waves come and go with every instruction. To give their memory back to the
     system and to get it again takes longer than to compute what they hold. glibc keeps as much as
-    twice the largest block that was freed, up to 64 MB (mallopt(3), M_MMAP_THRESHOLD).
+    twice the largest block that was freed, up to 64 MB (mallopt(3), M_MMAP_THRESHOLD), so that one
+    large block is freed here. Other C libraries do not learn from it.
     """
     np.empty(_FREED_BYTES, np.uint8)
 

@@ -18,7 +18,9 @@ NewTile = tuple[ir.Operation, object, str]
 
 
 class PlannedPass(FunctionPass, Generic[Plan]):
-    """A pass that plans what becomes of a function, and does so where nothing objects.
+    """A pass that first plans another configuration of a function, and then carries the plan out.
+
+    Where planning is refused, the function stays as it is, and a remark says why.
 
     Attributes:
         what_stays: how a remark begins that says why nothing becomes of it.
