@@ -47,7 +47,7 @@ from . import (
     wmma,
 )
 from .call_graph import JUMPS
-from .compiled.branches import BARRIER, Branch
+from .compiled.branches import BARRIER, Branch, StepProgram
 from .compiled.hot_code import HotCode
 from .direct_loads import DirectLoads
 from .emulation_errors import (
@@ -192,10 +192,14 @@ class Program:
             self.steps = [_settling(instruction, step) for instruction, step in pairs]
         # For each barrier the accesses to the LDS that no wait has ended.
         self.unfinished = waits.unfinished
-        self.hot_code = HotCode(
-            *(self.kernel, self.steps, self.accesses, self._branches(), self.next_flow),
+        code = StepProgram(
+            self.steps,
+            self.accesses,
+            self._branches(),
+            self.next_flow,
             tuple(self.polling_loops),
         )
+        self.hot_code = HotCode(self.kernel, code)
 
     def _branches(self) -> dict[int, Branch | None]:
         """Returns the branches among the instructions of the control flow."""

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from ..step import Step
 
 BARRIER = "barrier"
 
@@ -16,3 +19,21 @@ class Branch(NamedTuple):
 
     condition: str
     target: int
+
+
+class StepProgram(NamedTuple):
+    """The steps of a program and its control flow, by the indices of instructions.
+
+    Attributes:
+        steps: what each instruction does.
+        accesses: whether each instruction accesses memory.
+        flow: the instructions of the control flow, and those of them that are branches.
+        next_flow: for each instruction the first one from there on that `flow` holds.
+        polls: the branches at which the executor looks now and then whether waves poll.
+    """
+
+    steps: Sequence[Step]
+    accesses: Sequence[bool]
+    flow: Mapping[int, Branch | None]
+    next_flow: Sequence[int]
+    polls: Sequence[int]

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from ..instruction_text import EXEC
-from ..step import Step
 from ..wave_state import Machine, WaveGroup
-from .branches import Branch
+from .branches import StepProgram
 from .machine_code import CompiledFunction, available
 from .regions import Block, Exit, RegionWriter
 from .runner import Compiled, Progress, Runner, version_of
@@ -25,11 +24,7 @@ class Compiler:
     """Compiles the hot parts of one program.
 
     Args:
-        steps: the steps of its instructions.
-        accesses: whether each instruction accesses memory.
-        flow: the instructions of the control flow, and those of them that are branches.
-        next_flow: for each instruction the first one from there on that `flow` holds.
-        polls: the branches at which the executor looks now and then whether waves poll.
+        program: its steps and control flow.
         leaders: where straight runs begin.
         is_warm: tells whether the run at an instruction is to be compiled with others.
 
@@ -39,25 +34,17 @@ class Compiler:
 
     def __init__(
         self,
-        steps: Sequence[Step],
-        accesses: Sequence[bool],
-        flow: Mapping[int, Branch | None],
-        next_flow: Sequence[int],
-        polls: Sequence[int],
+        program: StepProgram,
         leaders: frozenset[int],
         is_warm: Callable[[int], bool],
     ) -> None:
         self.refused: set[int] = set()
-        self._steps = steps
-        self._accesses = accesses
-        self._flow = flow
-        self._next_flow = next_flow
-        self._polls = polls
+        self._program = program
         self._leaders = leaders
         self._is_warm = is_warm
         self._compiled: dict[int, list[Compiled]] = {}
         self._compiles = 0
-        self._runner = Runner(steps)
+        self._runner = Runner(program.steps)
 
     @property
     def compiled(self) -> list[Compiled]:
@@ -117,7 +104,8 @@ class Compiler:
         if not possible or not layout.tracked_s.isdisjoint(exec_words) or not available():
             self.refused.add(pc)
             return None
-        writer = RegionWriter(blocks, self._steps, layout, self._polls, self._accesses)
+        steps, accesses, *_, polls = self._program
+        writer = RegionWriter(blocks, steps, layout, polls, accesses)
         region = writer.write()
         function = CompiledFunction(region.text)
         rounds = np.zeros(len(blocks), np.int64)
@@ -128,12 +116,13 @@ class Compiler:
 
     def _blocks(self, pc: int) -> dict[int, Block]:
         """Returns the blocks of a region that begins at `pc`, by their beginnings."""
+        program, count = self._program, len(self._program.steps)
         found: dict[int, Block] = {}
         waiting, instructions = [pc], 0
         while waiting:
             start = waiting.pop()
-            stop = self._next_flow[start] if start < len(self._steps) else len(self._steps)
-            if start in found or stop >= len(self._steps):
+            stop = program.next_flow[start] if start < count else count
+            if start in found or stop >= count:
                 continue
             leader = min((x for x in self._leaders if start < x < stop), default=stop)
             instructions += leader - start
@@ -143,7 +132,7 @@ class Compiler:
                 found[start] = Block(start, leader, None, flows=False)
                 waiting.append(leader)
                 continue
-            branch = self._flow[stop]
+            branch = program.flow[stop]
             found[start] = Block(start, stop, branch, flows=True)
             if branch is not None:
                 waiting += [x for x in (branch.target, stop + 1) if self._is_warm(x)]

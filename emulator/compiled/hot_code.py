@@ -10,14 +10,12 @@ first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..assembly import Kernel
-from ..step import Step
 from ..supervision import COMPILE_AFTER
 from ..wave_state import WaveGroup
-from .branches import Branch
+from .branches import StepProgram
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -33,35 +31,19 @@ class HotCode:
     """The machine code of a program.
 
     Args:
-        steps: the steps of its instructions.
-        accesses: whether each instruction accesses memory.
-        flow: the instructions of the control flow, and those of them that are branches.
-        next_flow: for each instruction the first one from there on that `flow` holds.
-        polls: the branches at which the executor looks now and then whether waves poll.
+        program: its steps and control flow.
 
     Attributes:
         threshold: how often a long straight run of few waves has run when it is compiled; 0 for
             never, 1 for at once.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        steps: Sequence[Step],
-        accesses: Sequence[bool],
-        flow: Mapping[int, Branch | None],
-        next_flow: Sequence[int],
-        polls: Sequence[int],
-    ) -> None:
+    def __init__(self, kernel: Kernel, program: StepProgram) -> None:
         self.threshold = COMPILE_AFTER
-        self._steps = steps
-        self._accesses = accesses
-        self._flow = flow
-        self._next_flow = next_flow
-        self._polls = polls
-        targets = {branch.target for branch in flow.values() if branch is not None}
-        self._leaders = frozenset({*targets, *(index + 1 for index in flow), kernel.entry})
-        self._heat = [0] * (len(steps) + 1)
+        self._program = program
+        targets = {branch.target for branch in program.flow.values() if branch is not None}
+        self._leaders = frozenset({*targets, *(index + 1 for index in program.flow), kernel.entry})
+        self._heat = [0] * (len(program.steps) + 1)
         # Where code has been left because there was none.
         self._beside_code: set[int] = set()
         self._compiler: Compiler | None = None
@@ -105,14 +87,13 @@ class HotCode:
     def _make_compiler(self) -> Compiler:
         from .compiler import Compiler
 
-        program = self._steps, self._accesses, self._flow, self._next_flow, self._polls
-        return Compiler(*program, self._leaders, self._is_warm)
+        return Compiler(self._program, self._leaders, self._is_warm)
 
     def _is_hot(self, pc: int) -> bool:
         """Returns whether the steps of a straight run have taken as long as to compile them."""
         if self.threshold <= 1:
             return self.threshold == 1
-        length = self._next_flow[pc] + 1 - pc if pc < len(self._steps) else 1
+        length = self._program.next_flow[pc] + 1 - pc if pc < len(self._program.steps) else 1
         needed = self.threshold + _INSTRUCTIONS * self.threshold // length
         if pc in self._beside_code:
             needed = self.threshold
@@ -120,4 +101,4 @@ class HotCode:
 
     def _is_warm(self, pc: int) -> bool:
         """Returns whether a straight run is executed often enough to be compiled with others."""
-        return pc < len(self._steps) and self._heat[pc] >= self.threshold // 10 * _PART
+        return pc < len(self._program.steps) and self._heat[pc] >= self.threshold // 10 * _PART
