@@ -65,6 +65,7 @@ def test_shared_copies_and_peeled_steps_keep_every_bit(
     assert (peeled.counters[shorter] < before.counters[shorter]) == ends_inside
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("keys", [0, 20, 150, 256])
 def test_peeled_steps_of_a_dynamic_number_of_keys_keep_every_bit(keys: int) -> None:
     sizes = {"b": 1, "m": 20, "n": 64, "k1": 64, "k2": keys}

@@ -232,6 +232,7 @@ def test_a_tile_whose_barriers_iree_loses_is_taken_back(monkeypatch: pytest.Monk
         run(kernel, "auto/exact")
 
 
+@pytest.mark.nightly
 def test_a_tile_that_does_not_fit_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest tile is predicted to be the best, and to need no LDS."""
     monkeypatch.setattr(

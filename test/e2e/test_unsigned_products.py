@@ -26,7 +26,7 @@ def wrong(product: Product, arch: str, mode: str) -> tuple[int, int]:
     return int((ran.run.outputs[0] != right).sum()), ran.run.counters[Counted.MFMA]
 
 
-@pytest.mark.sampled("arch", "mode", every=3)
+@pytest.mark.sampled("arch", "mode", every=6)
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("mode", MODES)
 def test_matrix_instructions_multiply_unsigned_bytes(arch: str, mode: str) -> None:

@@ -21,6 +21,7 @@ def run(tool: str, *arguments: str, hidden: bool = True) -> subprocess.Completed
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", ["gfx942", "sm_80"])
 def test_the_same_layouts_and_code_without_tuning(tmp_path: Path, target: str) -> None:
     said, compiled = dict[bool, str](), dict[bool, bytes]()
