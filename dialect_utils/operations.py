@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -195,6 +195,33 @@ def segments_of(operation: ir.Operation) -> list[list[ir.Value]]:
 def attributes_of(operation: ir.Operation) -> dict[str, ir.Attribute]:
     """Returns the attributes by their names, to make a like operation."""
     return {name: operation.attributes[name] for name in operation.attributes}
+
+
+def likeness(operation: ir.Operation) -> Hashable:
+    """Returns what operations have in common that compute the same of other values.
+
+    Attributes and types are part of it, and which of the values are the same one. Places in the
+    source are not, nor is what defines the operands. To print an operation instead takes as long as
+    to number all values of its function.
+    """
+    numbers: dict[ir.Value, int] = {}
+
+    def numbered(values: Iterable[ir.Value]) -> tuple[tuple[int, str], ...]:
+        return tuple((numbers.setdefault(v, len(numbers)), str(v.type)) for v in values)
+
+    def of(each: ir.Operation) -> Hashable:
+        attributes = tuple((name, str(each.attributes[name])) for name in each.attributes)
+        operands, results = numbered(each.operands), numbered(each.results)
+        regions = tuple(
+            tuple(
+                (numbered(block.arguments), tuple(map(of, operations_of(block))))
+                for block in region.blocks
+            )
+            for region in each.regions
+        )
+        return each.name, attributes, operands, results, regions
+
+    return of(operation)
 
 
 def point_behind(value: ir.Value) -> ir.InsertionPoint:

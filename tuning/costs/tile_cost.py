@@ -313,6 +313,15 @@ def predicted_microseconds(work: TileWork, processor: Processor) -> float:
     return cycles / (processor.megahertz * _clock(work, processor, cycles))
 
 
+def least_microseconds(work: TileWork, processor: Processor) -> float:
+    """Returns what `predicted_microseconds` is never below for workgroups with as much to do.
+
+    They may have other numbers of slots, and share their steps among more workgroups.
+    """
+    busy = work.workgroups * work.steps * _busy_cycles(work, processor, 1)
+    return (processor.launch_cycles + busy / processor.multiprocessors) / processor.megahertz
+
+
 def _clock(work: TileWork, processor: Processor, cycles: float) -> float:
     """Returns which part of its clock a processor keeps while its matrix units are as busy.
 
@@ -351,16 +360,9 @@ def _wave_cycles(work: TileWork, processor: Processor, workgroups: int, held: in
 
 def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float:
     """Returns the cycles that one step of so many workgroups takes on one multiprocessor."""
-    spilled = _SPILLED_PER_REGISTER * max(0.0, work.registers - _lane_registers(work, processor))
+    spilled = _spilled(work, processor)
     instructions = work.instructions + 2 * spilled
-    warps = workgroups * work.warps
-    matrix = warps * work.matrix_instructions * _matrix_cycles(work, processor)
-    lds = workgroups * work.lds_cycles + warps * 2 * spilled
-    issued = work.vector or work.instructions
-    issue = warps * (issued + 2 * spilled) / 4 * processor.issue_cycles
-    scalar = warps * work.multiply_adds * processor.fma_cycles
-    memory = workgroups * work.memory_cycles
-    busy = _norm(processor.busy_norm, matrix, lds, memory, scalar + issue)
+    busy = _busy_cycles(work, processor, workgroups)
     latency = (
         processor.wait_cycles * _wait(work, processor, workgroups)
         + _meeting(work)
@@ -371,6 +373,24 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
         + spilled * processor.spill_latency
     )
     return _norm(_together(work, processor), busy, latency)
+
+
+def _spilled(work: TileWork, processor: Processor) -> float:
+    """Returns what a lane stores and loads again in a step for lack of registers."""
+    return _SPILLED_PER_REGISTER * max(0.0, work.registers - _lane_registers(work, processor))
+
+
+def _busy_cycles(work: TileWork, processor: Processor, workgroups: int) -> float:
+    """Returns the cycles for which one step of so many workgroups keeps units busy."""
+    spilled = _spilled(work, processor)
+    warps = workgroups * work.warps
+    matrix = warps * work.matrix_instructions * _matrix_cycles(work, processor)
+    lds = workgroups * work.lds_cycles + warps * 2 * spilled
+    issued = work.vector or work.instructions
+    issue = warps * (issued + 2 * spilled) / 4 * processor.issue_cycles
+    scalar = warps * work.multiply_adds * processor.fma_cycles
+    memory = workgroups * work.memory_cycles
+    return _norm(processor.busy_norm, matrix, lds, memory, scalar + issue)
 
 
 def _matrix_latency(work: TileWork, processor: Processor) -> float:

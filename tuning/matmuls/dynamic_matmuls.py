@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf, log, prod
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -314,14 +314,14 @@ def predicted_logarithms(
     for each in tiled:
         known = [each.typical(size) for size in sizes] if each.computed else [each.extents]
         rounded = [rounded_up(extents, each.multiples) for extents in known]
-        longest = replace(each, extents=rounded[-1])
+        longest = each.changed(extents=rounded[-1])
         for tile in circumstances.ways(longest, each.tile):
             work = longest.work(tile, circumstances)
             logarithms = {
                 extents: log(circumstances.time(_scaled(work, summed, rounded[-1], extents)))
                 for extents in {*rounded}
             }
-            yield replace(each, tile=tile), [logarithms[extents] for extents in rounded]
+            yield each.changed(tile=tile), [logarithms[extents] for extents in rounded]
 
 
 def _scaled(work: TileWork, summed: int, extents: Sequence[int], others: Sequence[int]) -> TileWork:

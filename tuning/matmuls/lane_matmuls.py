@@ -21,7 +21,7 @@ is for sizes that only the program knows, too, and for those that no tile divide
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from math import gcd, prod
@@ -95,7 +95,7 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
         step = tile.summed if self.part is not None else tile.summed * tile.parts
         multiples = dict(zip(self.loops, (tile.rows, tile.columns, step), strict=True))
         extents = rounded_up(self.extents, multiples)
-        return replace(self, extents=extents, tile=tile, multiples=multiples)
+        return self.changed(extents=extents, tile=tile, multiples=multiples)
 
     def takes(self, tile: ScalarTile) -> bool:
         """Returns whether the loops divide evenly into such tiles, and threads share the copies."""

@@ -18,7 +18,7 @@ image a tile of a window needs is not this module's affair.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import gcd, prod
@@ -51,7 +51,14 @@ from ..shapes.enlarged_shapes import (
     true_shape,
 )
 from ..shapes.strided_buffers import StridedBuffer
-from ..tiles.tiled_operation import Circumstances, Maps, TiledOperation, loop_extents, single_loops
+from ..tiles.tiled_operation import (
+    Circumstances,
+    Maps,
+    TiledOperation,
+    loop_extents,
+    of_operation,
+    single_loops,
+)
 
 SUBGROUP = "subgroup"
 ADDED_LATER = "convert_acc_gemm"
@@ -154,7 +161,7 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             -(-extent // multiples.get(loop, 1)) * multiples.get(loop, 1)
             for loop, extent in enumerate(self.extents)
         )
-        return replace(self, extents=tuple(sizes), tile=tile, multiples=multiples)
+        return self.changed(extents=tuple(sizes), tile=tile, multiples=multiples)
 
     def candidates(self, circumstances: Circumstances) -> Iterator[MatmulTile]:
         """Yields tiles of many sizes.
@@ -260,7 +267,7 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         size = _true_size(self.operation.operands[_A], loops_of(self.operation)[_A].index(rows))
         return self.rows if rows in self.computed else size
 
-    @cached_property
+    @of_operation
     def _sums_are_f32(self) -> bool:
         """Returns whether sums are f32, as those of `wgmma` whose predictions were compared."""
         return isinstance(ir.ShapedType(self.operation.operands[_C].type).element_type, ir.F32Type)
@@ -281,23 +288,23 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         )
         return any(size != self.extents[summed] for size in sizes)
 
-    @cached_property
+    @of_operation
     def copies_words(self) -> bool:
         """Returns whether copies of both operands are of 4 bytes or more, as `cp.async` takes."""
         return self._copy_bytes % _WORD_BYTES == 0
 
-    @cached_property
+    @of_operation
     def _copy_bytes(self) -> int:
         """Returns the bytes that a thread copies at once of the operand of which they are fewer."""
         runs = (_aligned_run(self.operation.operands[each]) for each in self.multiplied)
         return gcd(_COPIED_BYTES, *(run * self.element_bytes for run in runs))
 
-    @cached_property
+    @of_operation
     def _columns_along_rows(self) -> bool:
         """Returns whether the innermost dimension of B is that of the columns."""
         return loops_of(self.operation)[_B][-1] == self.loops[1]
 
-    @cached_property
+    @of_operation
     def sums_along_rows(self) -> bool:
         """Returns whether the innermost dimensions of both operands are summed."""
         maps = loops_of(self.operation)

@@ -14,7 +14,6 @@ which K and V have the first one only. The rows of the attention then are those 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -30,6 +29,7 @@ from ...dialect_utils.operations import (
     attributes_of,
     defining_operation,
     has_operation,
+    likeness,
     operands_with,
 )
 from ..attention.attention_tiles import AttentionLoops, K, MemoryRows, Q, V
@@ -39,7 +39,6 @@ ATTENTION = "iree_linalg_ext.attention"
 _INDEX = "iree_linalg_ext.index"
 _EQUAL_ROWS = 2
 _COLLAPSE = "tensor.collapse_shape"
-_VALUE = re.compile(r"%[\w#]+")
 
 
 @dataclass(frozen=True)
@@ -147,11 +146,9 @@ class ProgramAttention(NamedTuple):
     @property
     def likeness(self) -> Hashable:
         """Returns what two attentions have in common that are computed alike from other values."""
-        text = self.operation.get_asm(use_local_scope=True)
-        names: dict[str, str] = {}
-        numbered = _VALUE.sub(lambda found: names.setdefault(found[0], f"%{len(names)}"), text)
         operands = tuple(each.loops for each in (*self.inputs, self.output))
-        return numbered, self.order, tuple(self.extents.items()), operands, self.doubled
+        extents = tuple(self.extents.items())
+        return likeness(self.operation), self.order, extents, operands, self.doubled
 
     @property
     def maps(self) -> Maps:

@@ -19,9 +19,8 @@ Runs on functions of the program, before dispatches are formed.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -34,11 +33,12 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import gpu_target_of
 from ...dialect_utils.indexing_maps import MAPS, loops_of
 from ...dialect_utils.lowering_config import WarpLaunch, is_configured
-from ...dialect_utils.operations import operands_with, operations_in, parents_of, redirect
+from ...dialect_utils.operations import likeness, operands_with, operations_in, parents_of, redirect
 from ...passes.base import PassContext
 from ...passes.decisions import LayoutRound
 from ..costs.row_sum_cost import RowSums
 from ..costs.split_cost import copy_microseconds
+from ..costs.tile_cost import least_microseconds
 from ..matmuls.dynamic_matmuls import ScalarLoops, multiplies, planned_matmul
 from ..matmuls.lane_matmuls import lane_tilings, multiplies_floats
 from ..tiles.tiled_operation import Circumstances, TiledOperation, doubt, rounded_up
@@ -77,6 +77,17 @@ class _Sums(NamedTuple):
         )
 
 
+class _Tiling(NamedTuple):
+    """A product with a tile.
+
+    Attributes:
+        least: the microseconds that it takes at least, in whatever number of parts.
+    """
+
+    least: float
+    tiled: TiledOperation[Any]
+
+
 @dataclass(frozen=True)
 class SplitSums(TilingPass):
     """Splits the sums of products where that is predicted to be faster.
@@ -102,8 +113,15 @@ class SplitSums(TilingPass):
         circumstances = self.circumstances(function, context.test_target)
         if circumstances is None:
             return
+        fills = operations_in(function, "linalg.fill")
+        filled = {result for fill in fills for result in fill.results}
+        decided: dict[Hashable, _Sums | Refusal | None] = {}
         for product in list(_products(function)):
+            # No dispatch has the product yet: nothing but itself says how its operands lie in
+            # memory. The layers of a model ask the same again and again.
+            asked = likeness(product), product.operands[2] in filled
             plan = partial(self._plan, function, product, circumstances, context)
+            plan = partial(_once, decided, asked, plan)
             if found := context.planned(product.location, "a workgroup has whole sums", plan):
                 context.sink.remark(product.location, str(found))
                 _split(product, found.parts)
@@ -127,24 +145,19 @@ class SplitSums(TilingPass):
             return None
         tilings = _tilings(function, product, loops, circumstances, context.test_target)
         elements = math.prod(ir.ShapedType(product.results[0].type).shape)
-        (whole,) = _times(product, tilings, loops.tiled[2], (1,), circumstances)
+        whole = _microseconds(tilings, loops.tiled[2], 1, circumstances)
         # IREE gives each sum a workgroup of its own where there are few.
         whole = min(whole, _own(product, loops).microseconds(circumstances.processor))
         least_gain = _LEAST_GAIN_OF_LANES if multiplies_floats(product) else _LEAST_GAIN
-        moved = {
-            count: copy_microseconds(
-                (2 * count + 1) * elements * _SUM_BYTES, circumstances.processor
-            )
-            for count in counts
-        }
-        # Where the sums of parts alone take too long, no tile of the parts helps.
-        counts = [count for count in counts if moved[count] <= (1 - least_gain) * whole]
-        times = _times(product, tilings, loops.tiled[2], counts, circumstances)
-        best = _Sums(1, whole, whole)
-        for count, time in zip(counts, times, strict=True):
-            found = _Sums(count, time + moved[count], whole)
-            best = min(best, found, key=lambda each: each.time)
-        if best.time > (1 - least_gain) * whole:
+        best = _Sums(1, (1 - least_gain) * whole, whole)
+        for count in counts:
+            moved_bytes = (2 * count + 1) * elements * _SUM_BYTES
+            moved = copy_microseconds(moved_bytes, circumstances.processor)
+            most = best.time - moved
+            time = _microseconds(tilings, loops.tiled[2], count, circumstances, most)
+            if time < most or (time == most and best.parts == 1):
+                best = _Sums(count, time + moved, whole)
+        if best.parts == 1:
             return None
         target = gpu_target_of(function, context.test_target)
         assert target is not None
@@ -160,19 +173,31 @@ def _tilings(
     loops: ScalarLoops,
     circumstances: Circumstances,
     test_target: str | None,
-) -> Sequence[TiledOperation[Any]]:
-    """Returns a product with each tile of matrix instructions, or of lanes where there are none.
+) -> Sequence[_Tiling]:
+    """Returns a product with each tile of matrix instructions, or of lanes where there are none,
+    those first that may take the least time.
 
     Raises:
         Refusal: neither can compute it.
     """
     launch = WarpLaunch.of_one_warp(circumstances.processor.lanes, product.context)
     try:
-        return planned_matmul(function, product, loops, launch, test_target).tilings()
+        tilings = planned_matmul(function, product, loops, launch, test_target).tilings()
     except Refusal:
         if not (multiplies_floats(product) and circumstances.processor.fma_cycles):
             raise
-        return lane_tilings(product, loops, launch, _LANE_PARTS)
+        tilings = lane_tilings(product, loops, launch, _LANE_PARTS)
+    found = [_Tiling(_least(each, circumstances), each) for each in tilings]
+    return sorted(found, key=lambda each: each.least)
+
+
+def _least(tiled: TiledOperation[Any], circumstances: Circumstances) -> float:
+    """Returns the microseconds that a product with a tile takes at least."""
+    work = tiled.work(tiled.tile, circumstances)
+    # Where a part is a single step, no descriptors give operands.
+    if work.described and tiled.tile.summed >= _LEAST:
+        return 0.0
+    return least_microseconds(work, circumstances.processor)
 
 
 def _own(product: ir.Operation, loops: ScalarLoops) -> RowSums:
@@ -183,53 +208,54 @@ def _own(product: ir.Operation, loops: ScalarLoops) -> RowSums:
     return RowSums(math.prod(loops.extents) // (columns * length), columns, length, strided)
 
 
-def _times(
-    product: ir.Operation,
-    tilings: Sequence[TiledOperation[Any]],
-    summed: int,
-    counts: Sequence[int],
-    circumstances: Circumstances,
-) -> Sequence[float]:
-    """Returns the least predicted time with each number of parts, as `_microseconds` says it.
+def _once(
+    decided: dict[Hashable, _Sums | Refusal | None],
+    asked: Hashable,
+    plan: Callable[[], _Sums | None],
+) -> _Sums | None:
+    """Returns what `plan` does, which is called once for all that ask the same.
 
-    The layers of a model ask the same again and again. No dispatch has the product yet, so that
-    nothing but its text says how its operands lie in memory.
+    Raises:
+        Refusal: `plan` refuses.
     """
-    text = _VALUE.sub("%", product.get_asm(use_local_scope=True))
-    words = getattr(tilings[0], "copies_words", None)
-    asked = (text, words, len(tilings), summed, tuple(counts), circumstances)
-    if asked not in _predicted:
-        if len(_predicted) >= _MOST_PREDICTED:
-            _predicted.clear()
-        times = (_microseconds(tilings, summed, each, circumstances) for each in counts)
-        _predicted[asked] = tuple(times)
-    return _predicted[asked]
-
-
-_VALUE = re.compile(r"%[\w#:]+")
-_MOST_PREDICTED = 256
-_predicted: dict[Hashable, Sequence[float]] = {}
+    if asked not in decided:
+        try:
+            decided[asked] = plan()
+        except Refusal as refusal:
+            decided[asked] = refusal
+    found = decided[asked]
+    if isinstance(found, Refusal):
+        raise Refusal(found.reason, found.location)
+    return found
 
 
 def _microseconds(
-    tilings: Sequence[TiledOperation[Any]], summed: int, count: int, circumstances: Circumstances
+    tilings: Sequence[_Tiling],
+    summed: int,
+    count: int,
+    circumstances: Circumstances,
+    most: float = math.inf,
 ) -> float:
     """Returns the least predicted time of a product whose sums are in parts.
 
     Args:
+        tilings: with the least bound first.
         summed: the loop over the summed elements.
         count: into how many parts they are split.
+        most: longer times are not asked for; infinity stands for them.
     """
     least = math.inf
-    for each in tilings:
+    for bound, each in tilings:
+        if bound > min(least, most):
+            continue
         extents = list(each.extents)
         extents[summed] = -(-extents[summed] // count)
-        part = replace(each, extents=tuple(rounded_up(extents, each.multiples)))
+        part = each.changed(extents=rounded_up(extents, each.multiples))
         for tile in circumstances.ways(part, each.tile):
             work = part.work(tile, circumstances)
             time = circumstances.time(work._replace(workgroups=work.workgroups * count))
             least = min(least, time)
-    return least
+    return least if least <= most else math.inf
 
 
 def _split(product: ir.Operation, count: int) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -35,6 +35,7 @@ from ..costs.tile_cost import (
 )
 from ..shapes.enlarged_shapes import computed_size
 
+Found = TypeVar("Found")
 Tile = TypeVar("Tile", bound=AnyTile)
 Sized = TypeVar("Sized", bound="TiledOperation[Any]")
 
@@ -167,6 +168,23 @@ class Circumstances(NamedTuple):
         return predicted_microseconds(work, self.processor) if fits else math.inf
 
 
+class of_operation(Generic[Found]):
+    """A property of a `TiledOperation` that depends on its operation and its loops alone.
+
+    It is looked at once for all tiles, and for all sizes, that `changed` gives an operation.
+    """
+
+    def __init__(self, look: Callable[[Any], Found]) -> None:
+        self._look = look
+        self.__doc__ = look.__doc__
+
+    def __get__(self, tiled: TiledOperation[Any], owner: type) -> Found:
+        name, known = self._look.__name__, tiled.known
+        if name not in known:
+            known[name] = self._look(tiled)
+        return known[name]
+
+
 @dataclass(frozen=True)
 class TiledOperation(ABC, Generic[Tile]):
     """A configured operation whose tile can be another.
@@ -193,6 +211,11 @@ class TiledOperation(ABC, Generic[Tile]):
     """Why the time of the operation's own tile counts more, where it does."""
 
     @cached_property
+    def known(self) -> dict[str, Any]:
+        """Returns what is known of the operation, whatever its tile, by the property's name."""
+        return {}
+
+    @of_operation
     def element_bytes(self) -> int:
         """Returns the bytes of an element of each operand that is multiplied.
 
@@ -206,10 +229,9 @@ class TiledOperation(ABC, Generic[Tile]):
         return bits.pop() // 8
 
     def changed(self, **fields: Any) -> Self:
-        """Returns the same operation with other fields, whose elements are looked at once."""
+        """Returns the same operation, of the same loops, with other fields; see `of_operation`."""
         made = replace(self, **fields)
-        if "element_bytes" in vars(self):
-            vars(made)["element_bytes"] = self.element_bytes
+        vars(made)["known"] = self.known
         return made
 
     @property

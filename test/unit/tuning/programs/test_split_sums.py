@@ -1,46 +1,98 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tuning/programs/split_sums: products that are alike are predicted once."""
+"""tuning/programs/split_sums: equal products are decided once, and by few of all tiles."""
 
 from __future__ import annotations
 
-import pytest
-from iree.compiler import ir
-from iree.compiler.api import Session
+import math
 
+import pytest
+
+from bankwise.dialect_utils.diagnostics import DiagnosticSink
 from bankwise.passes.base import PassContext
+from bankwise.tuning.matmuls.dynamic_matmuls import ScalarLoops
 from bankwise.tuning.programs import split_sums
 from bankwise.tuning.programs.split_sums import SplitSums
 
+from ...functions import Parsed, gpu_target, parse
 
-def product(number: int, summed: int) -> str:
+INSTRUCTION = "subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>],"
+
+
+def product(number: int, summed: int, init: str = "%f") -> str:
     a, b = f"tensor<64x{summed}xf32>", f"tensor<{summed}x64xf32>"
     return f"""
   %r{number} = linalg.matmul ins(%a{summed}, %b{summed} : {a}, {b})
-    outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
+    outs({init} : tensor<64x64xf32>) -> tensor<64x64xf32>
 """
+
+
+def module_of(body: str, element: str = "f32", arch: str = "sm_80") -> Parsed:
+    arguments = ", ".join(
+        f"%a{k}: tensor<64x{k}xf32>, %b{k}: tensor<{k}x64xf32>" for k in (8192, 16384)
+    )
+    target = gpu_target(arch).replace("subgroup = none,", INSTRUCTION)
+    return parse(
+        f"""
+func.func @f({arguments}, %from: tensor<64x64xf32>) attributes {{{target}}} {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  {body}
+  return
+}}""".replace("8192xf32", f"8192x{element}").replace("8192x64xf32", f"8192x64x{element}")
+    )
 
 
 def test_equal_products_are_predicted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int]] = []
 
-    def microseconds(tilings: list[object], summed: int, count: int, _: object) -> float:
-        asked.append((tilings[0].extents[summed], count))  # pyright: ignore[reportAttributeAccessIssue]
+    def microseconds(tilings: list[object], summed: int, count: int, *_: object) -> float:
+        asked.append((tilings[0].tiled.extents[summed], count))  # pyright: ignore[reportAttributeAccessIssue]
         return 1.0
 
     monkeypatch.setattr(split_sums, "_microseconds", microseconds)
-    monkeypatch.setattr(split_sums, "_predicted", {})
-    arguments = ", ".join(
-        f"%a{k}: tensor<64x{k}xf32>, %b{k}: tensor<{k}x64xf32>" for k in (8192, 16384)
-    )
-    body = product(0, 8192) + product(1, 16384) + product(2, 8192)
-    zeros = """
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<64x64xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
-"""
-    source = f"func.func @f({arguments}) {{ {zeros} {body} return }}"
-    module = ir.Module.parse(source, Session().context)
-    (function,) = module.body.operations
-    SplitSums().run(function.operation, PassContext(test_target="sm_80"))
+    module = module_of(product(0, 8192) + product(1, 16384) + product(2, 8192))
+    SplitSums().run(module.function, PassContext())
     assert {each for each, _ in asked} == {8192, 16384}
     assert len(asked) == len({*asked})
+
+
+def test_each_of_equal_products_is_split_or_has_its_remark() -> None:
+    said: list[str] = []
+    sink = DiagnosticSink(lambda each: said.append(each.message), remarks=True)
+    adding = product(0, 8192, "%from") + product(1, 8192, "%from")
+    module = module_of(adding + product(2, 8192) + product(3, 8192))
+    SplitSums(unmeasured=True).run(module.function, PassContext(sink))
+    refused = "a workgroup has whole sums: it adds to a matrix from memory"
+    assert said[:2] == [refused] * 2
+    assert said[2] == said[3] != refused
+    assert len(module.operations("tensor.expand_shape")) == 4
+
+
+@pytest.mark.parametrize(
+    ("element", "arch"), [("f32", "sm_80"), ("f16", "sm_80"), ("f16", "sm_90a")]
+)
+def test_no_tile_takes_less_than_its_bound(element: str, arch: str) -> None:
+    text = str(module_of(product(0, 8192), element, arch))
+    # Multiprocessors that wait for nothing come near the bound.
+    module = parse(
+        text.replace("64x8192x", "4096x8192x").replace("x64x", "x4096x").replace("<64x", "<4096x")
+    )
+    function = module.function
+    circumstances = SplitSums().circumstances(function)
+    assert circumstances is not None
+    (operation,) = split_sums._products(function)
+    loops = ScalarLoops.of(function, operation)
+    tilings = split_sums._tilings(function, operation, loops, circumstances, None)
+    assert len(tilings) > 100
+    for count in (1, 8, 64):
+
+        def time(least: float, tiled: object, count: int = count) -> float:
+            one = [split_sums._Tiling(least, tiled)]  # pyright: ignore[reportArgumentType]
+            return split_sums._microseconds(one, loops.tiled[2], count, circumstances)
+
+        times = [time(-math.inf, each.tiled) for each in tilings[::7]]
+        assert all(each.least <= of for each, of in zip(tilings[::7], times, strict=True))
+        assert min(times) == split_sums._microseconds(
+            tilings[::7], loops.tiled[2], count, circumstances
+        )
