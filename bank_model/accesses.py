@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .errors import InvalidParameterError, require_integer, require_positive
 from .lds_rules import AccessKind
+from .quick_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from . import f2
 from .accesses import LdsAccess, LdsTile
 from .layouts import Layout, PlainLayout, SwizzledLayout
 from .linear_swizzle import LinearSwizzle
+from .quick_dataclass import dataclass
 from .swizzles import linear_chain
 
 

@@ -39,7 +39,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -49,6 +48,7 @@ from .accesses import LINE_BYTES, CopySources
 from .conflicts import BoolArray, IntArray
 from .lds_rules import LdsInstruction
 from .lds_tables import copy_instruction
+from .quick_dataclass import dataclass
 
 _CHUNK = 16
 _SECTORS = 4

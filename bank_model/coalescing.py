@@ -11,13 +11,12 @@ Worked example: 32 lanes load 4 bytes each at a stride of 8 bytes. On NVIDIA the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from .errors import InvalidParameterError, require_positive
 from .lds_rules import Lds
+from .quick_dataclass import dataclass
 
 IntArray = npt.NDArray[np.integer]
 

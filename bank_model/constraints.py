@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +35,7 @@ from .accesses import LdsAccess, LdsTile
 from .conflicts import merged_issues, served_lanes
 from .layouts import MachineAccess, PlainInGroups, PlainLayout, machine_batches
 from .lds_rules import Lds
+from .quick_dataclass import dataclass
 
 # Differences beyond these are left out. Gathers without any structure have tens of thousands, and
 # no layout helps them.

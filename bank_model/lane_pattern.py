@@ -18,7 +18,6 @@ Whatever fits none of them is "irregular".
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -26,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
+from .quick_dataclass import dataclass
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]

@@ -10,7 +10,6 @@ split there, in all lanes alike because they run the same code.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 from math import gcd
@@ -25,6 +24,7 @@ from .conflicts import phase_costs, served_lanes
 from .errors import InvalidParameterError, require_integer
 from .lds_rules import Lds, LdsInstruction
 from .linear_layout import LinearLayout
+from .quick_dataclass import dataclass
 from .strided_layout import StridedLayout
 from .swizzles import Swizzle
 

@@ -13,7 +13,6 @@ Sources: TritonGPUAttrDefs.td (`shared_linear`, `padded_shared`) and LinearLayou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import gcd
 from typing import NamedTuple
@@ -31,6 +30,7 @@ from .errors import (
     require_power_of_two,
 )
 from .linear_swizzle import LinearSwizzle, NotExpressible
+from .quick_dataclass import dataclass
 from .strided_layout import Mode, StridedLayout
 
 IntArray = npt.NDArray[np.integer]

@@ -16,7 +16,6 @@ That is what one `xor_shuffle` does, so `field_steps` says which chain of them a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, cast
 
@@ -25,6 +24,7 @@ import numpy.typing as npt
 
 from . import f2
 from .errors import InvalidParameterError, is_power_of_two
+from .quick_dataclass import dataclass
 
 IntArray = npt.NDArray[np.integer]
 

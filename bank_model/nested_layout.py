@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .lds_rules import AccessKind
+from .quick_dataclass import dataclass
 
 Ints = tuple[int, ...]
 

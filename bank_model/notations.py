@@ -18,7 +18,6 @@ this notation or says why it is not expressible there. IREE's own attributes are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +31,7 @@ from .errors import (
 )
 from .layouts import Layout
 from .linear_swizzle import LinearSwizzle, NotExpressible
+from .quick_dataclass import dataclass
 from .swizzles import Swizzle
 
 _TMA_LINE_BIT = 7

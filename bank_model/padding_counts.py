@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from .accesses import LdsAccess, LdsTile
 from .conflicts import phase_costs
 from .layouts import MAX_USEFUL_ALIGNMENT, split_into_runs
 from .lds_rules import Lds
+from .quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ the layouts, so that a mistake in the solver's mathematics shows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -19,6 +18,7 @@ from .errors import ProofError
 from .layouts import AccessCost, Layout, PlainLayout, SwizzledLayout
 from .lds_rules import Lds
 from .linear_minimum import check_linear_minimum
+from .quick_dataclass import dataclass
 from .slow_count import count_slowly
 
 

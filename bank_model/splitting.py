@@ -36,7 +36,7 @@ cannot stay whole. With L(4) = 7 row 1 is added to row 0, which then is 0 on d.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from itertools import chain, combinations
 from typing import NamedTuple
@@ -48,6 +48,7 @@ from . import f2
 from .accesses import LdsAccess
 from .errors import is_power_of_two
 from .linear_swizzle import LinearSwizzle
+from .quick_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ Row-major rows, with and without padding, are such layouts, too. They have class
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, prod
 from typing import NamedTuple
@@ -24,6 +23,7 @@ import numpy.typing as npt
 from .accesses import LdsTile
 from .errors import InvalidParameterError, require_integer, require_positive
 from .linear_swizzle import FieldStep
+from .quick_dataclass import dataclass
 from .swizzles import XorShuffle
 
 IntArray = npt.NDArray[np.integer]

@@ -33,7 +33,7 @@ Three things must hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from math import gcd, lcm
@@ -45,6 +45,7 @@ import numpy.typing as npt
 from .accesses import LdsAccess, LdsTile
 from .errors import is_power_of_two
 from .layouts import Layout, LayoutKind, PaddedLayout, SwizzledLayout
+from .quick_dataclass import dataclass
 from .swizzles import Swizzle
 
 HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})

@@ -30,7 +30,7 @@ split is asked when a swizzle is complete (`splitting.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,7 @@ import numpy.typing as npt
 
 from .constraints import BankConstraints
 from .linear_swizzle import FieldStep, LinearSwizzle
+from .quick_dataclass import dataclass
 from .splitting import Division, submasks
 
 # Beyond any sum of weights: never affordable.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from math import lcm
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from .errors import InvalidParameterError, is_power_of_two, make_integers, require_positive
 from .linear_swizzle import FieldStep, IntArray, LinearSwizzle, NotExpressible
+from .quick_dataclass import dataclass
 
 _LONGEST_PERIOD = 1 << 31
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ..bank_model.quick_dataclass import dataclass
 from ..bank_model.shown_text import shown_text
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
+
+from ..bank_model.quick_dataclass import dataclass
 
 _ROCM_LDS = re.compile(r"\.amdhsa_group_segment_fixed_size\s+(\d+)")
 _PTX_LDS = re.compile(r"^\s*\.shared\s.*\[(\d+)\]", re.MULTILINE)

@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +23,7 @@ from iree.compiler import ir
 
 from ..bank_model.families import family_of
 from ..bank_model.lds_tables import known_targets
+from ..bank_model.quick_dataclass import dataclass
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure
 from ..dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of
 from ..dialect_utils.kernels import variants_of

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ..bank_model.quick_dataclass import dataclass
 from ..passes.mode import Mode
 
 NOTE = "note: "

@@ -14,12 +14,13 @@ import re
 import stat
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iree.compiler.api import Session, Source
 
+from ..bank_model.quick_dataclass import dataclass
 from .compile_settings import CompileSettings, joined_flags
 from .described_target import missing_target, unknown_cuda_target
 from .embedding import StepError, SteppedInvocation, compiler_version

@@ -11,11 +11,12 @@ import io
 import re
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from iree.compiler import ir
 from iree.compiler.api import Session
 
+from ..bank_model.quick_dataclass import dataclass
 from ..bank_model.targets import arch_named
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity
 from ..dialect_utils.kernels import functions_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -15,6 +15,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
+from ..bank_model.quick_dataclass import dataclass
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure, Severity, SourceLocation
 from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass, PassContext

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from ..bank_model.quick_dataclass import dataclass
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink
 from ..dialect_utils.memory.lds_ops import GATHER
 from ..dialect_utils.operations import operations_in

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from iree.compiler.api import Session, Source
 
+from ..bank_model.quick_dataclass import dataclass
 from ..passes.mode import LEVELLED
 from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, PHASES, CompileSettings, has_codegen
 from .described_target import DEVICES_ASSIGNED, DescribedTarget

@@ -13,9 +13,10 @@ import contextlib
 import errno
 import os
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from ..bank_model.quick_dataclass import dataclass
 from .atomic_file import AtomicFile, OutputError
 
 

@@ -8,7 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
 
@@ -16,6 +16,7 @@ from iree.compiler import ir
 
 from ..bank_model.accesses import AccessKind
 from ..bank_model.lds_rules import Lds
+from ..bank_model.quick_dataclass import dataclass
 from ..dialect_utils.diagnostics import DiagnosticSink, PassFailure, Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, lds_model
 from ..dialect_utils.memory.memref_types import shown_type
@@ -156,11 +157,11 @@ class PassContext:
             return None
 
 
-@dataclass(frozen=True)
 class FunctionPass(ABC):
     """A pass over one function-like op.
 
-    A subclass with options is a frozen dataclass; one without options inherits all that it needs.
+    A subclass with options is a frozen dataclass; one without options inherits all that it needs,
+    and all its instances are equal.
     A field `padding_bits: int = 64` is the textual option `padding-bits=64`; fields may be `bool`,
     `int`, `str` or an `Enum` with string values.
     """
@@ -178,6 +179,12 @@ class FunctionPass(ABC):
     """What a function keeps that is compiled without the pass."""
     layout_round: ClassVar[LayoutRound] = LayoutRound.LAST
     """In which round the pass decides on layouts."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(())
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether the pass may change `function` where the pass stands in a pipeline.
@@ -260,7 +267,7 @@ class FunctionPass(ABC):
             PassOptionError: an unknown option or a value of the wrong kind.
         """
         hints = get_type_hints(cls)
-        kinds = {f.name.replace("_", "-"): hints[f.name] for f in dataclasses.fields(cls)}
+        kinds = {f.name.replace("_", "-"): hints[f.name] for f in cls.option_fields()}
         values: dict[str, Any] = {}
         for item in options.split():
             key, separator, text = item.partition("=")
@@ -272,12 +279,17 @@ class FunctionPass(ABC):
             if not separator and kinds[key] is bool:
                 text = "true"
             values[key.replace("-", "_")] = _parse_value(cls.name, key, kinds[key], text)
-        for field_ in dataclasses.fields(cls):
+        for field_ in cls.option_fields():
             has_default = (field_.default, field_.default_factory) != (dataclasses.MISSING,) * 2
             if field_.init and not has_default and field_.name not in values:
                 name = field_.name.replace("_", "-")
                 raise PassOptionError(f"{cls.name}: option '{name}' needs a value")
         return cls(**values)
+
+    @classmethod
+    def option_fields(cls) -> tuple[dataclasses.Field[Any], ...]:
+        """Returns the fields that are options; a pass without any need be no dataclass."""
+        return dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
 
     def _expect(self, option: str, holds: bool, expected: str) -> None:
         """Raises PassOptionError where the value of a field is out of its range, for which `holds`
@@ -291,7 +303,7 @@ class FunctionPass(ABC):
     def __str__(self) -> str:
         options = [
             f"{f.name.replace('_', '-')}={option_text(getattr(self, f.name))}"
-            for f in dataclasses.fields(self)
+            for f in self.option_fields()
         ]
         return f"{self.name}{{{' '.join(options)}}}" if options else self.name
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from enum import Enum, IntEnum
 from math import prod
+
+from ..bank_model.quick_dataclass import dataclass
 
 
 class Action(Enum):

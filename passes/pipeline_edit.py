@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 from iree.compiler import ir
 
+from ..bank_model.quick_dataclass import dataclass
 from .base import FunctionPass
 
 

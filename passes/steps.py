@@ -9,11 +9,12 @@ so does what an earlier pass has to know of later ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from iree.compiler import ir
 
+from ..bank_model.quick_dataclass import dataclass
 from ..dialect_utils.lowering_config import multiplies_by_mma_sync
 from .base import FunctionPass
 from .mode import LEVELLED, LEVELS, Mode

@@ -342,7 +342,7 @@ def _levels(names: Sequence[str]) -> str:
 def _describe(kind: type[FunctionPass]) -> Iterator[str]:
     yield f"  --{kind.name:<36} - {kind.summary}"
     hints, meanings = get_type_hints(kind), option_descriptions(kind)
-    for option in dataclasses.fields(kind):
+    for option in kind.option_fields():
         if not _can_be_text(hints[option.name]):
             continue
         flag = f"--{option.name.replace('_', '-')}=<{_values(hints[option.name])}>"

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ..bank_model.quick_dataclass import dataclass
 from ..dialect_utils.described_tiles import note_described_tile
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import gpu_features_of

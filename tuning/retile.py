@@ -28,12 +28,12 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 from iree.compiler import ir
 
+from ..bank_model.quick_dataclass import dataclass
 from ..dialect_utils import carried_integers
 from ..dialect_utils.described_tiles import note_described_tile, note_held_workgroups
 from ..dialect_utils.diagnostics import PassFailure, Refusal

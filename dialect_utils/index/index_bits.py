@@ -19,7 +19,7 @@ agree on it (as in LLVM's KnownBits).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from math import gcd
 from types import MappingProxyType
@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ..gpu_target import Launch, launch_of
 from .index_ops import (
     affine_results,

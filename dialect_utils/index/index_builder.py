@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from iree.compiler import ir
 
 from ...bank_model.errors import is_power_of_two
+from ...bank_model.quick_dataclass import dataclass
 from ..builders import Builder
 from .index_ops import defining
 

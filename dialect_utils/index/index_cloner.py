@@ -15,10 +15,11 @@ cloned. `is_index_arithmetic` says which operations a pass may let be cloned.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ..builders import Builder
 from ..loops import is_induction
 from ..operations import defining_operation

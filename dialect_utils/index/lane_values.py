@@ -23,7 +23,7 @@ undefined (division by zero, a shift beyond the width) the value is `Unknown`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ..diagnostics import Refusal
 from ..gpu_target import Launch
 from ..loops import FOR, bounds_of, is_induction, loop_depth
@@ -88,8 +89,7 @@ def _size(launch: Launch, dimension: int) -> int:
     return (*launch.workgroup_size, 1, 1, 1)[dimension]
 
 
-@dataclass(frozen=True, order=True)
-class Loop:
+class Loop(NamedTuple):
     """An `scf.for` that a value depends on: how many loops surround it, and its iterations.
 
     Loops around one operation nest in each other, so the depth tells them apart.

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.quick_dataclass import dataclass
 from ..index.lane_values import LaneEvaluator
 from .joined_accesses import (
     MOST_UNROLLED,

@@ -19,7 +19,7 @@ Buffers are taken to begin at a line, as those of IREE's CUDA driver do; the IR 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from itertools import product
 from math import gcd, prod
@@ -30,6 +30,7 @@ import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.accesses import LINE_BYTES, CopySources
+from ...bank_model.quick_dataclass import dataclass
 from ..diagnostics import Refusal
 from ..dynamic_sizes import DYNAMIC
 from ..gpu_target import Launch

@@ -25,11 +25,12 @@ begun, and `connected_to` all that may be the same memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ..diagnostics import Refusal
 from ..loops import IF, YIELD, carried_as, carried_by_use
 from ..operations import GPU_LAUNCH, defining_operation, operations_in, terminator

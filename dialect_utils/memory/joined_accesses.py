@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from iree.compiler import ir
@@ -35,6 +35,7 @@ from iree.compiler import ir
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ...bank_model.quick_dataclass import dataclass
 from ..loops import FOR, IF
 from ..operations import operations_of
 from .lane_accesses import TracedAccess

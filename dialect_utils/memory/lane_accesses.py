@@ -9,7 +9,7 @@ apart.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, reduce
 from math import gcd, prod
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from iree.compiler import ir
 from ...bank_model.accesses import CopySources, LdsAccess, LdsTile
 from ...bank_model.layouts import SwizzledLayout
 from ...bank_model.lds_rules import AccessKind
+from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.swizzle_legality import DirectStore, contiguous_run
 from ..diagnostics import Refusal, SourceLocation
 from ..index.lane_values import (

@@ -10,10 +10,11 @@ dispatch is, and so is what is computed from it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ..diagnostics import Refusal
 from ..index.index_cloner import LANE_ID, SAME_IN_A_WAVE, THREAD_ID, is_index_arithmetic
 from ..index.index_ops import block_owner, compute_after_operands

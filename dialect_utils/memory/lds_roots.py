@@ -18,13 +18,13 @@ which is either a known view or a use that is not known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsTile
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
+from ...bank_model.quick_dataclass import dataclass
 from ..diagnostics import Refusal
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
 from ..kernels import memory_arguments

@@ -16,11 +16,12 @@ between a load and its register does not matter here: whoever replaces the load 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ..element_moves import Move, element_count, moves_of
 from ..element_types import element_bits
 from ..operations import defining_operation

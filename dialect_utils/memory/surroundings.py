@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ..diagnostics import Refusal
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, existing_lanes
 from ..loops import FOR, IF

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from iree.compiler import ir
 
 from ...bank_model.nested_layout import NestedLayout, NestedLayoutError
+from ...bank_model.quick_dataclass import dataclass
 from ..loops import FOR, YIELD, carried_values
 from ..operations import operations_in, operations_of
 from .flow import joins_of_use

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -33,6 +32,7 @@ from ...bank_model.layouts import (
     machine_accesses,
 )
 from ...bank_model.lds_rules import Lds
+from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.shown_text import counted
 from ...dialect_utils.diagnostics import PassFailure, Refusal, location_at
 from ...dialect_utils.gpu_target import lds_model

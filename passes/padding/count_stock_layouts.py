@@ -10,7 +10,6 @@ of a function that comes lowered.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -20,6 +19,7 @@ from ...bank_model.issue import LayoutCosts, layout_cost
 from ...bank_model.layout_counts import stock_padding
 from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout
 from ...bank_model.lds_rules import Lds
+from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.readings import shown_readings
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import lds_limit, lds_model

@@ -24,12 +24,12 @@ bits were asked for.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.memory.flat_allocations import align_allocation
 from ...dialect_utils.memory.flow import is_hinted, lds_allocations

@@ -10,7 +10,7 @@ least (`bank_model/paddings.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from ...bank_model.layout_counts import STOCK_PADDING_BITS
 from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conflicts
 from ...bank_model.lds_rules import Lds
 from ...bank_model.paddings import PaddingChoice, padding_choices, share_lds
+from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.readings import shown_readings
 from ...bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ...dialect_utils.diagnostics import Refusal

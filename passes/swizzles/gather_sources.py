@@ -23,7 +23,6 @@ come from memory, or around a loop) are refused beforehand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.errors import is_power_of_two
+from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.swizzles import Swizzle, chain_period
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal

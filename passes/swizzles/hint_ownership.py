@@ -8,10 +8,9 @@ hints are ours; those that we have treated have nothing left for stock's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.handed_attributes import HINTS
 from ...dialect_utils.operations import operations_in
 from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, is_hint

@@ -29,12 +29,13 @@ none in common, and each is permuted in itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.swizzles import chain_period
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.handed_attributes import PERMUTED_ELEMENTS

@@ -7,13 +7,13 @@ Part of it works around IREE 3.13 (`docs/for_iree.md#the-period-of-xor_shuffle`)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import PlainLayout, layout_conflicts
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.gpu_target import launch_of, lds_model
 from ...dialect_utils.index.index_bits import IndexBits

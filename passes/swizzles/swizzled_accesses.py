@@ -26,7 +26,7 @@ alignment (`stated_alignment.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from math import gcd
 from typing import NamedTuple
@@ -34,6 +34,7 @@ from typing import NamedTuple
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.swizzle_legality import (
     AccessFootprint,
     Placement,

@@ -21,11 +21,11 @@ have that instruction from sm_90 on, and others keep IREE's arithmetic then.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.gpu_target import gpu_features_of

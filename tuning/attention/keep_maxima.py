@@ -30,12 +30,12 @@ take most of the time themselves, so that the branch costs more than it saves.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.carried_loops import with_more_values, yield_also
 from ...dialect_utils.element_moves import is_move

@@ -21,11 +21,11 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import gpu_target_of
 from ...passes.base import PassContext

@@ -10,10 +10,11 @@ steps, and the lane's part of one step.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_ops import block_owner
 from ...dialect_utils.loops import FOR, YIELD, Carried, carried_as, carried_by_use

@@ -18,12 +18,13 @@ it is written as single bytes, two `v_perm_b32` and a `v_lshl_or_b32`. Rows of t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import TypeVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 
 _PERMUTE = "llvm.amdgcn.perm"

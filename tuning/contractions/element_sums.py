@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.operations import defining_operation
 

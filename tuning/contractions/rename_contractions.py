@@ -21,11 +21,11 @@ as before. With `reductions=true` the order of sums may change, and outputs are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import location_at
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.flow import lds_allocations

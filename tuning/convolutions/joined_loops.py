@@ -11,13 +11,14 @@ Elementwise operations behind the result get the same loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from math import prod
 from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits

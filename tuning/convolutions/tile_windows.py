@@ -25,12 +25,12 @@ Runs on the configured function, before its pipeline.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_features_of

@@ -31,13 +31,14 @@ accesses that are made here like any others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd, prod
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.described_tiles import has_described_tile

@@ -14,13 +14,14 @@ to some end and over the others:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import log1p
 
 import numpy as np
 import numpy.typing as npt
+
+from ...bank_model.quick_dataclass import dataclass
 
 Logarithms = npt.NDArray[np.float64]
 """Those of times: one for each size, or for each tile and each size."""

@@ -11,10 +11,11 @@ a later stage.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.index.index_ops import compute_after_operands
 from ...dialect_utils.multiplications import ACCUMULATOR, is_multiplication
 

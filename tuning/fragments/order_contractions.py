@@ -27,11 +27,11 @@ registers, and 255 and 2,440 bytes of spilled ones without.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.memory.store_free_segments import store_free_segments
 from ...dialect_utils.multiplications import multiplications_in
 from ...passes.base import FunctionPass, PassContext

@@ -39,11 +39,11 @@ step would take 1.12 times as long.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import gpu_features_of, launch_of
 from ...dialect_utils.loops import loops_around

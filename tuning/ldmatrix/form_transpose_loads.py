@@ -19,13 +19,14 @@ rows, equally far apart, of 16 neighbouring columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.diagnostics import Refusal

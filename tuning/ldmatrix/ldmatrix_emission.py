@@ -16,7 +16,7 @@ are the same distance apart in all lanes share this base, and differ by constant
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import prod
 
@@ -24,6 +24,7 @@ import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.descriptor_tiles import LANES
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits

@@ -19,7 +19,7 @@ below. Lane 4 r reads at [r, 0], lane 4 r + c at [r, 2 c]: these are two plain m
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import add, mul, sub
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 
 from ...bank_model.descriptor_tiles import LANES
+from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.swizzle_legality import contiguous_run
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits

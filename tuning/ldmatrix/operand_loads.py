@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from iree.compiler import ir
 
 from ...bank_model.lds_rules import AccessKind, Lds
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.memory.flow import lds_allocation_of
 from ...dialect_utils.memory.mma_operands import REGISTER_BITS
 from ...passes.decisions import Action

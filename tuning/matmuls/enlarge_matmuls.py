@@ -18,12 +18,13 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.indexing_maps import loops_of
 from ...passes.base import PassContext
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes

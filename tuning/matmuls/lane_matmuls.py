@@ -21,7 +21,6 @@ is for sizes that only the program knows, too, and for those that no tile divide
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from math import gcd, prod
@@ -29,6 +28,7 @@ from typing import ClassVar, Self
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.indexing_maps import GENERIC, loops_of
 from ...dialect_utils.lowering_config import (
     BASIS,

@@ -18,7 +18,6 @@ image a tile of a window needs is not this module's affair.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import gcd, prod
@@ -26,6 +25,7 @@ from typing import ClassVar, Self
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.copy_slots import noted_slots
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import GENERIC, loops_of

@@ -23,11 +23,11 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...passes.base import PassContext
 from ..shapes.enlarged_shapes import EnlargedShapes
 from ..tiles.planned_pass import NewTile, PlannedPass

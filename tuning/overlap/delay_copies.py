@@ -32,12 +32,12 @@ step waits for the copies and too few products are left.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.shown_text import counted
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_cloner import is_index_arithmetic

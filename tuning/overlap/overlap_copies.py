@@ -31,13 +31,13 @@ multiply matrices. A loop stays as it is where something is not proven
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.descriptor_tiles import GROUP_WARPS
 from ...bank_model.features import Features, features_of
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.copy_slots import has_noted_slots, loads_directly, take_noted_slots
 from ...dialect_utils.described_tiles import has_described_tile
 from ...dialect_utils.diagnostics import Refusal

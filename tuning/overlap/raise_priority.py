@@ -33,11 +33,11 @@ A function stays as it is in which somebody has set priorities already.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import PRIORITY, Builder
 from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.gpu_target import gpu_features_of

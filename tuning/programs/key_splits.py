@@ -11,9 +11,10 @@ number of parts that divides the keys, each with its best tile.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import WarpLaunch
 from ..attention.attention_tiles import AttentionLoops, K, V, WarpTiledAttention

@@ -21,7 +21,6 @@ Runs on functions of the program, before dispatches are formed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import Any, ClassVar, NamedTuple
@@ -29,6 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_target_of

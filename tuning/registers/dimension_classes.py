@@ -28,7 +28,7 @@ class.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import permutations
 from math import prod
@@ -38,6 +38,7 @@ from iree.compiler import ir
 
 from ...bank_model.layout_digits import digits_of
 from ...bank_model.lds_rules import AccessKind
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import maps_of
 from ...dialect_utils.loops import FOR, IF, YIELD, carried_values

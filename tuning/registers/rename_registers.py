@@ -13,12 +13,12 @@ rounding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.errors import InvalidParameterError
+from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.register_renaming import composed
 from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.diagnostics import Refusal

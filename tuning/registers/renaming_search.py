@@ -9,8 +9,9 @@ in turns until nothing changes, each with the others as they are (coordinate des
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from ...bank_model.quick_dataclass import dataclass
 
 _MOST_ROUNDS = 3
 """How often every renaming is decided at most; two that touch one tile settle in two rounds."""

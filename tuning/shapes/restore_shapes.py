@@ -26,7 +26,7 @@ Runs behind `iree-llvmgpu-vector-distribute`, where an access is that of one lan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from itertools import product
 from math import gcd, prod
@@ -34,6 +34,7 @@ from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC

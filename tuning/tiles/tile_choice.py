@@ -8,11 +8,11 @@ All tiles that the sizes and the matrix instruction divide into are compared by 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Generic
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ..costs.tile_cost import AnyTile, TileWork, concurrent_workgroups
 from .tiled_operation import Circumstances, Tile, TiledOperation
 

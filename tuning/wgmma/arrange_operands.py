@@ -23,13 +23,13 @@ other layouts are chosen, for GPUs with `descriptor_tiles` (sm_90a).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.descriptor_tiles import ArrangedPart, ArrangedTile
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.described_tiles import note_arranged
 from ...dialect_utils.diagnostics import Refusal

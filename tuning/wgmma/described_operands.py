@@ -19,7 +19,7 @@ Each of them is proven from the final addresses, whatever has laid out the tile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from ...bank_model.descriptor_tiles import (
     described_operand,
 )
 from ...bank_model.lds_rules import AccessKind
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.index_bits import IndexBits

@@ -39,13 +39,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby, takewhile
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.descriptor_tiles import GROUP_WARPS
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.described_tiles import forget_described_tile, has_described_tile
 from ...dialect_utils.diagnostics import Refusal

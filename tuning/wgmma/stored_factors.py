@@ -20,7 +20,7 @@ one register in all lanes fills eight rows by half, and each bank gets four byte
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from iree.compiler import ir
 
@@ -31,6 +31,7 @@ from ...bank_model.descriptor_tiles import (
     TILE_ALIGNMENT,
     DescribedOperand,
 )
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.described_tiles import note_stored_factors
 from ...dialect_utils.diagnostics import Refusal

@@ -22,7 +22,7 @@ where A is. ptxas keeps all of them in place meanwhile.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 
 import numpy as np
@@ -35,6 +35,7 @@ from ...bank_model.descriptor_tiles import (
     TILE_ALIGNMENT,
     DescribedOperand,
 )
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.handed_attributes import DESCRIBED

@@ -22,11 +22,12 @@ This works around IREE 3.13 (`docs/for_iree.md#parted-sizes`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.indexing_maps import (

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The solver: known patterns, order of preference, brute force, and its proofs."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
@@ -24,6 +24,7 @@ from bankwise.bank_model.layouts import (
 )
 from bankwise.bank_model.linear_cases import LinearCases
 from bankwise.bank_model.proof import Optimality, check
+from bankwise.bank_model.quick_dataclass import dataclass
 from bankwise.bank_model.solver import (
     LayoutDecision,
     LayoutKind,

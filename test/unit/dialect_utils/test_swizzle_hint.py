@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from bankwise.bank_model.layouts import SwizzledLayout, layout_conflicts
 from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.notations import picture
+from bankwise.bank_model.quick_dataclass import dataclass
 from bankwise.bank_model.slow_count import count_slowly
 from bankwise.bank_model.swizzle_legality import AccessFootprint, HintRules
 from bankwise.bank_model.swizzles import RotateRows, Swizzle, XorShuffle

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -38,7 +37,7 @@ def test_pass_has_defaults_a_summary_and_round_trips(kind: type[FunctionPass]) -
     assert kind.summary
     assert "\n" not in kind.summary
     annotated = {name for name, type_ in kind.__annotations__.items() if "ClassVar" not in type_}
-    assert annotated <= {each.name for each in fields(kind)}, "an option without @dataclass"
+    assert annotated <= {each.name for each in kind.option_fields()}, "an option without @dataclass"
     text = str(default)
     name, _, options = text.removesuffix("}").partition("{")
     assert make_pass(name, options) == default

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests for bankwise.bank_model.quick_dataclass: classes are as the standard library makes them."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
+
+import pytest
+
+from bankwise.bank_model import quick_dataclass
+
+Decorator = Callable[..., Any]
+
+
+def _classes(dataclass: Decorator) -> list[type]:
+    """Returns classes that the decorator has made, each with two fields that have a default."""
+
+    @dataclass
+    class Plain:
+        one: int = 1
+        other: list[int] = field(default_factory=list[int])
+
+    @dataclass(frozen=True)
+    class Frozen:
+        one: int = 1
+        other: tuple[int, ...] = ()
+
+    @dataclass(frozen=True)
+    class Derived(Frozen):
+        third: str = "x"
+
+    @dataclass(frozen=True, eq=False)
+    class Identical:
+        one: int = 1
+        other: int = 2
+
+    @dataclass(frozen=True)
+    class PartlyCompared:
+        one: int = 1
+        other: int = field(default=2, compare=False, repr=False)
+
+    @dataclass(frozen=True)
+    class ComparedByItself:
+        one: int = 1
+        other: int = 2
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, type(self)) and other.one == self.one
+
+        def __repr__(self) -> str:
+            return "itself"
+
+    @dataclass(frozen=True)
+    class HashedByItself:
+        one: int = 1
+        other: int = 2
+
+        def __hash__(self) -> int:
+            return 7
+
+    @dataclass(frozen=True)
+    class Empty:
+        pass
+
+    return [
+        *(Plain, Frozen, Derived, Identical, PartlyCompared, ComparedByItself, HashedByItself),
+        Empty,
+    ]
+
+
+def _behaviour(made: type[Any]) -> dict[str, object]:
+    names = [each.name for each in dataclasses.fields(made)]
+    instances = [made(), *(made(*values) for values in ((2,), (1, 9))[: len(names)])]
+    hashes = [hash(each) if made.__hash__ else None for each in instances]
+    return {
+        "fields": names,
+        "equal": [one == other for one in instances for other in (*instances, made(), 1)],
+        "hashes": hashes if made.__hash__ is not object.__hash__ else "by identity",
+        "shown": [repr(each).rpartition(".")[2] for each in instances],
+        "replaced": [dataclasses.replace(each, one=5).one for each in instances if "one" in names],
+        "matched": made.__match_args__,
+    }
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_class_behaves_as_the_librarys(number: int) -> None:
+    ours, theirs = (
+        _classes(each)[number] for each in (quick_dataclass.dataclass, dataclasses.dataclass)
+    )
+    assert _behaviour(ours) == _behaviour(theirs)
+
+
+def test_an_instance_that_holds_itself_is_shown() -> None:
+    made = _classes(quick_dataclass.dataclass)[0]()
+    made.other = [made]
+    assert repr(made).endswith("Plain(one=1, other=[...])")
+
+
+@quick_dataclass.dataclass(frozen=True)
+class _Sent:
+    value: int
+
+
+def test_what_a_fork_sends_is_equal_to_what_it_had() -> None:
+    assert pickle.loads(pickle.dumps(_Sent(3))) == _Sent(3)
