@@ -286,6 +286,14 @@ class Builder:
         """Widens an integer by zeros."""
         return self._value("arith.extui", [value], self.integer_type(bits))
 
+    def extsi(self, value: ir.Value, bits: int) -> ir.Value:
+        """Widens an integer by its sign."""
+        return self._value("arith.extsi", [value], self.integer_type(bits))
+
+    def trunci(self, value: ir.Value, bits: int) -> ir.Value:
+        """Drops the upper bits of an integer."""
+        return self._value("arith.trunci", [value], self.integer_type(bits))
+
     def extf(self, value: ir.Value, kind: ir.Type) -> ir.Value:
         """Widens a floating-point number."""
         return self._value("arith.extf", [value], kind)

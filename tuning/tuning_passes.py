@@ -73,11 +73,12 @@ from .workarounds.keep_mask_bounds import KeepMaskBounds
 from .workarounds.merge_blocked_sizes import MergeBlockedSizes
 from .workarounds.multiply_integers import MultiplyIntegers
 from .workarounds.multiply_unsigned import MultiplyUnsigned
+from .workarounds.neutral_elements import NeutralElements
 from .workarounds.order_fragments import OrderFragments
 from .workarounds.order_scaled_operands import OrderScaledOperands
+from .workarounds.reduce_bytes import ReduceBytes
 from .workarounds.round_up_keys import RoundUpKeys
 from .workarounds.search_rows_alone import SearchRowsAlone
-from .workarounds.signed_extremes import SignedExtremes
 from .workarounds.sum_all_warps import SumAllWarps
 from .workarounds.sum_packed_tiles import SumPackedTiles
 from .workarounds.unroll_private_loops import UnrollPrivateLoops
@@ -119,7 +120,8 @@ PASSES: tuple[type[FunctionPass], ...] = (
     OrderFragments,
     OrderScaledOperands,
     MultiplyUnsigned,
-    SignedExtremes,
+    NeutralElements,
+    ReduceBytes,
     IndexUnitLoops,
     ExcludeAbsentKeys,
     StageOperands,

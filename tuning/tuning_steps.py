@@ -100,14 +100,14 @@ GatherWindows, IndexUnitLoops, KeepMaskBounds = pass_classes(
 MergeBlockedSizes, MultiplyIntegers, MultiplyUnsigned = pass_classes(
     f"{__package__}.workarounds", "MergeBlockedSizes", "MultiplyIntegers", "MultiplyUnsigned"
 )
-OrderFragments, OrderScaledOperands, RoundUpKeys = pass_classes(
-    f"{__package__}.workarounds", "OrderFragments", "OrderScaledOperands", "RoundUpKeys"
+NeutralElements, OrderFragments, OrderScaledOperands = pass_classes(
+    f"{__package__}.workarounds", "NeutralElements", "OrderFragments", "OrderScaledOperands"
 )
-SearchRowsAlone, SignedExtremes, SumAllWarps = pass_classes(
-    f"{__package__}.workarounds", "SearchRowsAlone", "SignedExtremes", "SumAllWarps"
+ReduceBytes, RoundUpKeys, SearchRowsAlone = pass_classes(
+    f"{__package__}.workarounds", "ReduceBytes", "RoundUpKeys", "SearchRowsAlone"
 )
-SumPackedTiles, UnrollPrivateLoops = pass_classes(
-    f"{__package__}.workarounds", "SumPackedTiles", "UnrollPrivateLoops"
+SumAllWarps, SumPackedTiles, UnrollPrivateLoops = pass_classes(
+    f"{__package__}.workarounds", "SumAllWarps", "SumPackedTiles", "UnrollPrivateLoops"
 )
 (Retile,) = pass_classes(f"{__package__}", "Retile")
 
@@ -293,7 +293,8 @@ STEPS: tuple[Step, ...] = (
     Step(_FIRST_COPIES, KeepMaskBounds, mitigations=SWIZZLING | PAD, corrects=True),
     Step(_INSTRUCTIONS, MultiplyUnsigned, mitigations=ALL, corrects=True),
     Step(COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
-    Step(_BEHIND_DISTRIBUTION, SignedExtremes, mitigations=ALL, corrects=True),
+    Step(_BEHIND_DISTRIBUTION, NeutralElements, mitigations=ALL, corrects=True),
+    Step(_BEHIND_DISTRIBUTION, ReduceBytes, mitigations=ALL, only=_lacks_mma_sync, corrects=True),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     Step(_ANNOTATED, UnrollWindows, since="fast", only=_has_mma_sync),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),

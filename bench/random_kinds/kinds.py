@@ -65,10 +65,13 @@ KINDS: Mapping[str, Kind] = {
     "unsigned": Kind(
         lambda random, name: Product.random(random).program(name),
         "unsigned-bytes-and-functions-of-factors",
-        CDNA,
+        AMD,
     ),
     "ragged_batches": Kind(products.ragged_batch, "bounds-of-masks", CDNA),
-    "extremes": Kind(rows.extremes, "signed-extremes-of-rows", AMD),
+    "extremes": Kind(rows.extremes, "neutral-elements-of-rows", AMD + CUDA),
+    "integer_rows": Kind(
+        rows.integer_rows, "neutral-elements-of-rows", AMD + CUDA, stock_ends=False
+    ),
     "top_k": Kind(rows.top_k, "top-k", AMD + CUDA),
     "loop_orders": Kind(products.loop_order, "loops-of-matrix-instructions-on-cuda", CUDA),
     "pointwise": Kind(products.pointwise, "strided-convolutions-of-1x1-on-cuda", CUDA),

@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random reductions of rows: extremes of integers, and the largest elements with their places."""
+"""Random reductions of rows of integers, and the largest elements with their places."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...runtime.dtypes import dtype_of
 from ..program_families.program import TOLERANCE, Array, Program, integers, tensor
+
+_FOLDS: dict[str, tuple[Callable[[int], int], np.ufunc]] = {
+    "addi": (lambda bits: 0, np.add),
+    "muli": (lambda bits: 1, np.multiply),
+    "andi": (lambda bits: -1, np.bitwise_and),
+    "ori": (lambda bits: 0, np.bitwise_or),
+    "xori": (lambda bits: 0, np.bitwise_xor),
+    "maxsi": (lambda bits: -(1 << bits - 1), np.maximum),
+    "minsi": (lambda bits: (1 << bits - 1) - 1, np.minimum),
+}
+"""What a reduction of integers begins with, by their bits, and how NumPy does it."""
 
 
 def extremes(random: np.random.Generator, name: str) -> Program:
@@ -16,21 +27,47 @@ def extremes(random: np.random.Generator, name: str) -> Program:
     # LLVM aborts on stock code for some rows of i8 on AMD GPUs.
     kind = ("i16", "i32", "i32", "i64")[random.integers(4)]
     is_least = random.random() < 0.5
-    length = int(random.choice([64, 128, 256, 512, 1024, 2048, int(random.integers(2, 1500))]))
-    outer = tuple(int(each) for each in random.integers(1, 5, random.integers(1, 3)))
-    inner = (length,) if random.random() < 0.7 else (2, length // 2)
-    bits = int(kind[1:])
-    top = 2 ** (bits - 1) - 1
-    start = top if is_least else -top - 1
+    outer, inner = _shape(random)
+    top = (1 << int(kind[1:]) - 1) - 1
     # Numbers of one sign alone show a begin that has the other one.
     low, high = (1, min(top, 100)) if is_least else (-min(top, 100), -1)
     if random.random() < 0.3:
         low, high = -min(top, 100), min(top, 100)
+    return _reduced(name, kind, "minsi" if is_least else "maxsi", outer, inner, (low, high))
+
+
+def integer_rows(random: np.random.Generator, name: str) -> Program:
+    """Returns integers, bytes among them, reduced along the last dimensions by any operation."""
+    kind = ("i8", "i8", "i8", "i16", "i32", "i64")[random.integers(6)]
+    operation = [*_FOLDS][random.integers(len(_FOLDS))]
+    outer, inner = _shape(random)
+    # Rows in which some bits are set everywhere, odd numbers, or numbers of either sign.
+    bounds = ((-32, -17), (-100, 100), (1, 3))[random.integers(3)]
+    return _reduced(name, kind, operation, outer, inner, bounds)
+
+
+def _shape(random: np.random.Generator) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the sizes that a reduction keeps, and those that it reduces."""
+    length = int(random.choice([64, 128, 256, 512, 1024, 2048, int(random.integers(2, 1500))]))
+    outer = tuple(int(each) for each in random.integers(1, 5, random.integers(1, 3)))
+    return outer, (length,) if random.random() < 0.7 else (2, length // 2)
+
+
+def _reduced(
+    name: str,
+    kind: str,
+    operation: str,
+    outer: tuple[int, ...],
+    inner: tuple[int, ...],
+    bounds: tuple[int, int],
+) -> Program:
+    """Returns rows of integers between two bounds, reduced by an operation of `_FOLDS`."""
+    begin, fold = _FOLDS[operation]
+    start = begin(int(kind[1:]))
     rows, out = tensor(kind, *outer, *inner), tensor(kind, *outer)
     dims = [f"d{each}" for each in range(len(outer) + len(inner))]
     space, kept = ", ".join(dims), ", ".join(dims[: len(outer)])
     kinds = ", ".join(['"parallel"'] * len(outer) + ['"reduction"'] * len(inner))
-    operation = "minsi" if is_least else "maxsi"
     source = f"""func.func @main(%rows: {rows}) -> {out} {{
   %start = arith.constant {start} : {kind}
   %empty = tensor.empty() : {out}
@@ -38,17 +75,21 @@ def extremes(random: np.random.Generator, name: str) -> Program:
   %out = linalg.generic {{
       indexing_maps = [affine_map<({space}) -> ({space})>, affine_map<({space}) -> ({kept})>],
       iterator_types = [{kinds}]}} ins(%rows : {rows}) outs(%begin : {out}) {{
-    ^bb0(%x: {kind}, %extreme: {kind}):
-      %next = arith.{operation} %x, %extreme : {kind}
+    ^bb0(%x: {kind}, %value: {kind}):
+      %next = arith.{operation} %x, %value : {kind}
       linalg.yield %next : {kind}
   }} -> {out}
   return %out : {out}
 }}
 """
-    axes = tuple(range(len(outer), len(dims)))
-    find = np.min if is_least else np.max
-    draw = integers(kind, *outer, *inner, low=low, high=high + 1)
-    return Program(name, source, (draw,), lambda x: find(x, axis=axes), TOLERANCE["exact"])
+    axes, dtype = tuple(range(len(outer), len(dims))), dtype_of(kind)
+    draw = integers(kind, *outer, *inner, low=bounds[0], high=bounds[1] + 1)
+
+    def reference(x: Array) -> Array:
+        # Sums and products wrap in the type itself.
+        return fold.reduce(x.astype(dtype), axis=axes, dtype=dtype)
+
+    return Program(name, source, (draw,), reference, TOLERANCE["exact"])
 
 
 def top_k(random: np.random.Generator, name: str) -> Program:

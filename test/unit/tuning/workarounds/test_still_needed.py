@@ -35,6 +35,7 @@ ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs/for_iree.md"
 REPRODUCERS = ROOT / "docs/for_iree"
 FOLDER = "tuning/workarounds"
+_PRINT = "--mlir-print-ir-after"
 _SENTENCE = re.compile(
     r"(This|Part of it) works around IREE (?P<version>[\d.]+)"
     r"\s+\(`docs/for_iree\.md#(?P<section>[\w-]+)`\)\."
@@ -148,6 +149,18 @@ def reads_images_in_another_order(tmp_path: Path) -> bool:
 def begins_minima_with_minus_one(tmp_path: Path) -> bool:
     """The minimum of rows of 5 is -1 on gfx942."""
     return emulated("signed_minimum.mlir", "gfx942", [np.full((4, 1024), 5, np.int32)])[0] != 5
+
+
+def reduces_bytes(tmp_path: Path) -> bool:
+    """Lanes of gfx942 reduce bytes as they are."""
+    program = (REPRODUCERS / "signed_minimum.mlir").read_text()
+    program = program.replace("i32", "i8").replace("2147483647", "127")
+    file = saved(program, tmp_path)
+    # The compiler ends behind this phase.
+    flags = ("--compile-to=executable-targets", f"{_PRINT}=iree-llvmgpu-vector-distribute")
+    done = iree("iree-compile", file, *target_flags("gfx942"), *flags, "-o", os.devnull)
+    assert not done.returncode
+    return re.search(r"gpu.subgroup_reduce minsi .* : \(i8\) -> i8", done.stderr) is not None
 
 
 def shares_out_summed_tiles(tmp_path: Path) -> bool:
@@ -321,7 +334,7 @@ def sums_the_lds_of_kernels(tmp_path: Path) -> bool:
 
 def shares_no_keys_that_the_program_counts(tmp_path: Path) -> bool:
     """Lanes that share keys of a dynamic number keep their shares in private memory for sm_80."""
-    shown = "--mlir-print-ir-after=iree-llvmgpu-vector-distribute"
+    shown = f"{_PRINT}=iree-llvmgpu-vector-distribute"
     done = iree(
         "iree-compile", "dynamic_keys.mlir", *target_flags("sm_80"), shown, "-o", os.devnull
     )
@@ -401,12 +414,13 @@ CHECKS: dict[str, Callable[[Path], bool]] = {
     f"{FOLDER}/merge_blocked_sizes.py": parts_sizes,
     f"{FOLDER}/multiply_integers.py": saturates_sums_of_bytes,
     f"{FOLDER}/multiply_unsigned.py": multiplies_unsigned_bytes_as_signed,
+    f"{FOLDER}/neutral_elements.py": begins_minima_with_minus_one,
     f"{FOLDER}/order_fragments.py": orders_fragments_by_loops,
     f"{FOLDER}/order_scaled_operands.py": gives_lanes_runs_of_32_bytes,
     f"{FOLDER}/own_lds.py": sums_the_lds_of_kernels,
+    f"{FOLDER}/reduce_bytes.py": reduces_bytes,
     f"{FOLDER}/round_up_keys.py": shares_no_keys_that_the_program_counts,
     f"{FOLDER}/search_rows_alone.py": searches_rows_by_all_lanes,
-    f"{FOLDER}/signed_extremes.py": begins_minima_with_minus_one,
     f"{FOLDER}/sum_all_warps.py": loses_the_sums_of_warps,
     f"{FOLDER}/sum_packed_tiles.py": shares_out_summed_tiles,
     f"{FOLDER}/unroll_private_loops.py": keeps_results_in_local_memory,

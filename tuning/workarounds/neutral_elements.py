@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`bankwise-signed-extremes`: signed extremes of rows begin with the right numbers.
+"""`bankwise-neutral-elements`: reductions of rows begin with numbers that change nothing.
 
 IREE lets the lanes of a warp share a reduction. Each begins with the number that changes nothing:
 
     %least = vector.multi_reduction <minsi>, %x, dense<-1> [1, 3, 5]
 
-That is the largest number without a sign, which is right for `minui`. As a signed number it is -1,
-so that the minimum of positive numbers is -1. In the same way `maxsi` begins with 0, and the
-maximum of negative numbers is 0. The value that a program begins with is reduced later.
+For three kinds it is another number. For `minsi` it is the largest number without a sign, which is
+right for `minui`, and is -1 as a signed number, so that the minimum of positive numbers is -1. In
+the same way `maxsi` begins with 0, and the maximum of negative numbers is 0. For `and` it is 1,
+where all bits should be set, so that only the lowest bit of the result is right. The value that a
+program begins with is reduced later.
 
 Runs behind `iree-llvmgpu-vector-distribute`, which has made all of these reductions.
 
-This works around IREE 3.13 (`docs/for_iree.md#signed-extremes-of-rows`).
+This works around IREE 3.13 (`docs/for_iree.md#neutral-elements-of-rows`).
 """
 
 from __future__ import annotations
@@ -26,18 +28,18 @@ from ...dialect_utils.operations import integer_of, operations_in
 from ...passes.base import FunctionPass, PassContext
 
 _REDUCTION = "vector.multi_reduction"
-_WRONG = {"minsi": -1, "maxsi": 0}
+_WRONG = {"minsi": -1, "maxsi": 0, "and": 1}
 """With what IREE begins."""
 
 
-class SignedExtremes(FunctionPass):
-    """Lets signed minima and maxima begin with the largest and the least number."""
+class NeutralElements(FunctionPass):
+    """Lets reductions whose beginning is wrong begin with the number that changes nothing."""
 
-    name: ClassVar[str] = "bankwise-signed-extremes"
-    summary: ClassVar[str] = "begin signed minima and maxima of rows with the right numbers"
+    name: ClassVar[str] = "bankwise-neutral-elements"
+    summary: ClassVar[str] = "begin reductions of rows with the numbers that change nothing"
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` reduces by a signed minimum or maximum."""
+        """Returns whether `function` has a reduction of a kind that begins with a wrong number."""
         return any(_kind(each) in _WRONG for each in operations_in(function, _REDUCTION))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
@@ -49,7 +51,7 @@ class SignedExtremes(FunctionPass):
             element = begin.type.element_type if isinstance(begin.type, ir.VectorType) else None
             bits = element_bits(begin.type if element is None else element)
             assert bits is not None
-            right = (1 << bits - 1) - 1 if kind == "minsi" else -(1 << bits - 1)
+            right = {"minsi": (1 << bits - 1) - 1, "maxsi": -(1 << bits - 1), "and": -1}[kind]
             reduction.operands[1] = Builder.before(reduction).constant(begin.type, right)
 
 
