@@ -47,7 +47,7 @@ from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
 from .diagnostic_capture import captured_diagnostics
 from .early_import import load_no_more
-from .forked_kernels import ForkedKernels, Sent, may_fork, printed_bytes
+from .forked_kernels import ForkedKernels, Sent, may_fork, printed_bytes, processors
 from .mitigation import mitigation_edits
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingStore, codegen_flags
@@ -288,13 +288,21 @@ class CodegenReplay:
         numbers = [n for n, each in enumerate(recordings) if isinstance(each, Recording)]
         if len(numbers) < 2 or not self.forks or not may_fork():
             return nullcontext()
+        # What takes longest begins first, so that no fork is left with it when others have ended.
+        numbers.sort(key=lambda number: functions[number].effort, reverse=True)
         # Each fork would ask for itself, and read the source for it.
         self.runner.context.users_configuration()
+        beside = Beside(self.runner.context) if processors() >= 2 * len(numbers) else None
 
         def work(number: int) -> _Compiled:
             recording = recordings[number]
             assert isinstance(recording, Recording)
-            return self._compiled(functions[number], recording, edits)
+            self.runner.beside = beside
+            try:
+                return self._compiled(functions[number], recording, edits)
+            finally:
+                if beside is not None:
+                    beside.drop()
 
         return ForkedKernels(functions[0].op.context, numbers, work)
 

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from math import prod
 from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gpu
 
 from ..bank_model.families import FAMILIES
-from ..dialect_utils.indexing_maps import GENERIC, copied_buffers, summed_loops
+from ..dialect_utils.indexing_maps import GENERIC, MAPS, copied_buffers, maps_of, summed_loops
 from ..dialect_utils.kernels import backend_of, variants_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
 from ..dialect_utils.memory.lds_roots import lds_roots
@@ -45,6 +46,16 @@ class DeviceFunction(NamedTuple):
         options = () if self.pipeline == LOWERED else pipeline_options(str(info))
         return RecordingKey(self.backend, self.pipeline, options, flags)
 
+    @property
+    def effort(self) -> tuple[int, int]:
+        """Returns what is greater for functions that probably take longer to compile.
+
+        These are the most loops that an operation of it sums over, which a tile unrolls, and the
+        product of how many elements its operands have.
+        """
+        operations = [each for each in operations_in(self.op) if MAPS in each.attributes]
+        return max(map(_effort, operations), default=(0, 0))
+
     def as_configured(self) -> DeviceFunction:
         """Returns the function with the pipeline that its configuration names now."""
         return self._replace(pipeline=_pipeline_kind(self.op) or self.pipeline)
@@ -54,6 +65,13 @@ class DeviceFunction(NamedTuple):
         done = ir.Attribute.parse("#iree_codegen.no_pipeline", self.op.context)
         info = self.op.attributes[TRANSLATION_INFO]
         self.op.attributes[TRANSLATION_INFO] = changed_info(info, pipeline=done)
+
+
+def _effort(operation: ir.Operation) -> tuple[int, int]:
+    *_, written = maps_of(operation)
+    kinds = [each.type for each in operation.operands if isinstance(each.type, ir.ShapedType)]
+    elements = prod(max(size, 1) for kind in kinds for size in kind.shape)
+    return written.n_dims - len(written.results), elements
 
 
 def device_functions(variants: Iterable[ir.Operation]) -> Iterator[DeviceFunction]:

@@ -48,7 +48,7 @@ def may_fork() -> bool:
 
     Its threads are MLIR's and the importing one then.
     """
-    if sys.platform != "linux" or _processors() < 2:
+    if sys.platform != "linux" or processors() < 2:
         return False
     import threading
 
@@ -58,7 +58,8 @@ def may_fork() -> bool:
     return threading.active_count() == 1
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Returns on how many processors the process may run."""
     return len(os.sched_getaffinity(0))
 
 
@@ -95,7 +96,7 @@ class ForkedKernels:
         self._work = work
         self._sent: dict[int, Sent | None] = {}
         self._forks: list[_Fork] = []
-        most = min(len(kernels), _processors(), _MOST)
+        most = min(len(kernels), processors(), _MOST)
         # There may be no more processes, or files. The forks that there are do it.
         with contextlib.suppress(OSError), contextlib.ExitStack() as end:
             numbers, to_fill = os.pipe()

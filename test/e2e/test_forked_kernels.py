@@ -10,6 +10,17 @@ from pathlib import Path
 
 from .conftest import Tool
 
+
+def run_here(directory: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+
+
 _PROGRAM = """
 func.func @f(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %z: tensor<512x64xf32>)
     -> (tensor<64x64xf32>, tensor<512x64xf32>) {
@@ -24,19 +35,37 @@ func.func @f(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %z: tensor<512x64xf32
   return %p, %s : tensor<64x64xf32>, tensor<512x64xf32>
 }
 """
+_WITH_PROCESSORS = """
+import os, sys
+from bankwise.iree_plugin.beside import Beside
+from bankwise.tools.compile import main
+
+processors, parent, begin = int(sys.argv[1]), os.getpid(), Beside.start
+
+def start(self, *arguments, **options):
+    open(f"beside-{os.getppid() == parent}", "w").close()
+    return begin(self, *arguments, **options)
+
+Beside.start = start
+os.sched_getaffinity = lambda _: range(processors)
+sys.exit(main(sys.argv[2:]))
+"""
 
 
 def test_forks_change_nothing(tool: Tool, tmp_path: Path) -> None:
+    """With 4 processors for 2 kernels, what only decides has forks of the kernels' forks."""
     (tmp_path / "two.mlir").write_text(_PROGRAM)
     flags = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80", "--bankwise-remarks")
-    said: list[str] = []
-    # Who asks for the IR behind each pass has all kernels worked on in one process.
-    for name, more in (("forked", ()), ("alone", ("--bankwise-dump-ir=ir",))):
+
+    def arguments(name: str) -> tuple[str, ...]:
         outputs = ("-o", f"{name}.vmfb", f"--bankwise-decisions={name}.json")
-        result = tool("bankwise-compile", "two.mlir", *flags, *outputs, *more)
-        assert result.returncode == 0, result.stderr
-        said.append(result.stderr)
-    assert said[0] == said[1] != ""
+        return ("two.mlir", *flags, *outputs)
+
+    forked = run_here(tmp_path, _WITH_PROCESSORS, "4", *arguments("forked"))
+    # Who asks for the IR behind each pass has all kernels worked on in one process.
+    alone = tool("bankwise-compile", *arguments("alone"), "--bankwise-dump-ir=ir")
+    assert (forked.returncode, forked.stderr) == (0, alone.stderr) != (0, "")
+    assert (tmp_path / "beside-True").exists() and not (tmp_path / "beside-False").exists()
     for kind in ("vmfb", "json"):
         one, other = (tmp_path / f"{name}.{kind}" for name in ("forked", "alone"))
         assert one.read_bytes() == other.read_bytes()
@@ -70,12 +99,6 @@ def test_a_kernel_whose_forks_are_lost_is_compiled_without(tool: Tool, tmp_path:
     flags = (*("one.mlir", "--iree-hal-target-device=cuda"), "--iree-cuda-target=sm_80")
     more = ("--bankwise-remarks", "--bankwise-level=layout")
     alone = tool("bankwise-compile", *flags, *more, "-o", "alone.vmfb", "--bankwise-dump-ir=ir")
-    lost = subprocess.run(
-        [sys.executable, "-c", _LOST, *flags, *more, "-o", "lost.vmfb"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    )
+    lost = run_here(tmp_path, _LOST, *flags, *more, "-o", "lost.vmfb")
     assert (lost.returncode, lost.stderr) == (0, alone.stderr) != (0, "")
     assert (tmp_path / "lost.vmfb").read_bytes() == (tmp_path / "alone.vmfb").read_bytes()

@@ -10,7 +10,12 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.dialect_utils.kernels import variants_of
-from bankwise.iree_plugin.device_functions import device_functions, report_unverified_lds
+from bankwise.dialect_utils.operations import children
+from bankwise.iree_plugin.device_functions import (
+    DeviceFunction,
+    device_functions,
+    report_unverified_lds,
+)
 from bankwise.iree_plugin.embedding import StepError
 
 
@@ -26,6 +31,44 @@ def module_text(space: int, backend: str = "rocm") -> str:
           }}
         }}
       }}"""
+
+
+def test_longest_compiles_are_those_that_sum_over_most_loops_and_elements() -> None:
+    module = ir.Module.parse(
+        """
+func.func @copies(%a: tensor<99x99xf32>, %b: tensor<99x99xf32>) {
+  %0 = linalg.copy ins(%a : tensor<99x99xf32>) outs(%b : tensor<99x99xf32>) -> tensor<99x99xf32>
+  return
+}
+func.func @multiplies(%a: tensor<8x9xf32>, %b: tensor<9x7xf32>, %c: tensor<8x7xf32>) {
+  %0 = linalg.matmul ins(%a, %b : tensor<8x9xf32>, tensor<9x7xf32>)
+    outs(%c : tensor<8x7xf32>) -> tensor<8x7xf32>
+  return
+}
+func.func @multiplies_more(%a: tensor<8x?xf32>, %b: tensor<?x99xf32>, %c: tensor<8x99xf32>) {
+  %0 = linalg.matmul ins(%a, %b : tensor<8x?xf32>, tensor<?x99xf32>)
+    outs(%c : tensor<8x99xf32>) -> tensor<8x99xf32>
+  return
+}
+func.func @convolves(%a: tensor<6xf32>, %b: tensor<3x2xf32>, %c: tensor<4xf32>) {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, k, l) -> (i + k)>,
+    affine_map<(i, k, l) -> (k, l)>, affine_map<(i, k, l) -> (i)>],
+    iterator_types = ["parallel", "reduction", "reduction"]}
+    ins(%a, %b : tensor<6xf32>, tensor<3x2xf32>) outs(%c : tensor<4xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %1 = arith.addf %x, %y : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return
+}
+func.func @nothing() { return }
+""",
+        Session().context,
+    )
+    functions = [DeviceFunction(each, "", "", "") for each in children(module.operation)]
+    longest = sorted(functions, key=lambda each: each.effort, reverse=True)
+    names = [str(each.op.attributes["sym_name"]).strip('"') for each in longest]
+    assert names == ["convolves", "multiplies_more", "multiplies", "copies", "nothing"]
 
 
 @pytest.mark.parametrize(
