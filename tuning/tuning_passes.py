@@ -76,6 +76,7 @@ from .workarounds.multiply_unsigned import MultiplyUnsigned
 from .workarounds.neutral_elements import NeutralElements
 from .workarounds.order_fragments import OrderFragments
 from .workarounds.order_scaled_operands import OrderScaledOperands
+from .workarounds.part_scatters import PartScatters
 from .workarounds.reduce_bytes import ReduceBytes
 from .workarounds.round_up_keys import RoundUpKeys
 from .workarounds.search_rows_alone import SearchRowsAlone
@@ -122,6 +123,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     MultiplyUnsigned,
     NeutralElements,
     ReduceBytes,
+    PartScatters,
     IndexUnitLoops,
     ExcludeAbsentKeys,
     StageOperands,

@@ -103,9 +103,10 @@ MergeBlockedSizes, MultiplyIntegers, MultiplyUnsigned = pass_classes(
 NeutralElements, OrderFragments, OrderScaledOperands = pass_classes(
     f"{__package__}.workarounds", "NeutralElements", "OrderFragments", "OrderScaledOperands"
 )
-ReduceBytes, RoundUpKeys, SearchRowsAlone = pass_classes(
-    f"{__package__}.workarounds", "ReduceBytes", "RoundUpKeys", "SearchRowsAlone"
+PartScatters, ReduceBytes, RoundUpKeys = pass_classes(
+    f"{__package__}.workarounds", "PartScatters", "ReduceBytes", "RoundUpKeys"
 )
+(SearchRowsAlone,) = pass_classes(f"{__package__}.workarounds", "SearchRowsAlone")
 SumAllWarps, SumPackedTiles, UnrollPrivateLoops = pass_classes(
     f"{__package__}.workarounds", "SumAllWarps", "SumPackedTiles", "UnrollPrivateLoops"
 )
@@ -142,6 +143,7 @@ _INSTRUCTIONS = Place(_BEFORE, _LOWER_GPU_OPS)
 _SLICES = Place(_BEFORE, _COMBINE_SOURCES, TILE_AND_FUSE)
 _ANNOTATED = Place(_BEFORE, _UNROLL_LOOPS, TILE_AND_FUSE)
 _TRANSPOSES = Place(_BEFORE, _VECTOR_LOWERING, TILE_AND_FUSE)
+_VECTORS = Place(_BEFORE, _VECTOR_LOWERING)
 _BEHIND_DISTRIBUTION = Place(_AFTER, _DISTRIBUTE, VECTOR_DISTRIBUTE)
 # Vectors are flat, so that addresses are known: for `ldmatrix`, layouts are chosen here.
 _FLAT = Place(_BEFORE, REINSERT, before=ReinsertSwizzleHints)
@@ -297,6 +299,7 @@ STEPS: tuple[Step, ...] = (
     Step(_BEHIND_DISTRIBUTION, ReduceBytes, mitigations=ALL, only=_lacks_mma_sync, corrects=True),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     Step(_ANNOTATED, UnrollWindows, since="fast", only=_has_mma_sync),
+    Step(_VECTORS, PartScatters, mitigations=ALL, only=_has_mma_sync, corrects=True),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", only=_is_lane_tiled_matmul),
