@@ -111,6 +111,14 @@ WINDOWS = _handed(
     ("bankwise-tile-windows",),
     ("bankwise-unroll-windows",),
 )
+ROUNDED_PRODUCTS = _handed(
+    "rounded_products",
+    "functions",
+    "how many summed elements a step has whose products are to be rounded before they are added, "
+    "from the first to the last; 0 once they are in that order",
+    ("bankwise-tile-convolutions-by-lanes", "bankwise-tile-matmuls-by-lanes"),
+    ("bankwise-round-products",),
+)
 KEYS = _handed(
     "keys",
     "functions",

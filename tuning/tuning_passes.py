@@ -39,6 +39,7 @@ from .ldmatrix.form_ldmatrix import FormLdmatrix
 from .ldmatrix.form_transpose_loads import FormTransposeLoads
 from .matmuls.add_parts import AddParts
 from .matmuls.enlarge_matmuls import EnlargeMatmuls
+from .matmuls.round_products import RoundProducts
 from .matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
 from .matmuls.tile_matmuls_by_lanes import TileMatmulsByLanes
 from .overlap.delay_copies import DelayCopies
@@ -112,6 +113,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TileConvolutionsByLanes,
     TileWindows,
     UnrollWindows,
+    RoundProducts,
     AddParts,
     EnlargeMatmuls,
     Retile,

@@ -78,7 +78,9 @@ FormLdmatrix, FormTransposeLoads = pass_classes(
 AddParts, EnlargeMatmuls, TileDynamicMatmuls = pass_classes(
     f"{__package__}.matmuls", "AddParts", "EnlargeMatmuls", "TileDynamicMatmuls"
 )
-(TileMatmulsByLanes,) = pass_classes(f"{__package__}.matmuls", "TileMatmulsByLanes")
+RoundProducts, TileMatmulsByLanes = pass_classes(
+    f"{__package__}.matmuls", "RoundProducts", "TileMatmulsByLanes"
+)
 DelayCopies, HoldWorkgroups, LoadAhead = pass_classes(
     f"{__package__}.overlap", "DelayCopies", "HoldWorkgroups", "LoadAhead"
 )
@@ -124,6 +126,7 @@ _VECTOR_LOWERING = "iree-llvmgpu-vector-lowering"
 _BY_LANES = {"by_lanes": True}
 _CHOSEN = {"chosen_only": True}
 _DIRECT = {"direct": True}
+_ORDERED = {"ordered": True}
 _BEFORE, _AFTER = Position.BEFORE, Position.AFTER
 _START = Place(_BEFORE, TILING)
 _DISTRIBUTED_START = Place(_BEFORE, TILING, VECTOR_DISTRIBUTE)
@@ -187,6 +190,12 @@ def _tiles(setting: Setting) -> dict[str, Any]:
     }
 
 
+def _lane_tiles(setting: Setting) -> dict[str, Any] | None:
+    if setting.reaches("fast"):
+        return _tiles(setting)
+    return None if setting.mode.retile == "off" else {"same_bits": True, **_tiles(setting)}
+
+
 def _retile(setting: Setting) -> dict[str, Any] | None:
     if setting.mode.retile == "off":
         return None
@@ -244,9 +253,9 @@ STEPS: tuple[Step, ...] = (
     Step(_COPYING_START, SearchRowsAlone, mitigations=ALL, corrects=True),
     Step(_FUSED_START, SumPackedTiles, mitigations=ALL, corrects=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
-    Step(_START, TileConvolutionsByLanes, _tiles, since="fast", optional=True),
+    Step(_START, TileConvolutionsByLanes, _lane_tiles, since="exact", optional=True),
     Step(_FUSED_START, TileWindows, since="fast", only=_has_mma_sync, optional=True),
-    Step(_START, TileMatmulsByLanes, _tiles, since="fast", optional=True),
+    Step(_START, TileMatmulsByLanes, _lane_tiles, since="exact", optional=True),
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
     Step(_ROWS, ShareRows, _sharing_rows, since="exact", optional=True),
     Step(
@@ -302,7 +311,7 @@ STEPS: tuple[Step, ...] = (
     Step(_VECTORS, PartScatters, mitigations=ALL, only=_has_mma_sync, corrects=True),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
-    Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", only=_is_lane_tiled_matmul),
+    Step(_BEHIND_DISTRIBUTION, ShareCopies, since="exact", only=_is_lane_tiled_matmul),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, _DIRECT, since="fast", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, RestoreShapes, mitigations=ALL, corrects=True),
     Step(STOCK_PAD, None, since="exact", by_mma_sync=True),
@@ -328,8 +337,10 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, ReloadOperands, since="exact"),
     Step(RESOLVED, OrderContractions, since="exact"),
     # The same for lanes that multiply, where they do so by tiles of ours.
-    Step(RESOLVED, ReloadOperands, _BY_LANES, since="fast", only=_multiplies_by_lanes),
-    Step(RESOLVED, OrderContractions, _BY_LANES, since="fast", only=_multiplies_by_lanes),
+    Step(RESOLVED, RoundProducts, _ORDERED, since="exact"),
+    Step(RESOLVED, ReloadOperands, _BY_LANES, since="exact", only=_multiplies_by_lanes),
+    Step(RESOLVED, OrderContractions, _BY_LANES, since="exact", only=_multiplies_by_lanes),
+    Step(RESOLVED, RoundProducts, since="exact"),
     Step(RESOLVED, PeelLastStep, since="fast", by_mma_sync=True),
     Step(RESOLVED, PeelRows, since="exact", only=_has_mma_sync),
     # What the instructions read and how they overlap is decided on while they are known.

@@ -15,7 +15,7 @@ from bankwise.tuning.convolutions.tile_convolutions_by_lanes import TileConvolut
 from bankwise.tuning.convolutions.tile_windows import TileWindows
 from bankwise.tuning.convolutions.unroll_windows import UnrollWindows
 
-from .program_runs import run_again
+from .program_runs import run_again, run_program
 
 PASS = TileConvolutionsByLanes.name
 
@@ -119,3 +119,38 @@ def test_lanes_lie_along_rows_of_what_has_windows(
     run = run_again(case.program(), edits=WINDOWED)
     assert run.error <= run.program.tolerance
     assert run.actions_of(TileWindows.name) == [Action.RETILE]
+
+
+def keeping_bits(tile: str) -> tuple[PipelineEdit, ...]:
+    """Returns what gives convolutions a tile of lanes that adds as IREE does."""
+    step = TileConvolutionsByLanes(everywhere=True, same_bits=True, tile=tile)
+    place = "iree-codegen-gpu-pad-convs"
+    return (PipelineEdit.before(place, step, pipelines=frozenset({"TileAndFuse"}), optional=True),)
+
+
+@pytest.mark.sampled(every=5)
+@pytest.mark.parametrize(
+    ("program", "tile"),
+    [
+        (nchw(1, 7, 8, 8, 10, 3), "16,64,16,1,4,1"),
+        # IREE goes over the rows of this window outside of the channels.
+        (nchw(1, 13, 13, 3, 10, 7, stride=2), "16,64,16,1,4,1"),
+        # Steps of 4 of 24 channels.
+        (nchw(1, 7, 9, 24, 8, 2), "16,64,16,2,4,1"),
+        (nhwc(1, 9, 7, 12, 20, 3), "16,64,16,1,4,1"),
+        (
+            Contraction("", "f32", {"a": 2, "m": 10, "n": 36, "k": 36}, "a k n", "m k", "a m n"),
+            "16,64,16,1,4,1",
+        ),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each.name,
+)
+def test_rounded_products_have_the_bits_of_stock(
+    program: Windowed | Contraction, tile: str
+) -> None:
+    # RDNA4 has no matrix instruction for f32, so that IREE computes there as for NVIDIA.
+    made, arch = program.program(), "gfx1201"
+    stock = run_program(made, arch, "stock")
+    ours = run_again(made, arch, "auto/exact", edits=keeping_bits(tile))
+    assert ours.actions_of(PASS) == [Action.RETILE]
+    assert ours.bits == stock.bits

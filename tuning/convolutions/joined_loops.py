@@ -48,6 +48,7 @@ from ..matmuls.matmul_tiles import (
     generic_root,
     has_matrix_instruction,
 )
+from ..matmuls.rounded_sums import SummedLoop, rounded_order
 from ..shapes.enlarged_shapes import (
     LOAD,
     STORE,
@@ -124,22 +125,46 @@ class Contraction(NamedTuple):
         if parts == 1:
             return self
         parted, new = self._parted, len(self.extents)
-        length = self.extents[parted] // parts
-        extents = [*self.extents, parts]
-        extents[parted] = length
+        divided = self._divided(parted, self.extents[parted] // parts)
+        groups = (*self.groups[:-1], (new,), self.groups[-1])
+        return divided._replace(groups=groups)
+
+    def in_order(self, loops: Sequence[SummedLoop]) -> Contraction:
+        """Returns the contraction with its summed elements in an order of loops and their parts.
+
+        Args:
+            loops: the outermost first. Of two that are one loop, the first one is over parts of it.
+        """
+        made, names = self, list[int]()
+        for loop, size in loops:
+            name = loop
+            if size < made.extents[loop]:
+                name = len(made.extents)
+                made = made._divided(loop, made.extents[loop] // size)
+            names.append(name)
+        single = (each for each in self.groups[-1] if self.extents[each] == 1)
+        names += [each for each in single if each not in names]
+        return made._replace(groups=(*self.groups[:-1], tuple(names)))
+
+    def _divided(self, loop: int, length: int) -> Contraction:
+        """Returns the contraction with one more loop, over parts of a loop, in no group yet.
+
+        Args:
+            length: that of a part.
+        """
+        extents = [*self.extents, self.extents[loop] // length]
+        extents[loop] = length
+        new = len(self.extents)
         sums = tuple(
             tuple(
-                each._replace(
-                    factors={**each.factors, new: each.factors[parted] * length}
-                    if parted in each.factors
-                    else each.factors
-                )
+                each._replace(factors={**each.factors, new: each.factors[loop] * length})
+                if loop in each.factors
+                else each
                 for each in dims
             )
             for dims in self.sums
         )
-        groups = (*self.groups[:-1], (new,), self.groups[-1])
-        return self._replace(sums=sums, extents=tuple(extents), groups=groups)
+        return self._replace(sums=sums, extents=tuple(extents))
 
     @property
     def results_groups(self) -> tuple[int, ...]:
@@ -156,7 +181,7 @@ class Contraction(NamedTuple):
 
 
 class NoMatricesError(Refusal):
-    """The refusal of a sum of products that has no rows, no columns, or sums over nothing."""
+    """The refusal of a sum of products that is not what a caller asks for."""
 
 
 def configured_contraction(function: ir.Operation) -> Contraction | None:
@@ -178,16 +203,26 @@ def configured_contraction(function: ir.Operation) -> Contraction | None:
     return _contraction(operation, partial(_kept_order, config))
 
 
-def scalar_contraction(operation: ir.Operation) -> Contraction:
+def scalar_contraction(operation: ir.Operation, *, same_bits: bool = False) -> Contraction:
     """Returns a contraction that multiplies without matrix instructions.
 
     Its summed elements get the order that they have in memory, whatever IREE does.
 
+    Args:
+        same_bits: whether they get the order in which IREE adds rounded products instead.
+
     Raises:
-        NoMatricesError: it multiplies no matrices, as depthwise convolutions do not.
+        NoMatricesError: it multiplies no matrices, as depthwise convolutions do not, or rounds no
+            products where it has to.
         Refusal: it is not understood.
     """
-    return _contraction(operation, _order_in_memory)
+    contraction = _contraction(operation, _order_in_memory)
+    if not same_bits:
+        return contraction
+    order = rounded_order(operation, contraction.extents, contraction.groups[-1])
+    if order is None:
+        raise NoMatricesError("its products are not rounded")
+    return contraction.in_order(order)
 
 
 def _contraction(operation: ir.Operation, ordered: _Ordering) -> Contraction:

@@ -16,7 +16,9 @@ Where workgroups are few, sums are split into parts, and each part has warps of 
 (`tuning/matmuls/add_parts.py`). A matmul whose loops are in order is tiled here for that alone, if
 it is predicted to save a tenth of the time.
 
-Sums are made in another order than without the pass: outputs are right to rounding.
+Sums are made in another order than without the pass: outputs are right to rounding. With
+`same-bits` they have the order of IREE, and products are rounded before they are added
+(`bankwise-round-products`); what IREE adds otherwise stays, and no sum is in parts.
 
 Runs on the configured function, before its pipeline.
 """
@@ -45,6 +47,7 @@ from ..matmuls.lane_choice import (
 )
 from ..matmuls.lane_matmuls import LaneTiledMatmul, multiplies_floats
 from ..matmuls.matmul_tiles import generic_root
+from ..matmuls.rounded_sums import check_rounded, note_rounded
 from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiling_pass import TilingPass
 from .joined_loops import Contraction, JoinedLoops, NoMatricesError, scalar_contraction
@@ -56,6 +59,8 @@ class TileConvolutionsByLanes(PlannedPass["_Plan"], TilingPass):
 
     Attributes:
         everywhere: whether it does so, too, where there is a matrix instruction.
+        same_bits: whether outputs are the bits that they are without the pass, and a convolution
+            stays where they cannot be.
         tile: the tile that is taken, as `16,32,32,1,4,2`: rows, columns, summed elements a step,
             the rows and columns of a lane, and the parts of the sums; `best` for what is predicted.
     """
@@ -66,6 +71,7 @@ class TileConvolutionsByLanes(PlannedPass["_Plan"], TilingPass):
     kept: ClassVar[str] = "configuration"
 
     everywhere: bool = False
+    same_bits: bool = False
     tile: str = BEST
 
     def _take(self, function: ir.Operation, context: PassContext, plan: _Plan) -> NewTile:
@@ -76,6 +82,9 @@ class TileConvolutionsByLanes(PlannedPass["_Plan"], TilingPass):
         shapes = rounded_shapes(matmul, matmul.loops)
         matmul.configure(function, matmul.tile)
         shapes.apply(function)
+        if self.same_bits:
+            note_rounded(function, matmul.tile.summed)
+            context.assumptions.append((self, check_rounded))
         sizes = " x ".join(str(contraction.extent(each)) for each in contraction.groups)
         reason = f"{matmul.tile}, from operands in the LDS, as a matmul of {sizes}"
         return matmul.operation, matmul.tile, reason
@@ -93,28 +102,28 @@ class TileConvolutionsByLanes(PlannedPass["_Plan"], TilingPass):
         if root is None:
             return None
         try:
-            contraction = scalar_contraction(root)
+            contraction = scalar_contraction(root, same_bits=self.same_bits)
         except NoMatricesError:
             return None
         is_matmul = contraction.is_plain and contraction.is_in_order
-        if (
-            is_matmul
-            and self.tile == BEST
-            and (self.everywhere or contraction.possible_parts == [1])
-        ):
+        parts = [1] if self.same_bits else contraction.possible_parts
+        if is_matmul and self.tile == BEST and (self.everywhere or parts == [1]):
             return None
         circumstances = self.circumstances(function, context.test_target)
         is_known = circumstances is not None and circumstances.processor.fma_cycles > 0
         if not is_known and not self.everywhere:
+            if self.same_bits:
+                return None
             raise Refusal("there is no prediction for the GPU")
         with _copy_of(function) as trial:
             copied = generic_root(trial)
             assert copied is not None
-            attempt = JoinedLoops(scalar_contraction(copied))
+            attempt = JoinedLoops(scalar_contraction(copied, same_bits=self.same_bits))
             attempt.plan()
             attempt.apply(trial)
-            parts = contraction.possible_parts
-            best = tiled_by_lanes(trial, copied, circumstances, parts, self.tile)
+            best = tiled_by_lanes(
+                trial, copied, circumstances, parts, self.tile, rounded=self.same_bits
+            )
             # The copy will be gone.
             matmul = replace(best, operation=root)
         if circumstances is not None and not self.everywhere:

@@ -23,6 +23,7 @@ from .dynamic_matmuls import (
     scalar_matmul_root,
 )
 from .lane_matmuls import LaneTiledMatmul, lane_tilings, multiplies_floats
+from .rounded_sums import rounded_order
 from .row_sums import row_sum_logarithms, row_sum_microseconds, sums_rows
 from .scalar_contractions import scalar_root
 from .scalar_matmul_tiles import divided_by_tile, thread_tiled_matmul
@@ -39,6 +40,7 @@ def lane_matmul(
     test_target: str | None = None,
     *,
     everywhere: bool = False,
+    same_bits: bool = False,
 ) -> tuple[LaneTiledMatmul, EnlargedShapes] | None:
     """Returns the matmul of f32 of `function`, with the tile of lanes that is best for it, and the
     shapes that values get with that.
@@ -47,6 +49,7 @@ def lane_matmul(
 
     Args:
         everywhere: whether it may have a matrix instruction, too, and be tiled otherwise.
+        same_bits: whether it stays unless IREE adds rounded products.
 
     Raises:
         Refusal: there is one that lanes cannot share.
@@ -57,8 +60,12 @@ def lane_matmul(
     if not everywhere and has_instruction(function, root, test_target):
         return None
     if not everywhere and (circumstances is None or not circumstances.processor.fma_cycles):
+        if same_bits:
+            return None
         raise Refusal("there is no prediction for the GPU")
     loops = ScalarLoops.of(function, root)
+    if same_bits and not _is_rounded(root, loops):
+        return None
     by_threads = scalar_root(function, ir.F32Type.get(function.context)) is not None
     stock_time = math.inf
     if not loops.computed and not everywhere:
@@ -66,7 +73,7 @@ def lane_matmul(
             return None
         if divided_by_tile(root) and circumstances is not None:
             stock_time = _stock_time(function, circumstances)
-    tilings = lane_tilings(root, loops, WarpLaunch.as_row(function))
+    tilings = lane_tilings(root, loops, WarpLaunch.as_row(function), rounded=same_bits)
     best = fastest(tilings, loops.tiled[2], circumstances, loops.sizes(root))
     if best is None:
         raise Refusal("no tile of lanes fits in the LDS")
@@ -85,6 +92,8 @@ def tiled_by_lanes(
     circumstances: Circumstances | None,
     parts: Sequence[int] = (1,),
     asked: str = BEST,
+    *,
+    rounded: bool = False,
 ) -> LaneTiledMatmul:
     """Returns a matmul with the best tile of lanes, and sizes that it divides.
 
@@ -92,12 +101,14 @@ def tiled_by_lanes(
         circumstances: None for a GPU without a model, where the first tile is taken.
         parts: into how many parts its sums may be split.
         asked: the tile that it gets, as its numbers with commas, or `BEST`.
+        rounded: whether its products are rounded before they are added.
 
     Raises:
         Refusal: lanes cannot share it.
     """
     loops = ScalarLoops.of(function, root)
-    tilings = lane_tilings(root, loops, WarpLaunch.as_row(function), tuple(parts))
+    launch = WarpLaunch.as_row(function)
+    tilings = lane_tilings(root, loops, launch, tuple(parts), rounded=rounded)
     if asked != BEST:
         tilings = [each for each in tilings if each.tile.numbers == asked]
     best = fastest(tilings, loops.tiled[2], circumstances, loops.sizes(root))
@@ -175,6 +186,12 @@ def _check_row_sums(
     of_tile = min(sum(times) for _, times in found)
     if of_tile > sum(row_sum_logarithms(root, loops, sizes, circumstances.processor)):
         raise Refusal("a workgroup for each element is predicted to be faster")
+
+
+def _is_rounded(root: ir.Operation, loops: ScalarLoops) -> bool:
+    """Returns whether IREE rounds the products of a matmul of known sizes before it adds them."""
+    summed = loops.tiled[2]
+    return not loops.computed and rounded_order(root, loops.extents, {summed}) is not None
 
 
 def _stock_time(function: ir.Operation, circumstances: Circumstances) -> float:

@@ -75,11 +75,13 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
         loops: the numbers of the loops over rows, columns and summed elements.
         parts: into how many parts sums may be split.
         part: the loop over the parts, if there is one.
+        rounded: whether products are rounded before they are added, which takes two instructions.
     """
 
     loops: tuple[int, int, int]
     parts: tuple[int, ...] = (1,)
     part: int | None = None
+    rounded: bool = False
 
     multiplied: ClassVar[tuple[int, ...]] = (0, 1)
     sizes_differ: ClassVar[str] = "the elements of its operands differ in size"
@@ -119,7 +121,10 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
         of_elements = (circumstances.processor, self.element_bytes, batch)
         work = scalar_work(self.shape, tile, *of_elements)
         results = tile.thread_rows * tile.thread_columns
-        return work._replace(registers=work.registers + _MORE_REGISTERS * results)
+        return work._replace(
+            registers=work.registers + _MORE_REGISTERS * results,
+            multiply_adds=work.multiply_adds * (1 + self.rounded),
+        )
 
     def attributes(self, tile: ScalarTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""
@@ -169,11 +174,16 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
 
 
 def lane_tilings(
-    root: ir.Operation, loops: ScalarLoops, launch: WarpLaunch, parts: tuple[int, ...] = (1,)
+    root: ir.Operation,
+    loops: ScalarLoops,
+    launch: WarpLaunch,
+    parts: tuple[int, ...] = (1,),
+    *,
+    rounded: bool = False,
 ) -> list[LaneTiledMatmul]:
     """Returns a matmul with each tile of lanes, and with sizes that these divide."""
     of_root = (root, loops.extents, launch, ScalarTile(1, 1, 1, 1, 1), loops.tiled)
-    matmul = LaneTiledMatmul(*of_root, parts, computed=loops.computed)
+    matmul = LaneTiledMatmul(*of_root, parts, computed=loops.computed, rounded=rounded)
     return [matmul.enlarged(each) for each in matmul.candidates()]
 
 

@@ -17,7 +17,9 @@ stay. IREE's own tile may be the only one that does, as 8 x 32 is for 1576 rows:
 tile here if it is predicted to be faster. So it is with a workgroup for each element, which may be
 the fastest for few rows (`tuning/matmuls/row_sums.py`).
 
-Sums are made in another order than without the pass: outputs are right to rounding.
+Sums are made in another order than without the pass: outputs are right to rounding. With
+`same-bits` only matmuls get tiles whose products IREE rounds before it adds them, and lanes do so
+in the same order (`bankwise-round-products`).
 
 Runs on the configured function, before its pipeline.
 """
@@ -35,6 +37,7 @@ from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiling_pass import TilingPass
 from .lane_choice import lane_matmul
 from .lane_matmuls import LaneTiledMatmul
+from .rounded_sums import check_rounded, note_rounded
 
 _Plan = tuple[LaneTiledMatmul, EnlargedShapes]
 
@@ -45,6 +48,8 @@ class TileMatmulsByLanes(PlannedPass[_Plan], TilingPass):
 
     Attributes:
         everywhere: whether it does so, too, where there is a matrix instruction.
+        same_bits: whether outputs are the bits that they are without the pass, and a matmul stays
+            where they cannot be.
     """
 
     name: ClassVar[str] = "bankwise-tile-matmuls-by-lanes"
@@ -53,15 +58,20 @@ class TileMatmulsByLanes(PlannedPass[_Plan], TilingPass):
     kept: ClassVar[str] = "configuration"
 
     everywhere: bool = False
+    same_bits: bool = False
 
     def _plan(self, function: ir.Operation, context: PassContext) -> _Plan | None:
         target = context.test_target
         circumstances = self.circumstances(function, target)
-        return lane_matmul(function, circumstances, target, everywhere=self.everywhere)
+        how = {"everywhere": self.everywhere, "same_bits": self.same_bits}
+        return lane_matmul(function, circumstances, target, **how)
 
     def _take(self, function: ir.Operation, context: PassContext, plan: _Plan) -> NewTile:
         matmul, shapes = plan
         matmul.configure(function, matmul.tile)
         shapes.apply(function)
+        if self.same_bits:
+            note_rounded(function, matmul.tile.summed)
+            context.assumptions.append((self, check_rounded))
         reason = f"{matmul.tile}, from operands in the LDS"
         return matmul.operation, matmul.tile, reason
