@@ -3,7 +3,7 @@
 
 The levels `layout` and `exact` keep the order of sums, and with it the kernels of attentions that
 IREE computes one row at a time, of matmuls of dynamic sizes, of which it computes one element at a
-time, of those of f32 that read operands from global memory alone on NVIDIA GPUs, and of softmaxes,
+time, of those of f32 whose operands stay in global memory on NVIDIA GPUs, and of softmaxes,
 norms and sums of which each row is one lane's. The level `fast` may compute them up to a hundred
 times as fast: nobody shall have to find that out with a profiler.
 """
@@ -22,6 +22,7 @@ from ..dialect_utils.lowering_config import only_root, roots_in
 from ..passes.base import PassContext
 from ..passes.decisions import Action, Decision, LayoutRound
 from ..passes.mode import LEVELLED, LEVELS, Mode
+from ..passes.steps import reaches
 from .attention.scalar_attention import scalar_attention
 from .attention.tile_by_lanes import TileByLanes, has_instruction, lane_attention
 from .attention.use_matrix_instructions import UseMatrixInstructions, matrix_attention
@@ -81,7 +82,7 @@ def advise(function: ir.Operation, name: str, mode: Mode, context: PassContext) 
     if mode.mitigation not in LEVELLED or mode.level == _FAST:
         return None
     try:
-        advice = _advice(function, name)
+        advice = _advice(function, name, mode)
     except Refusal:
         return None
     if advice is None or context.users_configuration():
@@ -97,8 +98,11 @@ def advise(function: ir.Operation, name: str, mode: Mode, context: PassContext) 
     return advice
 
 
-def _advice(function: ir.Operation, name: str) -> Advice | None:
+def _advice(function: ir.Operation, name: str, mode: Mode) -> Advice | None:
     """Returns what a function would gain whose configuration is IREE's.
+
+    Args:
+        mode: the mode of the compile, which is not `fast`.
 
     Raises:
         Refusal: no pass changes its attention or matmul.
@@ -108,6 +112,9 @@ def _advice(function: ir.Operation, name: str) -> Advice | None:
     attention = scalar_attention(function)
     circumstances = TileByLanes().circumstances(function)
     if attention is None:
+        is_tiled = reaches(mode, "exact") and mode.retile != "off"
+        if is_tiled and lane_matmul(function, circumstances, same_bits=True) is not None:
+            return None
         by_lanes = lane_matmul(function, circumstances) is not None
         if by_lanes or merges_sizes(function) or dynamic_matmul(function, None) is not None:
             tiling = TileMatmulsByLanes if by_lanes else TileDynamicMatmuls

@@ -123,12 +123,15 @@ class Rows(NamedTuple):
         total: how many rows there are.
         beside: how many of them lie along one loop; 1 where not all operations have it.
         neighbours: how many elements a lane can read and write together, a power of two.
+        packed: whether a register holds two of the elements that a lane keeps, which have 2 bytes
+            and no exponentials.
     """
 
     length: int
     total: int
     beside: int
     neighbours: int
+    packed: bool = False
 
     @property
     def vectors(self) -> int:
@@ -163,11 +166,11 @@ def row_tile(rows: Rows, warp_size: int, processor: Processor) -> RowTile:
         if rows.total * warps < processor.multiprocessors * _LEAST_WARPS:
             return found <= max(rows.neighbours, _FEW_ELEMENTS)
         divides = found * lanes * warps == rows.length
-        return found <= (_MOST_REGISTERS if divides else _MOST_ELEMENTS)
+        return found <= (_MOST_REGISTERS * (1 + rows.packed) if divides else _MOST_ELEMENTS)
 
     warps = next(filter(suffices, counts), counts[-1])
     vectors = elements(warps) // rows.neighbours
-    if elements(warps) > _MOST_REGISTERS:
+    if elements(warps) > _MOST_REGISTERS * (1 + rows.packed):
         vectors = _step(vectors, rows.neighbours)
     together = max(1, _LEAST_WARPS // warps)
     all_warps = rows.total * lanes * warps // warp_size

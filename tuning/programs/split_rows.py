@@ -8,10 +8,19 @@ others have nothing to do. This pass reduces parts of rows, and then the parts:
     %parts = linalg.generic {... ["parallel", "reduction"]} ins(%x2) ... -> tensor<125xf32>
     %sum = linalg.generic {... ["reduction"]} ins(%parts) ... -> tensor<f32>
 
-Where no number of parts divides a row, one more kernel copies it into a longer one. What is behind
-the row there changes nothing: the last element again for a maximum, zeros for a sum of what zeros
-keep zero, and -inf for a softmax. A softmax is computed as the maximum, the sum of exponentials and
-what follows from both, of which the first two are split.
+Where no number of parts divides a row, the parts leave out its end, which has no more elements than
+there are parts. The kernel that reduces the parts reads an element of the end beside each of them,
+and leaves out what the parts have already:
+
+    %main = tensor.extract_slice %x[0] [999936] [1] ...
+    %end = tensor.extract_slice %x[999875] [128] [1] ...     // the first 61 of these are in a part
+    %sum = linalg.generic {... ["reduction"]} ins(%parts, %end) ... {
+      %there = arith.cmpi uge, %place, %c61
+      %more = arith.select %there, %e, %neutral
+      ...
+
+A softmax is computed as the maximum, the sum of exponentials and what follows from both, of which
+the first two are split.
 
 The parts are reduced in a dispatch of their own: IREE would give what it computes of whole rows
 with the result the same single workgroup. Rows are split where that is predicted to save more than
@@ -51,7 +60,6 @@ from ...passes.decisions import LayoutRound
 from ..attention.attention_tiles import LOG2_E
 from ..costs.processors import Processor, processor_of
 from ..elements.row_masks import Combiner, combiners_of
-from ..shapes.enlarged_shapes import keeps_zeros
 from .program_rows import is_arithmetic, loop_lengths, row_reductions
 
 _SOFTMAX = "linalg.softmax"
@@ -64,17 +72,12 @@ _KERNELS, _KERNELS_OF_SOFTMAX = 1, 4
 """How many more there are where rows are split."""
 _IDLE = 4
 """Of so many multiprocessors at most one has a row."""
-_RUN = 128
-"""The elements that a warp reads together, by which parts of longer rows are rounded up."""
+_RUNS = (128, 32, 8, 4, 1)
+"""What the length of a part is a multiple of, the best first: a warp reads 128 elements at once."""
+_LANES = 32
+"""The end of a row is read beside the parts by so many lanes, or by a power of two."""
 _LEAST = 256
 """Of a part."""
-_IDEMPOTENT = frozenset(
-    {
-        *("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf"),
-        *("arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui", "arith.andi", "arith.ori"),
-    }
-)
-"""What changes nothing where an element comes twice."""
 
 
 class SplitRows(FunctionPass):
@@ -109,22 +112,20 @@ class SplitRows(FunctionPass):
 
 
 class _Parts(NamedTuple):
-    """Into how many parts of which length rows are split; all together may be longer than a row.
+    """Into how many parts of which length rows are split.
 
     Attributes:
         row: how long a row is.
-        behind: what a longer row has behind it; None for its last element.
     """
 
     workgroups: int
     length: int
     row: int
-    behind: float | None
 
     @property
-    def is_longer(self) -> bool:
-        """Returns whether rows are copied into longer ones."""
-        return self.workgroups * self.length > self.row
+    def main(self) -> int:
+        """Returns how many elements all parts have together."""
+        return self.workgroups * self.length
 
     def __str__(self) -> str:
         return f"{self.workgroups} workgroups share a row, with {self.length} elements each"
@@ -141,10 +142,7 @@ def _parts_of_reduction(reduction: ir.Operation, processor: Processor) -> _Parts
     ]
     sizes = [element_bits(ir.ShapedType(each.type).element_type) or 0 for each in full]
     microseconds = row * sum(sizes) / 8 / _BYTES_A_MICROSECOND
-    parts = _parts(outer, row, microseconds, _KERNELS, processor)
-    if parts is not None and parts.is_longer:
-        return parts._replace(behind=_neutral_source(reduction))
-    return parts
+    return _parts(outer, row, microseconds, _KERNELS, processor)
 
 
 def _parts_of_softmax(softmax: ir.Operation, processor: Processor) -> _Parts | None:
@@ -158,30 +156,7 @@ def _parts_of_softmax(softmax: ir.Operation, processor: Processor) -> _Parts | N
         return None
     bits = element_bits(kind.element_type) or 0
     microseconds = row * bits / 8 / _OF_SOFTMAX
-    parts = _parts(outer, row, microseconds, _KERNELS_OF_SOFTMAX, processor)
-    return None if parts is None else parts._replace(behind=-math.inf)
-
-
-def _neutral_source(reduction: ir.Operation) -> float | None:
-    """Returns what may stand behind a row without changing its reduction; None for its end again.
-
-    Raises:
-        Refusal: it is not known.
-    """
-    (combiner,) = combiners_of(reduction)
-    if combiner.operation.name in _IDEMPOTENT:
-        return None
-    *elements, _ = reduction.regions[0].blocks[0].arguments
-    *loops, result = loops_of(reduction)
-    along = [len(result) in dims for dims in loops]
-    zeros = {each for each, is_along in zip(elements, along, strict=True) if is_along}
-    for each in children(reduction):
-        if each == combiner.operation and each.operands[combiner.element] in zeros:
-            if each.name == "arith.addf":
-                return 0.0
-        elif keeps_zeros(each, zeros):
-            zeros.update(each.results)
-    raise Refusal(f"no number of workgroups divides {loop_lengths(reduction)[-1]} elements")
+    return _parts(outer, row, microseconds, _KERNELS_OF_SOFTMAX, processor)
 
 
 def _parts(
@@ -203,15 +178,17 @@ def _parts(
     if not rows or rows * _IDLE > processor.multiprocessors or row < 2 * _LEAST:
         return None
     wanted = max(2, min(processor.multiprocessors // rows, row // _LEAST))
-    dividing = [each for each in range(wanted, wanted // 2, -1) if row % each == 0]
+    if microseconds <= kernels * _KERNEL:
+        return None
+    counts = range(wanted, wanted // 2, -1)
+    dividing = [each for each in counts if row % each == 0]
     if dividing:
-        count = next((each for each in dividing if row // each % _RUN == 0), dividing[0])
-        found = _Parts(count, row // count, row, None)
-    else:
-        length = -(-row // (wanted * _RUN)) * _RUN
-        found = _Parts(-(-row // length), length, row, None)
-    kernels += found.is_longer
-    return found if microseconds > kernels * _KERNEL else None
+        count = next((each for each in dividing if row // each % _RUNS[0] == 0), dividing[0])
+        return _Parts(count, row // count, row)
+    more = range(2 * wanted, wanted // 2, -1)
+    counts = [each for each in more if each % _LANES == 0 or each.bit_count() == 1]
+    found = (_Parts(each, row // each // run * run, row) for run in _RUNS for each in counts)
+    return next(each for each in found if each.length and row - each.main <= each.workgroups)
 
 
 def _decomposed(softmax: ir.Operation) -> list[ir.Operation]:
@@ -281,12 +258,14 @@ class _Split(NamedTuple):
             at.looped(row + 2, [*indexed, (*result, row)]),
             self._body,
         )
-        whole = at.generic(
-            [of_parts.results[0]],
-            init,
-            at.looped(row + 1, [range(row + 1), result]),
-            lambda at, each, before: _combined(at, combiner, each, before),
-        )
+        read, places = [of_parts.results[0]], [tuple(range(row + 1))]
+        if self.parts.main < self.parts.row:
+            read += [
+                self._end(at, value) if row in dims else value
+                for value, dims in zip(inputs, loops, strict=True)
+            ]
+            places += loops
+        whole = at.generic(read, init, at.looped(row + 1, [*places, result]), self._whole)
         redirect(operands_with(reduction.results[0]), whole.results[0])
         reduction.erase()
         members = [whole, *_following(whole)]
@@ -302,20 +281,56 @@ class _Split(NamedTuple):
         """Emits a tensor whose last dimension becomes the parts and their elements."""
         parts, kind = self.parts, ir.RankedTensorType(value.type)
         *outer, _ = kind.shape
-        value = _longer(at, value, parts) if parts.is_longer else value
+        value = self._part(at, value, 0, parts.main)
         split = at.tensor_type([*outer, parts.workgroups, parts.length], kind.element_type)
         last = len(outer)
         return at.expand_shape(value, split, [*([each] for each in range(last)), [last, last + 1]])
 
+    def _end(self, at: Builder, value: ir.Value) -> ir.Value:
+        """Emits the last elements of rows, as many as there are parts."""
+        return self._part(at, value, self.parts.row - self.parts.workgroups, self.parts.workgroups)
+
+    def _part(self, at: Builder, value: ir.Value, first: int, count: int) -> ir.Value:
+        """Emits the elements of rows from `first` on."""
+        kind = ir.RankedTensorType(value.type)
+        if count == self.parts.row:
+            return value
+        *outer, _ = kind.shape
+        made = at.tensor_type([*outer, count], kind.element_type)
+        return at.slice(value, made, [*[0] * len(outer), first], [*outer, count])
+
     def _body(self, at: Builder, *elements: ir.Value) -> ir.Value:
         """Emits what the reduction does with an element."""
         old = self.reduction.regions[0].blocks[0].arguments
-        values = dict(zip(old, elements, strict=True))
         *inside, end = children(self.reduction)
-        for each in inside:
-            operands = [values.get(operand, operand) for operand in each.operands]
-            values.update(zip(each.results, at.clone(each, operands).results, strict=True))
-        return values[end.operands[0]]
+        return _emitted(at, inside, dict(zip(old, elements, strict=True)))[end.operands[0]]
+
+    def _whole(self, at: Builder, part: ir.Value, *elements: ir.Value) -> ir.Value:
+        """Emits what reduces a part and, where elements are left, one of these beside it."""
+        (combiner,) = combiners_of(self.reduction)
+        *ends, before = elements
+        if ends:
+            old = self.reduction.regions[0].blocks[0].arguments
+            inside = [each for each in children(self.reduction)[:-1] if each != combiner.operation]
+            values = _emitted(at, inside, dict(zip(old, ends, strict=False)))
+            element = combiner.operation.operands[combiner.element]
+            element = values.get(element, element)
+            known = self.parts.workgroups - (self.parts.row - self.parts.main)
+            place = at.loop_index(len(loops_of(self.reduction)[-1]))
+            there = at.cmpi("uge", place, at.index(known))
+            neutral = at.constant(element.type, combiner.neutral())
+            part = _combined(at, combiner, at.select(there, element, neutral), part)
+        return _combined(at, combiner, part, before)
+
+
+def _emitted(
+    at: Builder, operations: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]
+) -> dict[ir.Value, ir.Value]:
+    """Emits operations again; returns the values that stand for others, these and those made."""
+    for each in operations:
+        operands = [values.get(operand, operand) for operand in each.operands]
+        values.update(zip(each.results, at.clone(each, operands).results, strict=True))
+    return values
 
 
 def _following(reduction: ir.Operation) -> Iterator[ir.Operation]:
@@ -337,29 +352,3 @@ def _combined(at: Builder, combiner: Combiner, element: ir.Value, before: ir.Val
     operands = [before, before]
     operands[combiner.element] = element
     return at.clone(combiner.operation, operands).results[0]
-
-
-def _longer(at: Builder, value: ir.Value, parts: _Parts) -> ir.Value:
-    """Emits a copy of a tensor with longer rows.
-
-    What indexes a flat tensor is one kernel; a `tensor.pad` would be two.
-    """
-    kind, row = ir.RankedTensorType(value.type), parts.row
-    *outer, _ = kind.shape
-    flat = at.tensor_type([prod(kind.shape)], kind.element_type)
-    source = at.collapse_shape(value, flat, [[*range(kind.rank)]]) if outer else value
-
-    def element(at: Builder, *indices: ir.Value) -> list[ir.Value]:
-        *before, column = indices
-        place = at.minui(column, at.index(row - 1))
-        if before:
-            place = at.addi(at.muli(at.linearize(before, outer), at.index(row)), place)
-        found = at.element(source, [place])
-        if parts.behind is None:
-            return [found]
-        there = at.cmpi("ult", column, at.index(row))
-        return [at.select(there, found, at.constant(kind.element_type, parts.behind))]
-
-    longer = at.tensor_type([*outer, parts.workgroups * parts.length], kind.element_type)
-    (made,) = at.computed([longer], element, {})
-    return made
