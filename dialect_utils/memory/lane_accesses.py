@@ -365,8 +365,8 @@ def without_repetition(access: LdsAccess) -> LdsAccess:
     if access.copied is not None:
         keys += [access.copied.addresses, access.copied.reading]
     issues: dict[bytes, list[int]] = {}
-    for number, rows in enumerate(zip(*keys, strict=True)):
-        issues.setdefault(b"".join(row.tobytes() for row in rows), []).append(number)
+    for number, issue in enumerate(_bytes_of_rows(keys)):
+        issues.setdefault(issue, []).append(number)
     counts = set(map(len, issues.values()))
     if len(counts) > 1 or counts == {1}:
         return access
@@ -378,3 +378,10 @@ def without_repetition(access: LdsAccess) -> LdsAccess:
         copied=None if access.copied is None else access.copied.of_issues(order),
         weight=access.weight * counts.pop(),
     )
+
+
+def _bytes_of_rows(arrays: Sequence[np.ndarray]) -> list[bytes]:
+    """Returns for each row the bytes of all arrays' elements in it."""
+    parts = [np.ascontiguousarray(each).view(np.uint8) for each in arrays]
+    rows = np.concatenate(parts, axis=1)
+    return rows.view(np.dtype((np.void, rows.shape[1])))[:, 0].tolist()

@@ -85,9 +85,15 @@ def _leaves_memory_alone(operation: ir.Operation, name: str, known: dict[str, bo
     return name in _PURE or name.partition(".")[0] in _PURE_DIALECTS
 
 
-def leaves_memory_alone(operation: ir.Operation) -> bool:
-    """Returns whether an operation writes no memory, does not wait, and has no regions."""
-    return _leaves_memory_alone(operation, operation.name, {})
+def leaves_memory_alone(
+    operation: ir.Operation, known: dict[str, bool | None] | None = None
+) -> bool:
+    """Returns whether an operation writes no memory, does not wait, and has no regions.
+
+    Args:
+        known: what is known of operations by their names, which a caller keeps that asks of many.
+    """
+    return _leaves_memory_alone(operation, operation.name, {} if known is None else known)
 
 
 def _says_by_name(operation: ir.Operation, name: str) -> bool | None:

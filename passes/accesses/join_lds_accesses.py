@@ -107,7 +107,7 @@ class JoinLdsAccesses(FunctionPass):
         """
         function = function.operation
         accesses = (each for each in operations_in(function, *_KINDS) if _accesses_lds(each))
-        if any(each.parent.name == FOR and is_flat(each.parent) for each in accesses):
+        if any(map(is_flat, {each.parent for each in accesses if each.parent.name == FOR})):
             return True
         return any(True for _ in _blocks_with_accesses(function))
 
@@ -195,6 +195,8 @@ class _Reader:
     bits: IndexBits
     keep_copies: bool
     _origins: dict[ir.Value, _Origin | None] = field(default_factory=dict)
+    _alone: dict[str, bool | None] = field(default_factory=dict)
+    """What `leaves_memory_alone` knows."""
 
     def segments(self, block: ir.Block) -> Iterator[list[_Narrow]]:
         """Yields the accesses of a block in segments of one kind that may move past each other.
@@ -220,7 +222,7 @@ class _Reader:
     def _leaves_lds_alone(self, operation: ir.Operation) -> bool:
         """Returns whether an operation touches no LDS, does not wait and has no regions."""
         if access_row(operation) is None or len(operation.regions):
-            return leaves_memory_alone(operation)
+            return leaves_memory_alone(operation, self._alone)
         origins = [self._origin(each) for each in operation.operands if is_memref(each)]
         return all(each is not None and not each.allocations for each in origins)
 
@@ -329,14 +331,14 @@ def _buffer_of(operation: ir.Operation) -> ir.Value:
 def _unroll_loops(function: ir.Operation, evaluator: LaneEvaluator) -> None:
     """Unrolls the loops that access neighbours of an LDS buffer in different iterations."""
     loops: dict[ir.Operation, None] = {}
-    others: set[ir.Operation] = set()
+    candidates: dict[ir.Operation, bool] = {}
     for operation in operations_in(function, *_KINDS):
         loop = operation.parent
-        if loop.name != FOR or loop in loops or loop in others or not _accesses_lds(operation):
+        if loop.name != FOR or loop in loops or not _accesses_lds(operation):
             continue
-        if not _may_unroll(loop, evaluator):
-            others.add(loop)
-        elif _iterations_meet(operation, loop, evaluator):
+        if loop not in candidates:
+            candidates[loop] = _may_unroll(loop, evaluator)
+        if candidates[loop] and _iterations_meet(operation, loop, evaluator):
             loops[loop] = None
     for loop in loops:
         lower, _, step = (constant_value(each) for each in bounds_of(loop))

@@ -350,6 +350,7 @@ def _position(kept: KeptMaxima, value: ir.Value) -> tuple[int, int] | None:
 def operand_makers(kept: KeptMaxima, chains: Sequence[ScoreChain]) -> list[ir.Operation]:
     """Returns what makes the factors of scores in a step, and can do so again behind them."""
     found: set[ir.Operation] = set()
+    known: dict[str, bool | None] = {}
     body = sorted(kept.places, key=kept.places.__getitem__)
     last = kept.places[kept.last]
     pending = [o for c in chains for p in c.products for o in list(p.operands)[:ACCUMULATOR]]
@@ -359,7 +360,7 @@ def operand_makers(kept: KeptMaxima, chains: Sequence[ScoreChain]) -> list[ir.Op
             continue
         if operation.name == _LOAD:
             since = body[kept.places[operation] : last]
-            if all(each.name == MFMA or leaves_memory_alone(each) for each in since):
+            if all(each.name == MFMA or leaves_memory_alone(each, known) for each in since):
                 found.add(operation)
         elif operation.name.startswith("vector.") and not any(map(is_memref, operation.operands)):
             found.add(operation)

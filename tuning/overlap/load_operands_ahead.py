@@ -137,9 +137,9 @@ class _Ahead(NamedTuple):
         firsts = [each for each, step in steps.items() if step == 0]
         reads = _reads_of(firsts, loop)
         place = next(each for each in body if steps.get(each) == last)
-        behind = body[body.index(place) :]
-        for operation in body[body.index(barrier) + 1 :]:
-            _check(operation, is_behind=operation in behind)
+        last_place, known = body.index(place), {}
+        for number, operation in enumerate(body[len((wait, barrier)) :], len((wait, barrier))):
+            _check(operation, known, is_behind=number >= last_place)
         for read in reads:
             if _element_bits(read) == _LOST_BITS:
                 raise Refusal("MLIR lowers no loop that carries operands of 8 bits")
@@ -253,6 +253,7 @@ def _reads_of(contractions: Sequence[ir.Operation], loop: ir.Operation) -> list[
     """
     found: set[ir.Operation] = set()
     seen: set[ir.Value] = set()
+    known: dict[str, bool | None] = {}
     pending = [operand for each in contractions for operand in list(each.operands)[:ACCUMULATOR]]
     while pending:
         value = pending.pop()
@@ -261,7 +262,7 @@ def _reads_of(contractions: Sequence[ir.Operation], loop: ir.Operation) -> list[
         if value in seen or not (around == loop or is_inside(around, loop)):
             continue
         seen.add(value)
-        if operation is None or not leaves_memory_alone(operation):
+        if operation is None or not leaves_memory_alone(operation, known):
             raise Refusal("what an iteration multiplies first is not read in it")
         if not any(map(is_memref, operation.operands)):
             pending += operation.operands
@@ -272,10 +273,11 @@ def _reads_of(contractions: Sequence[ir.Operation], loop: ir.Operation) -> list[
     return [each for each in operations_of(body_of(loop)) if each in found]
 
 
-def _check(operation: ir.Operation, *, is_behind: bool) -> None:
+def _check(operation: ir.Operation, known: dict[str, bool | None], *, is_behind: bool) -> None:
     """Makes sure that a barrier may come before the last contractions of an iteration.
 
     Args:
+        known: what `leaves_memory_alone` knows.
         is_behind: whether the operation stands behind the place of that barrier.
 
     Raises:
@@ -283,10 +285,11 @@ def _check(operation: ir.Operation, *, is_behind: bool) -> None:
     """
     if operation.name == YIELD:
         return
-    for each in (operation, *operations_in(operation)):
-        reads = any(map(is_memref, each.operands)) and each.name != SUBVIEW
+    for each in operations_in(operation) if len(operation.regions) else (operation,):
+        reads = is_behind and each.name != SUBVIEW and any(map(is_memref, each.operands))
         of_copies = each.name in _OF_COPIES
-        if (is_behind and (reads or of_copies)) or not (of_copies or leaves_memory_alone(each)):
+        is_known = of_copies or leaves_memory_alone(each, known)
+        if reads or (is_behind and of_copies) or not is_known:
             raise Refusal(f"{each.name} stands beside its contractions", each.location)
 
 
