@@ -148,3 +148,16 @@ def test_the_docs_name_files_that_exist() -> None:
     }
     assert len(named) > 50
     assert not {(text, path) for text, path in named if not (ROOT / path).exists()}
+
+
+def test_what_compiles_load_makes_no_dataclass_by_the_library() -> None:
+    """`quick_dataclass` does it four times as fast."""
+    loaded = ("bank_model", "dialect_utils", "passes", "tuning", "iree_plugin")
+    by_library = re.compile(r"^from dataclasses import .*\bdataclass\b", re.MULTILINE)
+    found = [
+        str(path.relative_to(ROOT))
+        for room in loaded
+        for path in modules(room)
+        if by_library.search(path.read_text())
+    ]
+    assert not found
