@@ -17,6 +17,7 @@ import importlib.util
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -46,6 +47,8 @@ IREE's dialects from the native module that these wrap."""
 
 _importing: threading.Thread | None = None
 _enough = threading.Event()
+_turn = threading.RLock()
+"""Held by the thread while it loads a pass."""
 
 
 def import_beside_compiler(mode: Mode | None = None) -> None:
@@ -76,6 +79,16 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
     global _importing
     _importing = threading.Thread(target=_load, args=(spec, package, mode, collects), daemon=True)
     _importing.start()
+
+
+@contextlib.contextmanager
+def loading_paused() -> Iterator[None]:
+    """Lets the thread load no further passes while the body works in Python.
+
+    Both would have the interpreter's lock by turns. The compiler's phases do without it.
+    """
+    with _turn:
+        yield
 
 
 def load_no_more() -> None:
@@ -132,7 +145,8 @@ def _load_passes_of(mode: Mode) -> None:
         if _enough.is_set():
             break
         if isinstance(step.kind, PassClass) and step.is_part_of(mode):
-            step.kind.loaded()
+            with _turn:
+                step.kind.loaded()
     else:
         if has_tuning():
             importlib.import_module(f"{TUNING}.advice")

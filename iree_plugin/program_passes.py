@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ..passes.mode import LEVELLED, LEVELS, Mode
 from .compile_settings import PHASES, CompileSettings
+from .early_import import loading_paused
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -51,9 +52,10 @@ def change_program(module: ir.Operation, mode: Mode, runner: PassRunner) -> None
     from ..tuning.programs.program_steps import program_passes
 
     passes = program_passes(mode)
-    for function in [each for each in children(module) if "function_type" in each.attributes]:
-        for each in passes:
-            if each.has_work(function):
-                if native := [NativePass(name) for name in each.native]:
-                    runner.run_native_passes(function, native)
-                runner.run_python_pass(function, each)
+    with loading_paused():
+        for function in [each for each in children(module) if "function_type" in each.attributes]:
+            for each in passes:
+                if each.has_work(function):
+                    if native := [NativePass(name) for name in each.native]:
+                        runner.run_native_passes(function, native)
+                    runner.run_python_pass(function, each)

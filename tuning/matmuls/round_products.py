@@ -23,12 +23,12 @@ others keeps its mark, and is compiled again with IREE's tile.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.handed_attributes import ROUNDED_PRODUCTS
 from ...dialect_utils.multiplications import ACCUMULATOR, multiplications_in

@@ -5,6 +5,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+
+import pytest
+
+from bankwise.iree_plugin.early_import import load_passes, loading_paused
+from bankwise.passes.mode import Mode
+from bankwise.passes.pipeline_edit import PassClass
 
 _PROGRAM = """
 import gc, importlib.abc, sys, threading
@@ -87,3 +94,16 @@ with ir.Context():
 def test_a_dialects_module_is_loaded_when_a_name_in_it_is_asked_for() -> None:
     run = subprocess.run([sys.executable, "-c", _DEFERRED], capture_output=True, text=True)
     assert (run.stdout, run.stderr) == ("True False\nTrue True\n", "")
+
+
+def test_no_pass_is_loaded_while_the_program_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[PassClass] = []
+    monkeypatch.setattr(PassClass, "loaded", lambda kind: loaded.append(kind))
+    thread = threading.Thread(target=load_passes, args=(Mode(),))
+    with loading_paused():
+        thread.start()
+        thread.join(0.1)
+        assert thread.is_alive()
+        assert not loaded
+    thread.join()
+    assert loaded
