@@ -1086,20 +1086,23 @@ class Builder:
     def transfer_read(
         self, memory: ir.Value, vector: ir.Type, indices: Sequence[ir.Value] = ()
     ) -> ir.Value:
-        """Returns elements of a tensor or memref of the same rank as a vector.
+        """Returns elements of a tensor or memref, side by side along its last dimensions.
 
         Args:
             indices: where the elements begin; by default with the first one.
         """
         kind = ir.VectorType(vector)
         padding = self.poison(kind.element_type)
-        operands = [memory, *(indices or [self.index(0)] * kind.rank), padding]
-        segments = self._segments(1, kind.rank, 1, 0)
+        rank = ir.ShapedType(memory.type).rank
+        operands = [memory, *(indices or [self.index(0)] * rank), padding]
+        segments = self._segments(1, rank, 1, 0)
+        inner = ir.AffineMap.get_minor_identity(rank, kind.rank, self.context)
+        whole = self._whole(kind.rank) | {"permutation_map": ir.AffineMapAttr.get(inner)}
         return self._value(
             TRANSFER_READ,
             operands,
             kind,
-            **self._whole(kind.rank),
+            **whole,
             operandSegmentSizes=segments,
         )
 

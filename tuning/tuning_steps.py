@@ -221,6 +221,12 @@ def _enlarging(setting: Setting) -> dict[str, Any]:
     return {"other_tiles": setting.mode.retile != "off", **_overlapping(setting)}
 
 
+def _where_faster(setting: Setting) -> dict[str, Any] | None:
+    if setting.mode.retile == "off":
+        return None
+    return {"faster_only": setting.mode.retile != "on", **_overlapping(setting)}
+
+
 def _unless_fast(setting: Setting) -> dict[str, Any] | None:
     return None if setting.reaches("fast") else {}
 
@@ -254,7 +260,7 @@ STEPS: tuple[Step, ...] = (
     Step(_FUSED_START, SumPackedTiles, mitigations=ALL, corrects=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
     Step(_START, TileConvolutionsByLanes, _lane_tiles, since="exact", optional=True),
-    Step(_FUSED_START, TileWindows, since="fast", only=_has_mma_sync, optional=True),
+    Step(_FUSED_START, TileWindows, since="fast", optional=True),
     Step(_START, TileMatmulsByLanes, _lane_tiles, since="exact", optional=True),
     Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
     Step(_ROWS, ShareRows, _sharing_rows, since="exact", optional=True),
@@ -276,6 +282,22 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(_FUSED_START, CarryIntegers, since="exact", optional=True),
     Step(_CONVOLUTIONS, ImplicitGemm, since="exact", by_mma_sync=True, optional=True),
+    Step(
+        _CONVOLUTIONS,
+        ImplicitGemm,
+        _where_faster,
+        since="fast",
+        only=_lacks_mma_sync,
+        optional=True,
+    ),
+    Step(
+        _FUSED_START,
+        EnlargeMatmuls,
+        _where_faster,
+        since="fast",
+        only=_lacks_mma_sync,
+        optional=True,
+    ),
     # Of integers it is not known before `CarryIntegers` that they are multiplied by `mma.sync`.
     Step(
         _FUSED_START, EnlargeMatmuls, _enlarging, since="exact", only=_has_mma_sync, optional=True
@@ -300,14 +322,14 @@ STEPS: tuple[Step, ...] = (
     Step(_SLICES, FoldTransposes, since="exact", by_mma_sync=True, optional=True),
     # Right products come before equal ones: stock takes the scales of other blocks.
     Step(_FIRST_COPIES, OrderScaledOperands, mitigations=SWIZZLING | PAD, corrects=True),
-    Step(_FIRST_COPIES, RestoreShapes, since="exact"),
+    Step(_FIRST_COPIES, RestoreShapes, {"ahead": True}, since="exact"),
     Step(_FIRST_COPIES, KeepMaskBounds, mitigations=SWIZZLING | PAD, corrects=True),
     Step(_INSTRUCTIONS, MultiplyUnsigned, mitigations=ALL, corrects=True),
     Step(COPIES, RenameContractions, _reductions, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, NeutralElements, mitigations=ALL, corrects=True),
     Step(_BEHIND_DISTRIBUTION, ReduceBytes, mitigations=ALL, only=_lacks_mma_sync, corrects=True),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
-    Step(_ANNOTATED, UnrollWindows, since="fast", only=_has_mma_sync),
+    Step(_ANNOTATED, UnrollWindows, since="fast"),
     Step(_VECTORS, PartScatters, mitigations=ALL, only=_has_mma_sync, corrects=True),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),

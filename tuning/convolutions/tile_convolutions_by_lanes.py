@@ -25,8 +25,6 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar
 
@@ -50,6 +48,7 @@ from ..matmuls.matmul_tiles import generic_root
 from ..matmuls.rounded_sums import check_rounded, note_rounded
 from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiling_pass import TilingPass
+from .copied_functions import copy_of
 from .joined_loops import Contraction, JoinedLoops, NoMatricesError, scalar_contraction
 
 
@@ -115,7 +114,7 @@ class TileConvolutionsByLanes(PlannedPass["_Plan"], TilingPass):
             if self.same_bits:
                 return None
             raise Refusal("there is no prediction for the GPU")
-        with _copy_of(function) as trial:
+        with copy_of(function) as trial:
             copied = generic_root(trial)
             assert copied is not None
             attempt = JoinedLoops(scalar_contraction(copied, same_bits=self.same_bits))
@@ -159,14 +158,3 @@ def _tiled(contraction: Contraction, launch: WarpLaunch, tile: ScalarTile) -> La
     loops = row, column, len(extents) - 1
     root = contraction.operation
     return LaneTiledMatmul(root, extents, launch, tile, loops, part=part).enlarged(tile)
-
-
-@contextmanager
-def _copy_of(function: ir.Operation) -> Iterator[ir.Operation]:
-    """Gives the body a copy of a function beside it, which is erased behind the body."""
-    with ir.InsertionPoint(function):
-        copied = function.clone()
-    try:
-        yield copied.operation
-    finally:
-        copied.operation.erase()

@@ -47,7 +47,7 @@ from ...dialect_utils.lowering_config import (
     numbers_attribute,
 )
 from ...passes.base import PassContext
-from ..costs.processors import processor_of
+from ..costs.processors import Processor, processor_of
 from ..matmuls.matmul_tiles import generic_root
 from ..tiles.planned_pass import NewTile, PlannedPass
 from .loop_sums import LoopSum, loop_sums
@@ -58,24 +58,22 @@ _VECTORS = (4, 5, 3, 2)
 _MOST_UNROLLED = 64
 """The most elements of a window that one lane reads without a loop."""
 _WARPS = (8, 4, 2)
+_WARPS_OF_FEW = (8, 4, 2, 1)
+"""The warps of a workgroup; the second on AMD, where lanes have neighbours only while each unit has
+a warp. By the model of `emulator/timing/`, 128 x 10 x 10 maxima of windows of 5 x 5 in f32 take 4.2
+us on gfx942 with 5 elements a lane and 2 warps, and 2.9 us with 1 and 1."""
 _WORKGROUPS_EACH = 2
 """How many workgroups each multiprocessor should have at least, before these have fewer warps."""
 
 
 @dataclass(frozen=True)
 class TileWindows(PlannedPass["_Tile"]):
-    """Configures depthwise convolutions and pooling for lanes along rows of the result.
-
-    Attributes:
-        everywhere: whether it does so on other GPUs than NVIDIA's, too.
-    """
+    """Configures depthwise convolutions and pooling for lanes along rows of the result."""
 
     name: ClassVar[str] = "bankwise-tile-windows"
     summary: ClassVar[str] = "let neighbouring lanes compute neighbours of what has windows"
     what_stays: ClassVar[str] = "the tile of windows stays"
     kept: ClassVar[str] = "configuration"
-
-    everywhere: bool = False
 
     def _take(self, function: ir.Operation, context: PassContext, plan: _Tile) -> NewTile:
         plan.configure(function)
@@ -89,10 +87,9 @@ class TileWindows(PlannedPass["_Tile"]):
         Raises:
             Refusal: something is not understood.
         """
-        features = gpu_features_of(function, context.test_target)
         root = generic_root(function)
-        processor = processor_of(features.arch)
-        if root is None or not (features.mma_sync or self.everywhere) or processor is None:
+        processor = processor_of(gpu_features_of(function, context.test_target).arch)
+        if root is None or processor is None:
             return None
         try:
             config = LoweringConfig.of(root.attributes[CONFIG])
@@ -107,7 +104,7 @@ class TileWindows(PlannedPass["_Tile"]):
         if launch.warps != 1:
             return None
         sums, extents = windows
-        return _tile(root, launch, sums, extents, processor.multiprocessors)
+        return _tile(root, launch, sums, extents, processor)
 
 
 class _Tile(NamedTuple):
@@ -177,23 +174,25 @@ def _tile(
     launch: WarpLaunch,
     sums: Sequence[Sequence[LoopSum]],
     extents: dict[int, int],
-    multiprocessors: int,
+    processor: Processor,
 ) -> _Tile:
     """Returns the tile of an operation with windows."""
     summed, loops = summed_loops(root), len(extents)
     order = [each.loop for each in reversed(sums[_RESULT]) if each.loop is not None]
     innermost = order[0]
     last = sums[_IMAGE][-1]
-    vector = 1
-    if last.factors.get(innermost) == 1:
-        vector = next((each for each in _VECTORS if extents[innermost] % each == 0), 1)
     elements = prod(extents[loop] for loop in order)
-    fitting = (
-        each
-        for each in _WARPS
-        if elements // (vector * each * launch.warp_size) >= _WORKGROUPS_EACH * multiprocessors
-    )
-    most = next(fitting, _WARPS[-1]) * launch.warp_size
+    warps = _WARPS_OF_FEW if processor.modelled else _WARPS
+    vectors = [each for each in _VECTORS if extents[innermost] % each == 0]
+    if processor.modelled:
+        moved = len(last.factors) > 1
+        busy = launch.warp_size * processor.multiprocessors
+        vectors = [each for each in vectors if moved and elements // each >= busy]
+    vector = vectors[0] if vectors and last.factors.get(innermost) == 1 else 1
+    workgroups = _WORKGROUPS_EACH * processor.multiprocessors
+    of_warp = vector * launch.warp_size
+    fitting = (each for each in warps if elements // (of_warp * each) >= workgroups)
+    most = next(fitting, warps[-1]) * launch.warp_size
     workgroup, thread, window = [0] * loops, [0] * loops, [0] * loops
     threads = 1
     for loop in order:

@@ -10,6 +10,9 @@ That costs branches around loads of single elements, and no copy overlaps with a
 pass gives the tensors sizes that tiles divide instead (`tuning/shapes/enlarged_shapes.py`), with
 the tile that is predicted to take the least time.
 
+On AMD GPUs, where no time was measured, they get them only if that is predicted to save enough, or
+where a contraction was made a matmul for that (`tuning/convolutions/implicit_gemm.py`).
+
 Outputs are bitwise the same: what is added behind the true sums are products of zeros, which IREE's
 padding adds too.
 
@@ -18,18 +21,21 @@ Runs on the configured function, before its pipeline.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from operator import itemgetter
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.indexing_maps import loops_of
+from ...dialect_utils.operations import operations_in
 from ...passes.base import PassContext
-from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
+from ..shapes.enlarged_shapes import SUBSPAN, EnlargedShapes, check_zeros, enlarged_shapes
+from ..shapes.strided_buffers import StridedBuffer
 from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiled_operation import Circumstances
+from .enlarged_tiles import best_enlarged, check_gain
 from .matmul_tiles import WarpTiledMatmul, padded_matmul
 
 _Plan = tuple[WarpTiledMatmul, WarpTiledMatmul, EnlargedShapes]
@@ -42,6 +48,7 @@ class EnlargeMatmuls(PlannedPass[_Plan]):
     Attributes:
         other_tiles: whether the tile may be another than IREE's.
         overlap: whether a pass follows that lets copies overlap with contractions.
+        faster_only: whether they stay unless that is predicted to save enough of the time.
     """
 
     name: ClassVar[str] = "bankwise-enlarge-matmuls"
@@ -51,6 +58,7 @@ class EnlargeMatmuls(PlannedPass[_Plan]):
 
     other_tiles: bool = True
     overlap: bool = True
+    faster_only: bool = False
 
     def _take(self, function: ir.Operation, context: PassContext, plan: _Plan) -> NewTile:
         matmul, best, shapes = plan
@@ -82,7 +90,11 @@ class EnlargeMatmuls(PlannedPass[_Plan]):
     def _best(
         self, matmul: WarpTiledMatmul, function: ir.Operation, context: PassContext
     ) -> WarpTiledMatmul:
-        """Returns the matmul with the best tile, and sizes that it divides."""
+        """Returns the matmul with the best tile, and sizes that it divides.
+
+        Raises:
+            Refusal: it is to be faster by prediction, and is not.
+        """
         own = matmul.enlarged(matmul.tile)
         circumstances = Circumstances.of(
             function,
@@ -90,17 +102,18 @@ class EnlargeMatmuls(PlannedPass[_Plan]):
             other_order=False,
             overlap=self.overlap,
         )
+        if self.faster_only and circumstances is None:
+            raise Refusal("there is no prediction for the GPU")
         if circumstances is None or not self.other_tiles:
             return own
-        known, of_sizes = circumstances, dict[tuple[int, ...], WarpTiledMatmul]()
+        best = best_enlarged(matmul, circumstances)
+        if self.faster_only and not _is_joined(function):
+            arch = gpu_features_of(function, context.test_target).arch
+            usual = circumstances.time(circumstances.work(own, own.tile))
+            check_gain(best, usual, circumstances, arch)
+        return best[1]
 
-        def timed(each: WarpTiledMatmul) -> tuple[float, WarpTiledMatmul]:
-            # What the first matmul of some sizes has found out about its operands is known of all.
-            first = of_sizes.setdefault(each.extents, each)
-            tile = known.slotted(first, each.tile)
-            return known.time(known.work(first, tile)), replace(each, tile=tile)
 
-        tiles = (*matmul.described_candidates(known), *matmul.enlarging_candidates())
-        others = map(matmul.enlarged, tiles)
-        taken = [each for each in others if each.takes(each.tile)]
-        return min(map(timed, (*reversed(taken), own)), key=itemgetter(0))[1]
+def _is_joined(function: ir.Operation) -> bool:
+    """Returns whether the matmul of a function was made of a contraction over more loops."""
+    return any(StridedBuffer.of(each) is not None for each in operations_in(function, SUBSPAN))

@@ -76,11 +76,19 @@ from .unaligned_rows import UnalignedRows, is_read_unaligned
 _HALF_WORD, _WORD = 16, 32
 
 
+@dataclass(frozen=True)
 class RestoreShapes(FunctionPass):
-    """Restores the true shapes of buffers whose shapes were enlarged."""
+    """Restores the true shapes of buffers whose shapes were enlarged.
+
+    Attributes:
+        ahead: whether loads of copies to the LDS are to be known to a pass of IREE that lets them
+            run a step ahead, on GPUs for which it has one.
+    """
 
     name: ClassVar[str] = "bankwise-restore-shapes"
     summary: ClassVar[str] = "keep tiles that are larger than their tensors inside their buffers"
+
+    ahead: bool = False
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites all accesses to enlarged buffers of `function`.
@@ -92,11 +100,18 @@ class RestoreShapes(FunctionPass):
         if not has_enlarged_bindings(function):
             return
         bits = IndexBits(function)
-        unaligned = gpu_features_of(function, context.test_target).unaligned_loads
+        features = gpu_features_of(function, context.test_target)
         try:
             for binding, shape, strided in restored_bindings(function):
                 enlarged = tuple(type_of(binding).shape)
-                restored = _Restoration(bits, shape, enlarged, unaligned, strided=strided)
+                restored = _Restoration(
+                    bits,
+                    shape,
+                    enlarged,
+                    features.unaligned_loads,
+                    self.ahead and features.prefetches,
+                    strided=strided,
+                )
                 restored.carry_out(binding)
         except Refusal as refusal:
             message = f"an access to an enlarged buffer stays unguarded: {refusal.reason}"
@@ -217,6 +232,8 @@ class _Restoration:
     Attributes:
         shape, enlarged: the true shape and the one that the buffer has had.
         unaligned: whether lanes load vectors from any address.
+        prefetched: whether a pass of IREE follows that loads the copies of a step to the LDS a step
+            ahead. It knows them by their `vector.transfer_read` and `vector.transfer_write`.
         computed: the sizes that the program computes and that were rounded up, by their dimension.
         strided: how the elements are found; None where the buffer has the true shape.
         flat: the whole buffer with one dimension, if something reads it so.
@@ -226,6 +243,7 @@ class _Restoration:
     shape: Shape
     enlarged: Shape
     unaligned: bool = False
+    prefetched: bool = False
     computed: dict[int, ir.Value] = field(default_factory=dict)
     strided: StridedBuffer | None = None
     flat: ir.Value | None = None
@@ -292,17 +310,18 @@ class _Restoration:
             redirect(uses, at.shaped(shifted, access.vector))
             access.operation.erase()
             return
+        copy = _copied_to(access.operation)
+        ahead = self.prefetched and copy is not None
         parts: list[ir.Value] = []
         for piece in self._pieces(at, view, access, whole=rows is not None):
             if rows is None:
-                part = self._load(at, view.buffer, piece, scalar)
+                part = _load(at, view.buffer, piece, scalar, ahead=ahead)
             else:
-                part = self._load_unaligned(at, rows, piece)
+                part = self._load_unaligned(at, rows, piece, ahead=ahead)
             if piece.there is not None:
                 part = at.select(piece.there, part, at.constant(part.type, 0))
             parts.append(part)
-        copy = _copied_to(access.operation)
-        if len(parts) > 1 and copy is not None:
+        if len(parts) > 1 and copy is not None and not ahead:
             _store_parts(copy, parts)
         else:
             whole = parts[0] if len(parts) == 1 else _joined(at, parts, scalar)
@@ -352,15 +371,11 @@ class _Restoration:
         whole = self.bits.multiple([column], [1]) % count == 0
         return UnalignedRows(binding.results[0]) if whole else None
 
-    def _load_unaligned(self, at: Builder, rows: UnalignedRows, piece: _Piece) -> ir.Value:
+    def _load_unaligned(
+        self, at: Builder, rows: UnalignedRows, piece: _Piece, *, ahead: bool
+    ) -> ir.Value:
         may_end = self.bits.of(piece.indices[-1]).upper > self.shape[-1] - piece.elements
-        return rows.read(at, piece.indices, piece.elements, may_end=may_end)
-
-    def _load(self, at: Builder, buffer: ir.Value, piece: _Piece, scalar: ir.Type) -> ir.Value:
-        if piece.elements == 0:
-            return at.load_element(buffer, piece.indices)
-        kind = at.vector_type([piece.elements], scalar)
-        return at.load(kind, buffer, piece.indices, piece.alignment)
+        return rows.read(at, piece.indices, piece.elements, may_end=may_end, ahead=ahead)
 
     def _write(self, view: _View, access: _Access, moved: ir.Value) -> None:
         """Replaces a write by writes that do not leave the buffer."""
@@ -479,6 +494,22 @@ class _Piece(NamedTuple):
     elements: int
     alignment: int
     there: ir.Value | None
+
+
+def _load(
+    at: Builder, buffer: ir.Value, piece: _Piece, scalar: ir.Type, *, ahead: bool
+) -> ir.Value:
+    """Emits the load of a piece.
+
+    Args:
+        ahead: whether it is to be known as one that may run a step ahead.
+    """
+    if piece.elements == 0:
+        return at.load_element(buffer, piece.indices)
+    kind = at.vector_type([piece.elements], scalar)
+    if ahead:
+        return at.transfer_read(buffer, kind, piece.indices)
+    return at.load(kind, buffer, piece.indices, piece.alignment)
 
 
 def _storing(part: ir.Value, buffer: ir.Value, piece: _Piece) -> Callable[[Builder], None]:

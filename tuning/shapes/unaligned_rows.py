@@ -70,7 +70,13 @@ class UnalignedRows(NamedTuple):
     memory: ir.Value
 
     def read(
-        self, at: Builder, indices: Sequence[ir.Value], count: int, *, may_end: bool = True
+        self,
+        at: Builder,
+        indices: Sequence[ir.Value],
+        count: int,
+        *,
+        may_end: bool = True,
+        ahead: bool = False,
     ) -> ir.Value:
         """Emits the read of `count` elements, of which those behind the end of the row are zeros.
 
@@ -78,6 +84,7 @@ class UnalignedRows(NamedTuple):
             indices: of the first element, inside the buffer; the last of them is a multiple of
                 `count`, or what is read is of no use.
             may_end: whether the row may end before all of them.
+            ahead: whether the load is to be known as one that may run a step ahead.
         """
         kind = ir.MemRefType(self.memory.type)
         row, element = kind.shape[-1], kind.element_type
@@ -85,7 +92,11 @@ class UnalignedRows(NamedTuple):
         bits = element_bits(element) or 8
         first = at.minui(column, at.index(row - count)) if may_end else column
         part = at.vector_type([count], element)
-        loaded = at.load(part, self.memory, [*outer, first], bits // 8)
+        place = [*outer, first]
+        if ahead:
+            loaded = at.transfer_read(self.memory, part, place)
+        else:
+            loaded = at.load(part, self.memory, place, bits // 8)
         if not may_end:
             return loaded
         length = count * bits // _WORD_BITS

@@ -1,5 +1,6 @@
 // RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-restore-shapes,canonicalize,cse))' --verify-diagnostics | FileCheck %s
 // RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-restore-shapes,canonicalize,cse))' --verify-diagnostics | FileCheck %s --check-prefix=AMD
+// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-restore-shapes{ahead=true},canonicalize,cse))' --verify-diagnostics | FileCheck %s --check-prefix=AHEAD
 
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
 
@@ -249,6 +250,16 @@ func.func @another_size(%columns: index) -> vector<4xf16> attributes {bankwise.e
 // AMD-COUNT-2: llvm.call_intrinsic "llvm.fshr.i32"
 // AMD-NOT:     vector.load
 // AMD:         vector.transfer_write %{{.+}} : vector<8xf16>
+
+// Loads of copies that are to run a step ahead have the form that IREE looks for; others do not.
+
+// AHEAD-LABEL: func.func @read(
+// AHEAD:         vector.load
+// AHEAD-LABEL: func.func @shifted(
+// AHEAD-NOT:     vector.load
+// AHEAD:         vector.transfer_read %{{.+}}, %{{.+}} {in_bounds = [true]} : memref<96x75xf16>, vector<8xf16>
+// AHEAD-COUNT-2: llvm.call_intrinsic "llvm.fshr.i32"
+// AHEAD:         vector.transfer_write %{{.+}} : vector<8xf16>
 func.func @shifted(%row: index, %run: index, %tile: memref<8xf16, #gpu.address_space<workgroup>>) attributes {bankwise.enlarged_bindings = ["0 : index memref<96x80xf16>"]} {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
@@ -274,6 +285,10 @@ func.func @shifted(%row: index, %run: index, %tile: memref<8xf16, #gpu.address_s
 // AMD-LABEL: func.func @down_a_column(
 // AMD-COUNT-8: vector.load %{{.+}} : memref<96x75xf16>, vector<1xf16>
 // AMD-NOT:     llvm.fshr
+
+// AHEAD-LABEL:   func.func @down_a_column(
+// AHEAD-COUNT-8: vector.transfer_read %{{.+}} : memref<96x75xf16>, vector<1xf16>
+// AHEAD:         vector.transfer_write %{{.+}} : vector<8xf16>
 func.func @down_a_column(%row: index, %run: index, %tile: memref<8xf16, #gpu.address_space<workgroup>>) attributes {bankwise.enlarged_bindings = ["0 : index memref<96x80xf16>"]} {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
