@@ -4,7 +4,8 @@
 The library writes the text of six methods of each frozen class, and compiles each: 0.6 ms. Here
 that is done for `__init__` alone; to compare, to hash and to show instances, all classes have the
 same functions. That nobody assigns to the fields of a frozen class is left to the type checker, for
-which this is the library's own `dataclass`.
+which this is the library's own `dataclass`. A class of a plugin may be made by the library and
+derive from one of these: the library takes that for frozen which is.
 """
 
 from __future__ import annotations
@@ -24,8 +25,20 @@ else:
         """Makes a class a dataclass; `eq` and `frozen` say which methods it has, as usual."""
         if cls is None:
             return partial(dataclass, eq=eq, frozen=frozen)
-        dataclasses.dataclass(eq=False, repr=False)(cls)
         own = cls.__dict__
+        bases = [each.__dict__ for each in cls.__mro__[1:] if _PARAMETERS in each.__dict__]
+        # Of those that the library has made frozen, fields cannot be assigned.
+        by_library = any(each[_PARAMETERS].frozen and "__setattr__" in each for each in bases)
+        frozen_here = [each[_PARAMETERS] for each in bases if each[_PARAMETERS].frozen]
+        if not by_library:
+            for each in frozen_here:
+                each.frozen = False
+        try:
+            dataclasses.dataclass(eq=False, repr=False, frozen=by_library)(cls)
+        finally:
+            for each in frozen_here:
+                each.frozen = True
+        own[_PARAMETERS].frozen = frozen
         if "__repr__" not in own:
             cls.__repr__ = _shown
         if eq:
@@ -36,6 +49,9 @@ else:
             if own.get("__hash__") is None:
                 cls.__hash__ = (lambda self: hash(compared(self))) if frozen else None
         return cls
+
+
+_PARAMETERS = "__dataclass_params__"
 
 
 def _values(cls: type) -> Callable[[Any], tuple[Any, ...]]:

@@ -94,6 +94,22 @@ def test_a_class_behaves_as_the_librarys(number: int) -> None:
     assert _behaviour(ours) == _behaviour(theirs)
 
 
+@pytest.mark.parametrize(
+    "order", [(True, False), (True, False, True), (False, True), (False, True, False, True)]
+)
+def test_frozen_classes_derive_from_each_other_whoever_makes_them(order: tuple[bool, ...]) -> None:
+    made: type[Any] = object
+    for number, ours in enumerate(order):
+        dataclass: Decorator = quick_dataclass.dataclass if ours else dataclasses.dataclass
+        body = {"__annotations__": {f"field{number}": int}, f"field{number}": number}
+        made = dataclass(frozen=True)(type(f"Class{number}", (made,), body))
+    instance = made(7)
+    assert instance == made(7) and instance != made() and hash(instance) == hash(made(7))
+    assert dataclasses.astuple(instance) == (7, *range(1, len(order)))
+    with pytest.raises(TypeError, match="non-frozen dataclass from a frozen one"):
+        dataclasses.dataclass(type("Changed", (made,), {}))
+
+
 def test_an_instance_that_holds_itself_is_shown() -> None:
     made = _classes(quick_dataclass.dataclass)[0]()
     made.other = [made]
