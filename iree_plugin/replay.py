@@ -168,13 +168,11 @@ class PassRunner:
         for step in _segments(steps):
             if not isinstance(step, list):
                 ours, recoverable = made(step), step in optional
-                if (
-                    self.beside is not None
-                    and ours.only_decides(function, self.context)
-                    and self.beside.start_pass(function, ours)
-                ):
+                if self._starts_beside(ours.only_decides, function, ours):
                     continue
-                self.run_python_pass(function, ours, recoverable=recoverable)
+                counts = self._starts_beside(ours.mostly_counts, function, ours)
+                context = self.context.unheard() if counts else self.context
+                self.run_python_pass(function, ours, context, recoverable=recoverable)
                 if self.check is not None:
                     self.check()
                 if ours.later_passes_may_refuse and recoverable:
@@ -184,6 +182,22 @@ class PassRunner:
             else:
                 self.run_native_passes(function, step, blamed)
         return blamed
+
+    def _starts_beside(
+        self,
+        may: Callable[[ir.Operation, PassContext], bool],
+        function: ir.Operation,
+        step: FunctionPass,
+    ) -> bool:
+        """Starts a pass beside others, if its answer is that it may run there.
+
+        Raises:
+            Lost: what has run beside is lost.
+        """
+        beside = self.beside
+        return (
+            beside is not None and may(function, self.context) and beside.start_pass(function, step)
+        )
 
     def run_native_passes(
         self,
@@ -266,9 +280,17 @@ class PassRunner:
         return None
 
     def run_python_pass(
-        self, function: ir.Operation, step: FunctionPass, *, recoverable: bool = False
+        self,
+        function: ir.Operation,
+        step: FunctionPass,
+        context: PassContext | None = None,
+        *,
+        recoverable: bool = False,
     ) -> None:
         """Runs one of our passes as an MLIR pass, with MLIR's verification behind it.
+
+        Args:
+            context: what it decides in, if that is not the runner's.
 
         Raises:
             ReplayError: the pass failed, and has said why.
@@ -280,23 +302,14 @@ class PassRunner:
 
         def run(op: ir.Operation, external_pass: object) -> None:
             try:
-                step.run(op.operation, self.context)
+                step.run(op.operation, self.context if context is None else context)
             except (Exception, SystemExit) as error:  # A pass of a plugin may exit.
                 failures.append(_as_failure(error, op, step))
                 if isinstance(error, PassFailure):
                     deliberate.append(error)
                 external_pass.signal_pass_failure()  # pyright: ignore[reportAttributeAccessIssue]
 
-        manager = PassManager("any", function.context)
-        manager.enable_verifier(self.verify)
-        before, after = self.printing.applies_to(step.name)
-        if before or after:
-            function.context.enable_multithreading(False)
-            manager.enable_ir_printing(
-                print_before_all=before,
-                print_after_all=after,
-                print_module_scope=self.printing.module_scope,
-            )
+        manager = self._manager_of(function, step)
         manager.add(run, name=type(step).__name__, argument=step.name, description=step.summary)
         try:
             manager.run(function)
@@ -310,6 +323,20 @@ class PassRunner:
             raise ReplayError(f"{step.name} failed") from error
         if self.dumps is not None:
             self.dumps.write(function, step.name)
+
+    def _manager_of(self, function: ir.Operation, step: FunctionPass) -> PassManager:
+        """Returns what runs one of our passes, still without it."""
+        manager = PassManager("any", function.context)
+        manager.enable_verifier(self.verify)
+        before, after = self.printing.applies_to(step.name)
+        if before or after:
+            function.context.enable_multithreading(False)
+            manager.enable_ir_printing(
+                print_before_all=before,
+                print_after_all=after,
+                print_module_scope=self.printing.module_scope,
+            )
+        return manager
 
 
 def _as_failure(error: BaseException, op: ir.Operation, step: FunctionPass) -> PassFailure:

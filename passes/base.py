@@ -120,6 +120,12 @@ class PassContext:
     test_target: str | None = None
     """Architecture of functions that carry no target of their own (`--iree-gpu-test-target`)."""
 
+    def unheard(self) -> PassContext:
+        """Returns a context whose passes change and assume the same, but decide and say nothing."""
+        return dataclasses.replace(
+            self, sink=DiagnosticSink(lambda _: None), log=DecisionLog(), explains=False
+        )
+
     @contextmanager
     def refusals_said(self, location: ir.Location, what_stays: str) -> Iterator[None]:
         """Ends the body where it refuses; a remark then says what stays as it is, and why."""
@@ -196,6 +202,14 @@ class FunctionPass(ABC):
     def only_decides(self, function: ir.Operation, context: PassContext) -> bool:
         """Returns whether the pass changes nothing in `function`, and has something to decide that
         no pass reads. It may then run while later passes do."""
+        return False
+
+    def mostly_counts(self, function: ir.Operation, context: PassContext) -> bool:
+        """Returns whether much of the pass's time goes into what decisions alone say.
+
+        It may then count and decide in a process beside, and do here what it does where nobody
+        reads decisions.
+        """
         return False
 
     @abstractmethod

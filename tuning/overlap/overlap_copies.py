@@ -106,6 +106,11 @@ class OverlapCopies(FunctionPass):
         overlaps = _copies_asynchronously(function, None) and all(_loops_and_tiles(function))
         return overlaps or has_noted_slots(function)
 
+    def mostly_counts(self, function: ir.Operation, context: PassContext) -> bool:
+        """Returns whether the conflicts of copies are counted, which no remark is to say."""
+        counts = context.explains and not context.sink.remarks
+        return counts and self.has_work(function.operation) and all(_loops_and_tiles(function))
+
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
         function = function.operation

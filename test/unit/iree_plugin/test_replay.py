@@ -9,9 +9,12 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
+from bankwise.dialect_utils.diagnostics import DiagnosticSink
 from bankwise.dialect_utils.operations import children, operations_in
+from bankwise.iree_plugin.beside import Beside
 from bankwise.iree_plugin.replay import NativeFailure, PassRunner, RecoverableFailure
-from bankwise.passes.base import PassContext
+from bankwise.passes.base import FunctionPass, PassContext
+from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.pipeline_edit import NativePass
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 
@@ -88,3 +91,45 @@ def test_a_failure_that_a_pass_is_blamed_for_is_not_printed(
     assert raised.value.step is BLAMED
     runner.run_native_passes(last, PASSES, BLAMED)
     assert capfd.readouterr().err == ""
+
+
+class Counting(FunctionPass):
+    """Changes a function, and counts for what it decides."""
+
+    name, summary = "counting", "marks functions"
+
+    def mostly_counts(self, function: ir.Operation, context: PassContext) -> bool:
+        return context.explains
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        function.attributes["marked"] = ir.UnitAttr.get(function.context)
+        context.log.add(Decision(self.name, "twice", "", "", Action.KEEP, "counted"))
+        context.sink.warning(function.location, "counted")
+
+
+class OtherProcess(Beside):
+    """Stands for one that takes a pass, or cannot."""
+
+    def __init__(self, context: PassContext, *, takes: bool) -> None:
+        super().__init__(context)
+        self.takes = takes
+
+    def start_pass(self, function: ir.Operation, step: FunctionPass) -> bool:
+        assert "marked" not in function.attributes
+        return self.takes
+
+
+@pytest.mark.parametrize(("takes", "explains"), [(True, True), (False, True), (True, False)])
+def test_what_a_pass_decides_beside_it_does_not_decide_here(
+    runner: PassRunner, takes: bool, explains: bool
+):
+    said: list[str] = []
+    runner.context = PassContext(DiagnosticSink(lambda each: said.append(each.message)))
+    runner.context.explains = explains
+    runner.beside = OtherProcess(runner.context, takes=takes)
+    module = parsed(runner)
+    (function, *_) = children(module.operation)
+    runner.run(function, [Counting()])
+    assert "marked" in function.attributes
+    here = 0 if takes and explains else 1
+    assert len(runner.context.log.decisions) == len(said) == here
