@@ -292,7 +292,8 @@ class CodegenReplay:
         numbers.sort(key=lambda number: functions[number].effort, reverse=True)
         # Each fork would ask for itself, and read the source for it.
         self.runner.context.users_configuration()
-        beside = Beside(self.runner.context) if processors() >= 2 * len(numbers) else None
+        # Kernels differ in length: those that end early leave processors idle.
+        beside = Beside(self.runner.context) if processors() >= len(numbers) else None
 
         def work(number: int) -> _Compiled:
             recording = recordings[number]

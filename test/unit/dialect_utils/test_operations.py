@@ -43,3 +43,11 @@ def test_operations_are_not_alike_that_compute_something_else() -> None:
     assert not are_alike(body="arith.addf %q, %p")
     assert not are_alike(body="arith.addf %p, %r")
     assert not are_alike(second=f"{LOOPS}, mine")
+
+
+def test_maps_are_part_of_what_operations_have_in_common() -> None:
+    """Though they are no attributes but properties of an operation."""
+    text = FUNCTION.format(first=LOOPS, second=LOOPS, operands="%a, %b", body="arith.addf %p, %q")
+    broadcast = parse(text.replace(MAP, "affine_map<(i) -> (0)>", 1))
+    one, other = broadcast.operations("linalg.generic")
+    assert likeness(one) != likeness(other)
