@@ -352,11 +352,15 @@ def with_function_attributes(
 
 def promoting(operands: tuple[int, ...], context: ir.Context) -> dict[str, ir.Attribute]:
     """Returns the entries of a configuration that let IREE stage operands in the LDS."""
-    derived = ir.Attribute.parse("#iree_gpu.derived_thread_config", context)
     return {
         PROMOTED: numbers_attribute(operands, context),
-        _PROMOTION_TYPES: ir.ArrayAttr.get([derived] * len(operands), context),
+        _PROMOTION_TYPES: ir.ArrayAttr.get([derived_threads(context)] * len(operands), context),
     }
+
+
+def derived_threads(context: ir.Context) -> ir.Attribute:
+    """Returns the configuration of a copy by which IREE chooses what a lane copies."""
+    return ir.Attribute.parse("#iree_gpu.derived_thread_config", context)
 
 
 def basis_attribute(

@@ -27,6 +27,7 @@ from .convolutions.tile_windows import TileWindows
 from .convolutions.unroll_windows import UnrollWindows
 from .copies.form_direct_loads import FormDirectLoads
 from .copies.share_copies import ShareCopies
+from .copies.spread_images import SpreadImages
 from .copies.stage_operands import StageOperands
 from .elements.join_rows import JoinRows
 from .elements.peel_rows import PeelRows
@@ -136,6 +137,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     RoundUpKeys,
     SearchRowsAlone,
     ShareCopies,
+    SpreadImages,
     RestoreShapes,
     KeepMaskBounds,
     RenameRegisters,

@@ -66,6 +66,7 @@ ImplicitGemm, TileConvolutionsByLanes, TileWindows = pass_classes(
 FormDirectLoads, ShareCopies, StageOperands = pass_classes(
     f"{__package__}.copies", "FormDirectLoads", "ShareCopies", "StageOperands"
 )
+(SpreadImages,) = pass_classes(f"{__package__}.copies", "SpreadImages")
 JoinRows, PeelRows, ShareRows, TileElements = pass_classes(
     f"{__package__}.elements", "JoinRows", "PeelRows", "ShareRows", "TileElements"
 )
@@ -117,6 +118,7 @@ SumAllWarps, SumPackedTiles, UnrollPrivateLoops = pass_classes(
 _PAD_CONVOLUTIONS = "iree-codegen-gpu-pad-convs"
 _DECOMPOSE = "iree-linalg-ext-decompose-attention"
 _PACK = "iree-codegen-gpu-pack-to-intrinsics"
+_COALESCED_COPIES = "iree-codegen-gpu-convert-to-coalesced-dma"
 _COMBINE_SOURCES = "iree-codegen-combine-source-layout-transformation"
 _VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
 _UNROLL_LOOPS = "iree-codegen-unroll-annotated-loops"
@@ -140,6 +142,7 @@ _AS_IMAGES = Place(_BEFORE, CONVOLUTION_TO_IGEMM, TILE_AND_FUSE)
 _AS_MATRICES = Place(_AFTER, CONVOLUTION_TO_IGEMM, TILE_AND_FUSE)
 _DECOMPOSED = Place(_AFTER, _DECOMPOSE, VECTOR_DISTRIBUTE)
 _TILED_TO_INSTRUCTIONS = Place(_AFTER, _PACK)
+_STEPS_OF_TILES = Place(_BEFORE, _COALESCED_COPIES, TILE_AND_FUSE)
 _LANE_TILES = Place(_AFTER, _PACK, VECTOR_DISTRIBUTE)
 _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, VECTOR_DISTRIBUTE)
 _INSTRUCTIONS = Place(_BEFORE, _LOWER_GPU_OPS)
@@ -309,6 +312,7 @@ STEPS: tuple[Step, ...] = (
     Step(_BEHIND_TILING, AddParts, since="fast"),
     Step(_DECOMPOSED, ScaleDifferences, since="fast"),
     Step(_TILED_TO_INSTRUCTIONS, OrderFragments, mitigations=ALL, corrects=True),
+    Step(_STEPS_OF_TILES, SpreadImages, since="exact", by_mma_sync=True),
     # On AMD GPUs stock's code is right, and adds in another order.
     Step(_LANE_TILES, IndexUnitLoops, mitigations=ALL, only=_has_mma_sync, corrects=True),
     Step(_LANE_TILES, IndexUnitLoops, since="fast", only=_lacks_mma_sync),

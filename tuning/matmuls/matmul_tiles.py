@@ -17,14 +17,15 @@ image a tile of a window needs is not this module's affair.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
-from math import gcd, prod
+from math import ceil, gcd, prod
 from typing import ClassVar, Self
 
 from iree.compiler import ir
 
+from ...bank_model.descriptor_tiles import CYCLE_BYTES
 from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.copy_slots import noted_slots
 from ...dialect_utils.diagnostics import Refusal
@@ -41,12 +42,15 @@ from ...dialect_utils.lowering_config import (
     roots_in,
 )
 from ...dialect_utils.operations import defining_operation, operations_in, parents_of
+from ..costs.gathered_copies import Gather
+from ..costs.processors import Processor
 from ..costs.tile_cost import MatmulTile, TileWork, matmul_work
 from ..shapes.enlarged_shapes import (
     LOAD,
     SUBSPAN,
     WHOLE_VIEWS,
     binding_of,
+    gathered,
     has_enlarged_bindings,
     true_shape,
 )
@@ -142,6 +146,11 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         """Returns the part of its time that another tile must save where no time was measured."""
         return MODELLED_HALF_GAIN if self.element_bytes == _HALF_BYTES else super().modelled_gain
 
+    @property
+    def is_copied_meanwhile(self) -> bool:
+        """Returns whether `cp.async` can copy the operands, where there is such a thing."""
+        return not self._gathers
+
     def takes(self, tile: MatmulTile) -> bool:
         """Returns whether the loops and the instruction divide evenly into such tiles."""
         m, n, k = self.instruction
@@ -229,6 +238,8 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         if work.described and not (self._may_describe(work) and self._fills_rows_of(tile)):
             processor = processor._replace(described_cycles=0.0)
             work = matmul_work(shape, tile, processor, *of_elements, stages, along)
+        if self._gathers and not circumstances.prefetches:
+            return self._gathered(work, tile, circumstances.processor)
         if work.rows_described and self.copies_words:
             # Copies of fewer bytes are more instructions.
             more = (_COPIED_BYTES // self._copy_bytes - 1) * work.copies
@@ -246,6 +257,38 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         # Registers hold what is copied by single elements, or for the next step, and warps wait for
         # one another.
         return work._replace(result_bytes=0.0, reads_ahead=False)
+
+    def _gathered(self, work: TileWork, tile: MatmulTile, processor: Processor) -> TileWork:
+        """Returns the work of a tile of which an operand is copied element by element, or by words
+        that are shifted into place.
+
+        Args:
+            work: that of a tile whose operands are copied as they lie.
+        """
+        threads, sums = tile.warps * processor.lanes, self.loops[2]
+        cycles, instructions, loaded = work.lds_cycles, work.instructions, 0.0
+        for number, size in zip(self.multiplied, (tile.rows, tile.columns), strict=True):
+            elements, gather = size * tile.summed, self._gathers.get(number)
+            if gather is None:
+                loaded += elements * self.element_bytes / (_WORD_BYTES * threads)
+                continue
+            along = loops_of(self.operation)[number][-1] == sums
+            copy = gather.best(tile.summed if along else size, processor)
+            copies = ceil(elements / (copy.width * threads))
+            stored = elements * self.element_bytes / CYCLE_BYTES
+            cycles += tile.warps * copies * copy.time(processor) - stored
+            instructions += copies * copy.instructions
+            loaded += copies * copy.registers
+        # Registers hold what the next step copies, if there are enough.
+        is_ahead = work.registers + loaded <= processor.lane_registers
+        return work._replace(
+            lds_cycles=cycles,
+            instructions=instructions,
+            registers=work.registers + (loaded if is_ahead else 0.0),
+            slots=2 if is_ahead else 1,
+            reads_ahead=False,
+            through_registers=True,
+        )
 
     def _may_describe(self, work: TileWork) -> bool:
         """Returns whether descriptors give operands to a tile that would have them.
@@ -287,6 +330,12 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             for each in self.multiplied
         )
         return any(size != self.extents[summed] for size in sizes)
+
+    @of_operation
+    def _gathers(self) -> Mapping[int, Gather]:
+        """Returns how the operands lie whose elements `cp.async` cannot copy, by their numbers."""
+        ways = {number: gathered(self.operation.operands[number]) for number in self.multiplied}
+        return {number: way for number, way in ways.items() if way is not None}
 
     @of_operation
     def copies_words(self) -> bool:

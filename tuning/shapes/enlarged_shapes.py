@@ -49,6 +49,7 @@ from ...dialect_utils.memory.buffer_starts import BUFFER_CAST
 from ...dialect_utils.memory.lds_ops import ASSUME_ALIGNMENT
 from ...dialect_utils.memory.memref_types import contiguous_type, is_contiguous
 from ...dialect_utils.operations import children, defining_operation, operations_in
+from ..costs.gathered_copies import Gather
 from .strided_buffers import StridedBuffer
 
 WHOLE_VIEWS = frozenset({ASSUME_ALIGNMENT, BUFFER_CAST, "memref.cast"})
@@ -56,7 +57,7 @@ WHOLE_VIEWS = frozenset({ASSUME_ALIGNMENT, BUFFER_CAST, "memref.cast"})
 SUBSPAN = "hal.interface.binding.subspan"
 LOAD, STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _YIELD = "linalg.yield"
-_EMPTY = "tensor.empty"
+_EMPTY, _SLICE = "tensor.empty", "tensor.extract_slice"
 _CASTS = frozenset({"arith.extf", "arith.truncf", "arith.negf"})
 _SUMS = frozenset({"arith.addf", "arith.subf"})
 _NUMBER = "arith.constant"
@@ -309,6 +310,17 @@ def binding_of(buffer: ir.Value) -> ir.Operation | None:
     while binding is not None and binding.name in WHOLE_VIEWS:
         binding = defining_operation(binding.operands[0])
     return binding if binding is not None and binding.name == SUBSPAN else None
+
+
+def gathered(value: ir.Value) -> Gather | None:
+    """Returns how the elements of a tensor, or of a part of it, are copied to the LDS if other
+    loops index its buffer and they do not lie there as `cp.async` copies them."""
+    load = defining_operation(value)
+    while load is not None and load.name == _SLICE:
+        load = defining_operation(load.operands[0])
+    binding = None if load is None or load.name != LOAD else binding_of(load.operands[0])
+    strided = None if binding is None else StridedBuffer.of(binding)
+    return None if binding is None or strided is None else strided.gather(binding.results[0])
 
 
 def flat_binding(binding: ir.Operation) -> ir.Value:

@@ -18,7 +18,7 @@ and a write stands in an `scf.if %there`. Only what may leave the true shape is 
 that may reach over an end is parted into pieces that lie inside or outside as a whole: 8 elements
 at a multiple of 8 in rows of 100 elements are parted into two times 4. AMD's lanes read all 8 at
 once (`unaligned_rows.py`). Of other copies to the LDS whose pieces would be single elements, whole
-words are read (`shifted_rows.py`).
+words are read (`shifted_rows.py`), and so of parts of images that begin anywhere.
 
 Runs behind `iree-llvmgpu-vector-distribute`, where an access is that of one lane.
 """
@@ -109,6 +109,7 @@ class RestoreShapes(FunctionPass):
                     shape,
                     enlarged,
                     features.unaligned_loads,
+                    features.mma_sync,
                     self.ahead and features.prefetches,
                     strided=strided,
                 )
@@ -232,6 +233,7 @@ class _Restoration:
     Attributes:
         shape, enlarged: the true shape and the one that the buffer has had.
         unaligned: whether lanes load vectors from any address.
+        permutes: whether they choose bytes of words as NVIDIA's do.
         prefetched: whether a pass of IREE follows that loads the copies of a step to the LDS a step
             ahead. It knows them by their `vector.transfer_read` and `vector.transfer_write`.
         computed: the sizes that the program computes and that were rounded up, by their dimension.
@@ -243,6 +245,7 @@ class _Restoration:
     shape: Shape
     enlarged: Shape
     unaligned: bool = False
+    permutes: bool = False
     prefetched: bool = False
     computed: dict[int, ir.Value] = field(default_factory=dict)
     strided: StridedBuffer | None = None
@@ -306,6 +309,7 @@ class _Restoration:
         scalar = result.type.element_type if access.vector else result.type
         rows = self._unaligned(at, view, access)
         shifted = None if rows is not None else self._shifted(at, view, access)
+        shifted = self._gathered(at, view, access) if shifted is None else shifted
         if shifted is not None:
             redirect(uses, at.shaped(shifted, access.vector))
             access.operation.erase()
@@ -353,6 +357,36 @@ class _Restoration:
         if piece.there is None:
             return read
         return at.select(piece.there, read, at.constant(read.type, 0))
+
+    def _gathered(self, at: Builder, view: _View, access: _Access) -> ir.Value | None:
+        """Emits a copy of parts of an image by words, where these are fewer loads.
+
+        None stands for another read.
+        """
+        strided, count = self.strided, prod(access.vector)
+        if strided is None or not self.permutes or _copied_to(access.operation) is None:
+            return None
+        gather = strided.gather(view.buffer)
+        if gather is None or not access.is_of_rows or count != access.vector[-1]:
+            return None
+        begin = view.indices(at, access.indices)
+        width = gcd(count, gather.run, self.bits.multiple(begin[-1:], [1]))
+        words = gather.words(width)
+        multiple = gcd(gather.multiple, width * gather.step)
+        if words is None:
+            return None
+        rows = ShiftedRows(view.buffer, words.elements, strided.elements)
+        firsts = ([*begin[:-1], at.addi(begin[-1], at.index(n))] for n in range(0, count, width))
+        pieces = [self._guarded(at, view.buffer, each, width) for each in firsts]
+        element = type_of(view.buffer).element_type
+        pairs: list[ir.Value] = []
+        for piece in pieces:
+            found = rows.pairs(at, piece.indices[0], width, gather.step, multiple)
+            if piece.there is not None:
+                zero = at.constant(found[0].type, 0)
+                found = [at.select(piece.there, each, zero) for each in found]
+            pairs += found
+        return at.bitcast(at.from_elements(pairs, [len(pairs)]), [count], element)
 
     def _unaligned(self, at: Builder, view: _View, access: _Access) -> UnalignedRows | None:
         """Returns what reads each row of a vector at once, where its pieces would be narrower.

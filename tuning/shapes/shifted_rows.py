@@ -12,6 +12,11 @@ elements are chosen by a select, and single elements by a shift of two pairs.
 
 Words are whole ones of the buffer, whose length they divide. Words that have only elements behind
 the end of the row may lie behind the end of the buffer: its last word is loaded in their place.
+
+Of an image of which a convolution takes every second element, words bring two for one that is
+wanted, and still are fewer loads: from element 4k + 3 on
+
+    . . . a  . b . c  . d . .      ->      a b c d
 """
 
 from __future__ import annotations
@@ -26,15 +31,22 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
+from ..costs.gathered_copies import Words
 
 _BITS, _PAIR_BITS = 16, 32
 _WORD_BITS = 64
 """Those of a word. Longer ones have to be shifted further, and shorter ones are more loads."""
 FUNNEL_SHIFT = "llvm.fshr.i32"
 """The lower half of two words that are shifted to the right together: one instruction."""
+PERMUTE = "llvm.nvvm.prmt"
+"""Any four bytes of two words, by a number of four digits that say which."""
+_LOWER_HALVES, _UPPER_HALVES = 0x5410, 0x7632
+"""The numbers by which `PERMUTE` takes the lower or the upper halves of two words."""
 
 
-def word_elements(shape: Sequence[int], row: int, element: ir.Type, alignment: int) -> int:
+def word_elements(
+    shape: Sequence[int], row: int, element: ir.Type, alignment: int, most_bits: int = _WORD_BITS
+) -> int:
     """Returns how many elements make a word by which rows of odd lengths are read.
 
     0 stands for a buffer that has other rows, or does not consist of words.
@@ -43,10 +55,11 @@ def word_elements(shape: Sequence[int], row: int, element: ir.Type, alignment: i
         shape: that of the buffer, which has no gaps.
         row: how many elements a row has.
         alignment: the bytes of which the address of its first element is a multiple.
+        most_bits: those of the longest word that is asked for.
     """
     if element_bits(element) != _BITS or DYNAMIC in shape or row % 2 == 0:
         return 0
-    elements = gcd(prod(shape), alignment * 8 // _BITS, _WORD_BITS // _BITS)
+    elements = gcd(prod(shape), alignment * 8 // _BITS, most_bits // _BITS)
     return elements if elements > 1 else 0
 
 
@@ -74,39 +87,62 @@ class ShiftedRows(NamedTuple):
             count: a multiple of the elements of a word.
             may_end: whether the row may end before all of them.
         """
-        inside = at.andi(place, at.index(self.word - 1))
-        pairs = self._pairs(at, at.subi(place, inside), count)
-        # The first word begins that many elements early. Each bit of the number but the lowest one
-        # moves whole pairs, and the lowest one moves all elements by half a pair.
-        further = at.index_cast(inside, _PAIR_BITS)
-        distance = self.word // 4
-        while distance:
-            bit = at.andi(further, at.constant(further.type, 2 * distance))
-            is_set = at.cmpi("ne", bit, at.constant(further.type, 0))
-            later = pairs[distance:]
-            pairs = [at.select(is_set, *each) for each in zip(later, pairs, strict=False)]
-            distance //= 2
-        odd = at.andi(further, at.constant(further.type, 1))
-        by = at.muli(odd, at.constant(odd.type, _BITS))
-        ends = islice(pairwise(pairs), count // 2)
-        shifted = [at.intrinsic(FUNNEL_SHIFT, [high, low, by], low.type) for low, high in ends]
+        shifted = self.pairs(at, place, count)
         if may_end:
             shifted = self._within(at, shifted, column, count)
         whole = at.from_elements(shifted, [count // 2])
         return at.bitcast(whole, [count], ir.MemRefType(self.memory.type).element_type)
 
-    def _pairs(self, at: Builder, begin: ir.Value, count: int) -> list[ir.Value]:
-        """Emits loads of words from `begin` on and one behind them, and returns their pairs."""
+    def pairs(
+        self, at: Builder, place: ir.Value, count: int, step: int = 1, multiple: int = 1
+    ) -> list[ir.Value]:
+        """Emits the read of an even number of elements, and returns them two by two.
+
+        Args:
+            place: the number of the first element in the buffer, in which it lies.
+            step: 1 for neighbours, 2 for every second element.
+            multiple: what divides `place`.
+        """
+        inside = at.andi(place, at.index(self.word - 1))
+        words = Words.covering(count, step, self.word, multiple)
+        pairs = self._pairs(at, at.subi(place, inside), words.number)
+        # The first word begins that many elements early. Each bit of the number but the lowest one
+        # moves whole pairs, and the lowest one moves all elements by half a pair.
+        further = at.index_cast(inside, _PAIR_BITS)
+        known = gcd(self.word, multiple)
+        distance = self.word // 4
+        while 2 * distance >= known and distance:
+            bit = at.andi(further, at.constant(further.type, 2 * distance))
+            is_set = at.cmpi("ne", bit, at.constant(further.type, 0))
+            later = pairs[distance:]
+            pairs = [at.select(is_set, *each) for each in zip(later, pairs, strict=False)]
+            distance //= 2
+        odd = at.constant(further.type, 0)
+        if known == 1:
+            odd = at.andi(further, at.constant(further.type, 1))
+        elif step == 1:
+            return pairs[: count // 2]
+        if step == 1:
+            by = at.muli(odd, at.constant(odd.type, _BITS))
+            ends = islice(pairwise(pairs), count // 2)
+            return [at.intrinsic(FUNNEL_SHIFT, [high, low, by], low.type) for low, high in ends]
+        upper = at.muli(odd, at.constant(odd.type, _UPPER_HALVES - _LOWER_HALVES))
+        halves = at.addi(upper, at.constant(odd.type, _LOWER_HALVES))
+        ends = zip(pairs[:count:2], pairs[1:count:2], strict=True)
+        return [at.intrinsic(PERMUTE, [low, high, halves], low.type) for low, high in ends]
+
+    def _pairs(self, at: Builder, begin: ir.Value, words: int) -> list[ir.Value]:
+        """Emits loads of so many words from `begin` on, and returns their pairs."""
         kind = ir.MemRefType(self.memory.type)
         vector, half = at.vector_type([self.word], kind.element_type), self.word // 2
         last = at.index(kind.shape[0] - self.word)
         pairs: list[ir.Value] = []
-        for number in range(count // self.word + 1):
+        for number in range(words):
             place = at.addi(begin, at.index(number * self.word)) if number else begin
             place = at.minui(place, last) if number else place
             loaded = at.load(vector, self.memory, [place], self.word * _BITS // 8)
-            words = at.bitcast(loaded, [half], at.integer_type(_PAIR_BITS))
-            pairs += [at.extract(words, [each]) for each in range(half)]
+            word = at.bitcast(loaded, [half], at.integer_type(_PAIR_BITS))
+            pairs += [at.extract(word, [each]) for each in range(half)]
         return pairs
 
     def _within(

@@ -27,11 +27,19 @@ from typing import NamedTuple
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.handed_attributes import STRIDED
+from ...dialect_utils.memory.buffer_starts import start_alignment
+from ..costs.copy_layouts import LEAST_ASYNC_BYTES
+from ..costs.gathered_copies import Gather
+from .shifted_rows import word_elements
 
 _DIMS, _ELEMENTS, _OFFSET = "dims", "elements", "offset"
 _SECTOR_BYTES = 32
 """What an NVIDIA GPU reads of global memory at once."""
+_HALF_BYTES, _LONGEST_WORD_BITS = 2, 128
+_NEAR_BYTES, _MOST_NEAR = 512, 32
+"""Within how many bytes rows count as near, and of how many that is asked."""
 _COMPARED = 64
 """How many neighbours are looked at to see how many sectors they lie in."""
 
@@ -95,10 +103,41 @@ class StridedBuffer(NamedTuple):
         return base if stride == 1 else 1
 
     @property
+    def step(self) -> int:
+        """Returns by how many elements the buffer goes on with the last index."""
+        return self.dims[-1][-1][1]
+
+    @property
     def aligned_run(self) -> int:
         """Returns how many elements lie side by side from each multiple of that number on."""
-        digits = [stride for dim in self.dims for _, stride in dim]
-        return gcd(self.run, self.offset, *digits[:-1])
+        return gcd(self.run, self._multiple)
+
+    @property
+    def _multiple(self) -> int:
+        """Returns what divides the numbers of the elements that runs begin with."""
+        strides = [stride for dim in self.dims for _, stride in dim]
+        return gcd(self.offset, *strides[:-1])
+
+    def gather(self, buffer: ir.Value) -> Gather | None:
+        """Returns how elements are copied to the LDS by which the last index counts.
+
+        None stands for elements that lie side by side from places on from which words are copied,
+        and for those that are no half words.
+
+        Args:
+            buffer: the binding that is indexed so, or a view of all of it.
+        """
+        element = ir.ShapedType(buffer.type).element_type
+        is_aligned = self.step == 1 and self.aligned_run * _HALF_BYTES >= LEAST_ASYNC_BYTES
+        if element_bits(element) != 8 * _HALF_BYTES or is_aligned:
+            return None
+        # Parts of the buffer begin anywhere, as rows of an odd length do.
+        start = start_alignment(buffer)
+        word = word_elements((self.elements,), 1, element, start, _LONGEST_WORD_BITS)
+        run, step = self.dims[-1][-1]
+        rows = range(min(_MOST_NEAR, self.shape[-2])) if len(self.dims) > 1 else range(1)
+        near = sum(self._place(-2, each) * _HALF_BYTES < _NEAR_BYTES for each in rows if each) + 1
+        return Gather(step, run, word, self._multiple, near)
 
     def sectors(self, dim: int, element_bytes: int) -> int:
         """Returns in how many sectors of memory neighbours along an index lie."""
@@ -122,13 +161,28 @@ class StridedBuffer(NamedTuple):
 
 
 def _part(at: Builder, index: ir.Value, dim: Sequence[Digit]) -> ir.Value:
-    """Emits by how many elements the buffer goes on with an index."""
+    """Emits by how many elements the buffer goes on with an index.
+
+    With digits of the bases 64, 3 and 3, and the strides 3364, 58 and 1, that is
+
+        i % 3 + i / 3 % 3 * 58 + i / 9 * 3364   =   i + i / 3 * (58 - 3) + i / 9 * (3364 - 174)
+
+    since a remainder is what is left less the base times the quotient. Strides that get negative so
+    stay as they are.
+    """
+    lowest, *others = reversed(dim)
+    pairs = zip((lowest, *others), others, strict=False)
+    further = [stride - low_base * low for (low_base, low), (_, stride) in pairs]
+    whole = min(further, default=0) >= 0
     parts: list[ir.Value] = []
-    for place, (base, stride) in reversed(list(enumerate(dim))):
-        digit = at.remui(index, at.index(base)) if place else index
-        parts.append(digit if stride == 1 else at.muli(digit, at.index(stride)))
-        index = at.divui(index, at.index(base)) if place else index
-    return reduce(at.addi, parts)
+    for place, (base, stride) in enumerate((lowest, *others)):
+        last = place == len(others)
+        digit = index if whole or last else at.remui(index, at.index(base))
+        by = further[place - 1] if whole and place else stride
+        if by:
+            parts.append(digit if by == 1 else at.muli(digit, at.index(by)))
+        index = index if last else at.divui(index, at.index(base))
+    return reduce(at.addi, parts) if parts else at.index(0)
 
 
 def joined_digits(digits: Sequence[Digit]) -> tuple[Digit, ...]:

@@ -1,6 +1,7 @@
 // RUN: bankwise-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(bankwise-restore-shapes,canonicalize,cse))' --verify-diagnostics | FileCheck %s
 // RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-restore-shapes,canonicalize,cse))' --verify-diagnostics | FileCheck %s --check-prefix=AMD
 // RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-restore-shapes{ahead=true},canonicalize,cse))' --verify-diagnostics | FileCheck %s --check-prefix=AHEAD
+// RUN: bankwise-opt %s --split-input-file --iree-gpu-test-target=sm_80 --pass-pipeline='builtin.module(func.func(bankwise-restore-shapes,canonicalize,cse))' --verify-diagnostics | FileCheck %s --check-prefix=IMAGE
 
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
 
@@ -138,15 +139,13 @@ func.func @dynamic_columns(%columns: index, %row: index) -> vector<4xf16> attrib
 // CHECK:         %[[COLUMN:.+]] = arith.muli %[[PART]], %c8
 // CHECK:         %[[THERE:.+]] = arith.cmpi ule, %[[ROW]], %c35
 // CHECK:         %[[IN_ROWS:.+]] = arith.minui %[[ROW]], %c35
-// CHECK:         %[[W:.+]] = arith.remui %[[IN_ROWS]], %c6
-// CHECK:         %[[BY_W:.+]] = arith.muli %[[W]], %c16
+// CHECK:         %[[BY_W:.+]] = arith.muli %[[IN_ROWS]], %c16
 // CHECK:         %[[H:.+]] = arith.divui %[[IN_ROWS]], %c6
-// CHECK:         %[[BY_H:.+]] = arith.muli %[[H]], %c128
+// CHECK:         %[[BY_H:.+]] = arith.muli %[[H]], %c32
 // CHECK:         %[[PLACE:.+]] = arith.addi %[[BY_W]], %[[BY_H]]
-// CHECK:         %[[X:.+]] = arith.remui %[[COLUMN]], %c48
 // CHECK:         %[[Y:.+]] = arith.divui %[[COLUMN]], %c48
-// CHECK:         %[[BY_Y:.+]] = arith.muli %[[Y]], %c128
-// CHECK:         %[[IN_WINDOW:.+]] = arith.addi %[[X]], %[[BY_Y]]
+// CHECK:         %[[BY_Y:.+]] = arith.muli %[[Y]], %c80
+// CHECK:         %[[IN_WINDOW:.+]] = arith.addi %[[COLUMN]], %[[BY_Y]]
 // CHECK:         %[[ELEMENT:.+]] = arith.addi %[[PLACE]], %[[IN_WINDOW]]
 // CHECK:         %[[LOADED:.+]] = vector.load %[[MEMORY]][%[[ELEMENT]]] {{.*}} : memref<1024xf16>, vector<8xf16>
 // CHECK:         arith.select %[[THERE]], %[[LOADED]], %{{.+}} : vector<8xf16>
@@ -170,6 +169,45 @@ func.func @apart(%i: index) -> vector<2xf16> attributes {bankwise.enlarged_bindi
   %b = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) {bankwise.shape = array<i64: 100>, bankwise.strided = {dims = [array<i64: 100, 2>], elements = 256 : i64, offset = 3 : i64}} : memref<100xf16>
   %v = vector.transfer_read %b[%i], %p {in_bounds = [true]} : memref<100xf16>, vector<2xf16>
   return %v : vector<2xf16>
+}
+
+// Four neighbours that are copied to the LDS lie in 7 elements of memory, and these in 2 words of 8.
+
+// IMAGE-LABEL: func.func @apart_by_words(
+// IMAGE:         %[[PLACE:.+]] = arith.addi %{{.+}}, %c3
+// IMAGE:         %[[INSIDE:.+]] = arith.andi %[[PLACE]], %{{.+}}
+// IMAGE:         %[[WORD:.+]] = arith.subi %[[PLACE]], %[[INSIDE]]
+// IMAGE:         vector.load %{{.+}}[%[[WORD]]] alignment = 16 : memref<256xf16>, vector<8xf16>
+// IMAGE:         vector.load %{{.+}}[%{{.+}}] alignment = 16 : memref<256xf16>, vector<8xf16>
+// IMAGE-NOT:     vector.load
+// IMAGE-COUNT-2: llvm.call_intrinsic "llvm.nvvm.prmt"
+// IMAGE-NOT:     llvm.call_intrinsic
+func.func @apart_by_words(%i: index, %tile: memref<8xf16, #gpu.address_space<workgroup>>) attributes {bankwise.enlarged_bindings = ["0 : index memref<100xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) {bankwise.shape = array<i64: 100>, bankwise.strided = {dims = [array<i64: 100, 2>], elements = 256 : i64, offset = 3 : i64}} : memref<100xf16>
+  %at = arith.muli %i, %c4 : index
+  %v = vector.transfer_read %b[%at], %p {in_bounds = [true]} : memref<100xf16>, vector<4xf16>
+  vector.transfer_write %v, %tile[%c0] {in_bounds = [true]} : vector<4xf16>, memref<8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// Of an image of 10 x 10 with windows of 3 x 3, 8 columns of a row of outputs begin at any element.
+
+// IMAGE-LABEL: func.func @windows_by_words(
+// IMAGE-COUNT-2: vector.load %{{.+}}[%{{.+}}] alignment = 16 : memref<200xf16>, vector<8xf16>
+// IMAGE-NOT:     vector.load
+// IMAGE-COUNT-4: llvm.call_intrinsic "llvm.fshr.i32"
+func.func @windows_by_words(%k: index, %i: index, %tile: memref<8xf16, #gpu.address_space<workgroup>>) attributes {bankwise.enlarged_bindings = ["0 : index memref<18x64xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) {bankwise.shape = array<i64: 18, 64>, bankwise.strided = {dims = [array<i64: 2, 100, 3, 10, 3, 1>, array<i64: 8, 10, 8, 1>], elements = 200 : i64, offset = 0 : i64}} : memref<18x64xf16>
+  %at = arith.muli %i, %c8 : index
+  %v = vector.transfer_read %b[%k, %at], %p {in_bounds = [true]} : memref<18x64xf16>, vector<8xf16>
+  vector.transfer_write %v, %tile[%c0] {in_bounds = [true]} : vector<8xf16>, memref<8xf16, #gpu.address_space<workgroup>>
+  return
 }
 
 // -----

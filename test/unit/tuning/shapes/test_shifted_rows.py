@@ -10,7 +10,7 @@ from iree.compiler import ir
 
 from bankwise.dialect_utils.builders import Builder
 from bankwise.dialect_utils.operations import operations_in
-from bankwise.tuning.shapes.shifted_rows import ShiftedRows, word_elements
+from bankwise.tuning.shapes.shifted_rows import FUNNEL_SHIFT, PERMUTE, ShiftedRows, word_elements
 
 from ...index_evaluator import evaluate
 
@@ -38,9 +38,41 @@ def reads_of(rows: int, row: int, word: int, count: int) -> ir.Module:
     return module
 
 
+def stepwise(elements: int, word: int, count: int, step: int, multiple: int) -> ir.Module:
+    """Returns a function that reads elements from a place on that is a multiple of a number."""
+    text = f"""func.func @read(%m: memref<{elements}xf16>, %place: index, %column: index)
+        -> vector<{count // 2}xi32> {{
+      %v = ub.poison : vector<{count // 2}xi32>
+      return %v : vector<{count // 2}xi32>
+    }}"""
+    module = ir.Module.parse(text)
+    function = operations_in(module.operation, "func.func")[0]
+    memory, place, _ = function.regions[0].blocks[0].arguments
+    end = operations_in(function, "func.return")[0]
+    at = Builder.before(end)
+    pairs = ShiftedRows(memory, word, elements).pairs(at, place, count, step, multiple)
+    end.operands[0] = at.from_elements(pairs, [len(pairs)])
+    return module
+
+
 def halves(number: int) -> tuple[int, int]:
     """Returns the lower and the upper 16 bits of a word."""
     return number & 0xFFFF, number >> 16
+
+
+def funnel_shift(high: int, low: int, by: int) -> int:
+    """Returns the lower half of two words that are shifted to the right together."""
+    return ((high & 0xFFFFFFFF) << 32 | (low & 0xFFFFFFFF)) >> by & 0xFFFFFFFF
+
+
+def permute(low: int, high: int, selector: int) -> int:
+    """Returns the bytes of two words that four digits of a number choose, the lowest one first."""
+    both = ((high & 0xFFFFFFFF) << 32 | (low & 0xFFFFFFFF)).to_bytes(8, "little")
+    chosen = (both[selector >> 4 * each & 7] for each in range(4))
+    return int.from_bytes(bytes(chosen), "little")
+
+
+INTRINSICS = {FUNNEL_SHIFT: funnel_shift, PERMUTE: permute}
 
 
 def elements_of(function: ir.Operation, place: int, column: int, elements: int) -> list[int]:
@@ -51,9 +83,9 @@ def elements_of(function: ir.Operation, place: int, column: int, elements: int) 
         if each.name == "vector.extract":
             known[each.results[0]] = _loaded(each, known, elements)
         else:
-            high, low, by = (evaluate(operand, known) for operand in each.operands)
-            both = (high & 0xFFFFFFFF) << 32 | (low & 0xFFFFFFFF)
-            known[each.results[0]] = both >> by & 0xFFFFFFFF
+            first, second, third = (evaluate(operand, known) for operand in each.operands)
+            name = ir.StringAttr(each.attributes["intrin"]).value
+            known[each.results[0]] = INTRINSICS[name](first, second, third)
     (made,) = operations_in(function, "vector.from_elements")
     words = [evaluate(each, known) & 0xFFFFFFFF for each in made.operands]
     return [half for each in words for half in halves(each)]
@@ -89,6 +121,21 @@ def test_elements_of_each_part_of_each_row(
                     for each in range(count)
                 ]
                 assert elements_of(function, place, column, rows * row) == wanted
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("multiple", [1, 2, 4, 8, 0])
+@pytest.mark.parametrize(("word", "count"), [(4, 4), (4, 8), (2, 4), (8, 8), (8, 4)])
+def test_elements_from_multiples_on(
+    context: ir.Context, word: int, count: int, multiple: int, step: int
+) -> None:
+    with context, ir.Location.unknown():
+        module = stepwise(64, word, count, step, multiple)
+        function = operations_in(module.operation, "func.func")[0]
+        assert module.operation.verify()
+        for place in range(0, 64 - step * (count - 1), multiple or 64):
+            wanted = [first_number(place + step * each) for each in range(count)]
+            assert elements_of(function, place, 0, 64) == wanted
 
 
 @pytest.mark.parametrize(

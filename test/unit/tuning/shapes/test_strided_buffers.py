@@ -9,8 +9,13 @@ from math import prod
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from iree.compiler import ir
 
+from bankwise.dialect_utils.builders import Builder
+from bankwise.dialect_utils.operations import operations_in
 from bankwise.tuning.shapes.strided_buffers import Digit, StridedBuffer, joined_digits
+
+from ...index_evaluator import evaluate
 
 DIGITS = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 12)), min_size=1, max_size=4)
 
@@ -29,6 +34,21 @@ def test_joined_digits_find_the_same_elements(digits: list[Digit]) -> None:
     joined = joined_digits(digits)
     assert places(joined) == places(tuple(digits))
     assert len(joined) <= len(digits)
+
+
+@given(DIGITS, st.integers(0, 9))
+def test_emitted_places_are_those_of_the_digits(digits: list[Digit], offset: int) -> None:
+    buffer = StridedBuffer((tuple(digits),), 1000, offset)
+    with ir.Context() as context, ir.Location.unknown():
+        context.allow_unregistered_dialects = True
+        module = ir.Module.parse("func.func @f(%i: index) -> index { return %i : index }")
+        function = operations_in(module.operation, "func.func")[0]
+        (index,) = function.regions[0].blocks[0].arguments
+        place = buffer.element(Builder.before(operations_in(function, "func.return")[0]), [index])
+        tried = [*range(0, buffer.shape[0], 7), buffer.shape[0] - 1]
+        found = [evaluate(place, {index: each}) for each in tried]
+    known = places(tuple(digits))
+    assert found == [offset + known[each] for each in tried]
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(2, 6)), min_size=1, max_size=3))
