@@ -50,25 +50,30 @@ _add_empty_modules()
 def operations_in(function: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation]:
     """Returns the operations of these names inside `function`, or all, in the order of the text."""
     found: list[ir.Operation] = []
-    advance = ir.WalkResult.ADVANCE
+    add, advance = found.append, ir.WalkResult.ADVANCE
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        if not names or operation.name in names:
-            found.append(operation)
+        if operation.name in names:
+            add(operation)
         return advance
 
-    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    def visit_any(operation: ir.Operation) -> ir.WalkResult:
+        add(operation)
+        return advance
+
+    function.operation.walk(visit if names else visit_any, ir.WalkOrder.PRE_ORDER)
     return found
 
 
 def has_operation(function: ir.Operation | ir.OpView, *names: str) -> bool:
     """Returns whether an operation of these names is inside `function`; looks for no second one."""
     found = False
+    interrupt, advance = ir.WalkResult.INTERRUPT, ir.WalkResult.ADVANCE
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
         nonlocal found
         found = operation.name in names
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+        return interrupt if found else advance
 
     function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
@@ -82,13 +87,16 @@ def children(parent: ir.Operation, *names: str) -> list[ir.Operation]:
     bindings import the Python module of each op's dialect, which is slow for `linalg` and `rocdl`.
     """
     found: list[ir.Operation] = []
+    add, skip, is_parent = found.append, ir.WalkResult.SKIP, True
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op == parent:
+        nonlocal is_parent
+        if is_parent:  # It is visited first.
+            is_parent = False
             return ir.WalkResult.ADVANCE
         if not names or op.name in names:
-            found.append(op)
-        return ir.WalkResult.SKIP
+            add(op)
+        return skip
 
     parent.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found

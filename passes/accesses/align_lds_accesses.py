@@ -78,29 +78,28 @@ class AlignLdsAccesses(FunctionPass):
             bits = IndexBits(function, None if launch is None else LaneEvaluator(launch))
             # Loads and stores whose address is less aligned are split. Others fault.
             may_fault = any(row.alignment and not row.states_alignment for _, row in rows)
-            if launch and may_fault and not _are_aligned(operations, bits):
+            if launch and may_fault and not _are_aligned(rows, bits):
                 _warn_of_misaligned(function, launch, context)
             for operation, row in rows:
                 if row.states_alignment:
                     _align(operation, row, bits)
 
 
-def _are_aligned(operations: Sequence[ir.Operation], bits: IndexBits) -> bool:
-    """Returns whether the bits of indices show that no access can fault.
+def _are_aligned(rows: Sequence[tuple[ir.Operation, Access]], bits: IndexBits) -> bool:
+    """Returns whether the bits of indices show that none of some accesses can fault.
 
     They show it sooner than the addresses of all lanes. Where they do not, it may still be so.
     """
-    return all(_is_aligned(each, bits) for each in operations if required_alignment(each) > 1)
+    return all(_is_aligned(each, row, bits) for each, row in rows if required_alignment(each) > 1)
 
 
-def _is_aligned(operation: ir.Operation, bits: IndexBits) -> bool:
+def _is_aligned(operation: ir.Operation, row: Access, bits: IndexBits) -> bool:
     """Returns whether an access has the alignment that it needs, by its indices alone.
 
     That can be told of accesses to an LDS allocation itself, which are behind no swizzle.
     """
-    row = access_row(operation)
-    number = None if row is None else row.buffer_operand(operation)
-    if row is None or number is None or row.footprint is None:
+    number = row.buffer_operand(operation)
+    if number is None or row.footprint is None:
         return False
     buffer = operation.operands[number]
     allocation = defining_operation(buffer)
