@@ -230,6 +230,11 @@ def _where_faster(setting: Setting) -> dict[str, Any] | None:
     return {"faster_only": setting.mode.retile != "on", **_overlapping(setting)}
 
 
+def _known_too(setting: Setting) -> dict[str, Any]:
+    faster = _where_faster(setting)
+    return _overlapping(setting) if faster is None else {"known_sizes": True, **faster}
+
+
 def _unless_fast(setting: Setting) -> dict[str, Any] | None:
     return None if setting.reaches("fast") else {}
 
@@ -265,7 +270,7 @@ STEPS: tuple[Step, ...] = (
     Step(_START, TileConvolutionsByLanes, _lane_tiles, since="exact", optional=True),
     Step(_FUSED_START, TileWindows, since="fast", optional=True),
     Step(_START, TileMatmulsByLanes, _lane_tiles, since="exact", optional=True),
-    Step(_START, TileDynamicMatmuls, _overlapping, since="fast", optional=True),
+    Step(_START, TileDynamicMatmuls, _known_too, since="fast", optional=True),
     Step(_ROWS, ShareRows, _sharing_rows, since="exact", optional=True),
     Step(
         _ELEMENTS,

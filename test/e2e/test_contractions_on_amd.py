@@ -10,6 +10,7 @@ from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
 from bankwise.bench.program_families.matmuls import Contraction
 from bankwise.passes.decisions import Action
 from bankwise.tuning.matmuls.enlarge_matmuls import EnlargeMatmuls
+from bankwise.tuning.matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
 
 from .program_runs import run_again
 
@@ -59,3 +60,15 @@ def test_products_get_other_tiles(right: str, dtype: str, sizes: dict[str, int])
     run = run_again(matmul.program())
     assert run.error <= run.program.tolerance
     assert run.actions_of(EnlargeMatmuls.name) == [Action.RETILE]
+
+
+@pytest.mark.sampled(every=2)
+@pytest.mark.parametrize(
+    ("right", "sizes"),
+    [("n k", {"m": 4, "n": 120, "k": 480}), ("n k", {"m": 3, "n": 70, "k": 340})],
+)
+def test_few_rows_are_multiplied_by_matrix_instructions(right: str, sizes: dict[str, int]) -> None:
+    matmul = Contraction("", "f32", sizes, "m k", right, "m n", epilogue=("bias", "relu"))
+    run = run_again(matmul.program())
+    assert run.error <= run.program.tolerance
+    assert run.actions_of(TileDynamicMatmuls.name) == [Action.RETILE]
