@@ -71,6 +71,7 @@ from .workarounds.check_products import CheckProducts
 from .workarounds.fold_transposes import FoldTransposes
 from .workarounds.gather_windows import GatherWindows
 from .workarounds.index_unit_loops import IndexUnitLoops
+from .workarounds.keep_equal_order import KeepEqualOrder
 from .workarounds.keep_mask_bounds import KeepMaskBounds
 from .workarounds.merge_blocked_sizes import MergeBlockedSizes
 from .workarounds.multiply_integers import MultiplyIntegers
@@ -132,6 +133,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     StageOperands,
     FoldTransposes,
     GatherWindows,
+    KeepEqualOrder,
     SumPackedTiles,
     SumAllWarps,
     RoundUpKeys,

@@ -109,7 +109,9 @@ NeutralElements, OrderFragments, OrderScaledOperands = pass_classes(
 PartScatters, ReduceBytes, RoundUpKeys = pass_classes(
     f"{__package__}.workarounds", "PartScatters", "ReduceBytes", "RoundUpKeys"
 )
-(SearchRowsAlone,) = pass_classes(f"{__package__}.workarounds", "SearchRowsAlone")
+KeepEqualOrder, SearchRowsAlone = pass_classes(
+    f"{__package__}.workarounds", "KeepEqualOrder", "SearchRowsAlone"
+)
 SumAllWarps, SumPackedTiles, UnrollPrivateLoops = pass_classes(
     f"{__package__}.workarounds", "SumAllWarps", "SumPackedTiles", "UnrollPrivateLoops"
 )
@@ -265,6 +267,7 @@ STEPS: tuple[Step, ...] = (
     Step(_DISTRIBUTED_START, SumAllWarps, mitigations=ALL, corrects=True),
     Step(_DISTRIBUTED_START, RoundUpKeys, mitigations=ALL, corrects=True),
     Step(_COPYING_START, SearchRowsAlone, mitigations=ALL, corrects=True),
+    Step(_ROWS, KeepEqualOrder, mitigations=ALL, corrects=True),
     Step(_FUSED_START, SumPackedTiles, mitigations=ALL, corrects=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
     Step(_START, TileConvolutionsByLanes, _lane_tiles, since="exact", optional=True),

@@ -73,6 +73,7 @@ KINDS: Mapping[str, Kind] = {
         rows.integer_rows, "neutral-elements-of-rows", AMD + CUDA, stock_ends=False
     ),
     "top_k": Kind(rows.top_k, "top-k", AMD + CUDA),
+    "stable_sorts": Kind(rows.stable_sort, "stable-sorts", AMD + CUDA),
     "loop_orders": Kind(products.loop_order, "loops-of-matrix-instructions-on-cuda", CUDA),
     "pointwise": Kind(products.pointwise, "strided-convolutions-of-1x1-on-cuda", CUDA),
     "scaled": Kind(products.scaled, "scaled-products-of-f8", ("gfx950",)),

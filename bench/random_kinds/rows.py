@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random reductions of rows of integers, and the largest elements with their places."""
+"""Random reductions of rows of integers, and sorted elements with their places."""
 
 from __future__ import annotations
 
@@ -132,4 +132,33 @@ def top_k(random: np.random.Generator, name: str) -> Program:
         chosen = np.take(order, range(number), axis=axis)
         return [np.take_along_axis(x, chosen, axis), chosen]
 
+    return Program(name, source, (draw,), reference, TOLERANCE["exact"])
+
+
+def stable_sort(random: np.random.Generator, name: str) -> Program:
+    """Returns a stable sort of elements of which many are equal, with their places."""
+    kind = ("f32", "f16", "i32", "i8")[random.integers(4)]
+    shape = [int(random.choice([1, 2, 5, 9])) for _ in range(random.integers(1, 4))]
+    axis = int(random.integers(len(shape)))
+    shape[axis] = int(random.choice([2, 3, 7, 16, 33, 50]))
+    is_descending = random.random() < 0.4
+    sign, direction = "SIGNED" if kind[0] == "i" else "FLOAT", "GT" if is_descending else "LT"
+    compared = f"{direction}, %a, %b, {sign}"
+    x, places, one = tensor(kind, *shape), tensor("i32", *shape), tensor(kind)
+    source = f"""func.func @main(%x: {x}) -> ({x}, {places}) {{
+  %places = stablehlo.iota dim = {axis} : {places}
+  %sorted:2 = "stablehlo.sort"(%x, %places) ({{
+  ^bb0(%a: {one}, %b: {one}, %p: tensor<i32>, %q: tensor<i32>):
+    %before = stablehlo.compare {compared} : ({one}, {one}) -> tensor<i1>
+    stablehlo.return %before : tensor<i1>
+  }}) {{dimension = {axis} : i64, is_stable = true}} : ({x}, {places}) -> ({x}, {places})
+  return %sorted#0, %sorted#1 : {x}, {places}
+}}
+"""
+
+    def reference(x: Array) -> Sequence[Array]:
+        order = np.argsort(-x if is_descending else x, axis=axis, kind="stable")
+        return [np.take_along_axis(x, order, axis), order]
+
+    draw = integers(kind, *shape, low=-6, high=7)
     return Program(name, source, (draw,), reference, TOLERANCE["exact"])

@@ -151,6 +151,12 @@ def begins_minima_with_minus_one(tmp_path: Path) -> bool:
     return emulated("signed_minimum.mlir", "gfx942", [np.full((4, 1024), 5, np.int32)])[0] != 5
 
 
+def exchanges_equal_elements(tmp_path: Path) -> bool:
+    """Two equal elements of four are exchanged on gfx942."""
+    rows = np.array([[1, 1, 1, 1], [3, 2, 2, 1]], np.float32)
+    return [*emulated("stable_sort.mlir", "gfx942", [rows])[1]] == [3, 2, 1, 0]
+
+
 def converts_no_stores_with_gaps(tmp_path: Path) -> bool:
     """A convolution with groups as the last dimension of its result does not compile for sm_80."""
     return "unrealized_conversion_cast" in errors("groups_last.mlir", "sm_80")
@@ -415,6 +421,7 @@ CHECKS: dict[str, Callable[[Path], bool]] = {
     f"{FOLDER}/fold_transposes.py": gathers_residuals,
     f"{FOLDER}/gather_windows.py": reads_images_in_another_order,
     f"{FOLDER}/index_unit_loops.py": leaves_unit_loops_scalar,
+    f"{FOLDER}/keep_equal_order.py": exchanges_equal_elements,
     f"{FOLDER}/keep_mask_bounds.py": forgets_bounds_of_masks,
     f"{FOLDER}/merge_blocked_sizes.py": parts_sizes,
     f"{FOLDER}/multiply_integers.py": saturates_sums_of_bytes,
