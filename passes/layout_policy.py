@@ -130,10 +130,19 @@ class LayoutPolicy(NamedTuple):
         """
         return _Choosing(self, known).choose()
 
-    def least_cost(self, known: KnownTile) -> LayoutCost:
-        """Returns what the tile costs in the layout that `choose` returns, with its errors."""
+    def least_cost(
+        self, known: KnownTile, accesses: tuple[LdsAccess, ...] | None = None
+    ) -> LayoutCost:
+        """Returns what the tile costs in the layout that `choose` returns, with its errors.
+
+        Args:
+            accesses: those that cost; None for those by which it is chosen.
+        """
         choosing = _Choosing(self, known)
-        return choosing.run.of(choosing.choose().layout)
+        layout, run = choosing.choose().layout, choosing.run
+        if accesses is None or accesses is run.accesses:
+            return run.of(layout)
+        return layout_cost(self.lds, known.tile, layout, accesses)
 
     def propose(self, known: KnownTile) -> LayoutChoice:
         """Returns what a compile makes of the tile that pads what it does not swizzle."""

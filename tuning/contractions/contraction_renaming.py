@@ -29,7 +29,6 @@ from iree.compiler import ir
 from ...bank_model.accesses import LdsTile
 from ...bank_model.coalescing import transactions_of_runs
 from ...bank_model.errors import InvalidParameterError
-from ...bank_model.issue import layout_cost
 from ...bank_model.step_renaming import Offsets, possible_merges
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
@@ -293,10 +292,11 @@ class ContractionSearch:
         known = KnownTile(
             tile,
             tuple(each.access for each in traced),
-            emitted=lambda joins: emitted_accesses(tile, traced, joins, orders),
+            emitted=lambda joins: (
+                emitted_accesses(tile, traced, joins, orders) if joins else emitted
+            ),
         )
-        choice = self.policy.choose(known)
-        cost = layout_cost(self.policy.lds, tile, choice.layout, emitted)
+        cost = self.policy.least_cost(known, emitted)
         return RenamingCost(cost.cycles, cost.instructions)
 
     def _decision(
