@@ -29,6 +29,7 @@ from .copies.form_direct_loads import FormDirectLoads
 from .copies.share_copies import ShareCopies
 from .copies.spread_images import SpreadImages
 from .copies.stage_operands import StageOperands
+from .elements.align_rows import AlignRows
 from .elements.join_rows import JoinRows
 from .elements.peel_rows import PeelRows
 from .elements.share_rows import ShareRows
@@ -110,6 +111,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     JoinRows,
     ShareRows,
     PeelRows,
+    AlignRows,
     CarryIntegers,
     ImplicitGemm,
     TileConvolutionsByLanes,

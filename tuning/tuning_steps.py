@@ -67,8 +67,8 @@ FormDirectLoads, ShareCopies, StageOperands = pass_classes(
     f"{__package__}.copies", "FormDirectLoads", "ShareCopies", "StageOperands"
 )
 (SpreadImages,) = pass_classes(f"{__package__}.copies", "SpreadImages")
-JoinRows, PeelRows, ShareRows, TileElements = pass_classes(
-    f"{__package__}.elements", "JoinRows", "PeelRows", "ShareRows", "TileElements"
+AlignRows, JoinRows, PeelRows, ShareRows, TileElements = pass_classes(
+    f"{__package__}.elements", "AlignRows", "JoinRows", "PeelRows", "ShareRows", "TileElements"
 )
 JoinProducts, OrderContractions, ReloadOperands = pass_classes(
     f"{__package__}.fragments", "JoinProducts", "OrderContractions", "ReloadOperands"
@@ -377,6 +377,7 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, RoundProducts, since="exact"),
     Step(RESOLVED, PeelLastStep, since="fast", by_mma_sync=True),
     Step(RESOLVED, PeelRows, since="exact", only=_has_mma_sync),
+    Step(RESOLVED, AlignRows, since="exact", only=_has_mma_sync),
     # What the instructions read and how they overlap is decided on while they are known.
     Step(RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(RESOLVED, JoinProducts, since="fast", by_mma_sync=False),

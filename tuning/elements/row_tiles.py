@@ -161,16 +161,20 @@ def row_tile(rows: Rows, warp_size: int, processor: Processor) -> RowTile:
     def elements(warps: int) -> int:
         return -(-rows.vectors // (lanes * warps)) * rows.neighbours
 
+    def most_kept(warps: int) -> int:
+        # Lanes of a whole workgroup have 64 registers, which such elements take at times in f32.
+        return _MOST_REGISTERS * (1 + (rows.packed and lanes * warps < _LANES_OF_WORKGROUP))
+
     def suffices(warps: int) -> bool:
         found = elements(warps)
         if rows.total * warps < processor.multiprocessors * _LEAST_WARPS:
             return found <= max(rows.neighbours, _FEW_ELEMENTS)
         divides = found * lanes * warps == rows.length
-        return found <= (_MOST_REGISTERS * (1 + rows.packed) if divides else _MOST_ELEMENTS)
+        return found <= (most_kept(warps) if divides else _MOST_ELEMENTS)
 
     warps = next(filter(suffices, counts), counts[-1])
     vectors = elements(warps) // rows.neighbours
-    if elements(warps) > _MOST_REGISTERS * (1 + rows.packed):
+    if elements(warps) > most_kept(warps):
         vectors = _step(vectors, rows.neighbours)
     together = max(1, _LEAST_WARPS // warps)
     all_warps = rows.total * lanes * warps // warp_size

@@ -37,6 +37,23 @@ def test_rows_get_lanes(length: int, count: int, neighbours: int, expected: RowT
     assert tile(length, count, neighbours) == expected
 
 
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    [
+        (40960, RowTile(8, 32, 16, 10, 1)),
+        # A lane of 1024 has 64 registers: with all 80 elements, which two sums take in f32, it
+        # stored and loaded 580 bytes of them.
+        (81920, RowTile(8, 32, 32, 5, 1)),
+    ],
+)
+def test_registers_hold_two_elements_each_where_lanes_have_enough(
+    length: int, expected: RowTile
+) -> None:
+    processor = processor_of("sm_90")
+    assert processor is not None
+    assert row_tile(Rows(length, 64, 64, 8, packed=True), 32, processor) == expected
+
+
 @given(
     length=st.integers(1, 10**6),
     count=st.integers(1, 10**5),
