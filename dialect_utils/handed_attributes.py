@@ -111,13 +111,14 @@ WINDOWS = _handed(
     ("bankwise-tile-windows",),
     ("bankwise-unroll-windows",),
 )
-ROUNDED_PRODUCTS = _handed(
-    "rounded_products",
+SUM_ORDER = _handed(
+    "sum_order",
     "functions",
-    "how many summed elements a step has whose products are to be rounded before they are added, "
-    "from the first to the last; 0 once they are in that order",
+    "how many summed elements a step has, whose products come from the last to the first, or 0 "
+    "once they are in order; of how many the products stay so, while these groups come from the "
+    "first to the last; 1 where products are to be rounded before they are added",
     ("bankwise-tile-convolutions-by-lanes", "bankwise-tile-matmuls-by-lanes"),
-    ("bankwise-round-products",),
+    ("bankwise-keep-sum-order",),
 )
 KEYS = _handed(
     "keys",

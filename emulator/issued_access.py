@@ -72,7 +72,6 @@ class IssuedAccess:
         wave_cycles: [n], the cycles of all phases that one issue costs each wave; None likewise.
         workgroups: how many neighbouring workgroups the waves make up that touch the same bytes of
             their LDS each; 0 if they are other waves, or touch other bytes.
-        leaves: whether a lane touches bytes behind the LDS of its workgroup.
     """
 
     serial: int
@@ -88,7 +87,6 @@ class IssuedAccess:
     cycles: LdsCycles[Indices] | None = None
     wave_cycles: Indices | None = None
     workgroups: int = 0
-    leaves: bool = False
 
     @property
     def granule(self) -> int:

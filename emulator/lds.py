@@ -165,8 +165,7 @@ class LdsState:
             active: [n, lanes], the lanes that take part; None if all do.
 
         Raises:
-            LdsAddressError: a lane's bytes do not lie within the LDS of its workgroup, as it is
-                rounded up to `PADDING` bytes.
+            LdsAddressError: a lane's bytes do not lie within the LDS of its workgroup.
         """
         patterns = self._patterns.get(instruction)
         if patterns is None:
@@ -197,7 +196,15 @@ class LdsState:
     ) -> IssuedAccess:
         # The sum wraps around in 32 bits.
         local = (base[None] + np.array(offsets, np.uint32)[:, None, None]).astype(np.int64)
-        self._check_inside(local, waves, width, active, self.stride)
+        outside = local + width > self.size
+        if active is not None:
+            outside &= active
+        if outside.any():
+            part, row, lane = np.argwhere(outside)[0].tolist()
+            raise LdsAddressError(
+                f"{width} bytes at LDS address {int(local[part, row, lane])} "
+                f"(wave {int(waves[row])}, lane {lane}): the workgroup has {self.size} bytes of LDS"
+            )
         all_offsets = local + self._starts(waves)
         if active is not None:
             active = active.copy()
@@ -209,42 +216,7 @@ class LdsState:
         )
         if _is_repeated(waves, local, active, self.waves_per_workgroup):
             found.workgroups = len(waves) // self.waves_per_workgroup
-        if self.size < self.stride:
-            found.leaves = bool(self._outside(local, width, active, self.size).any())
         return found
-
-    def _check_inside(
-        self, local: Offsets, waves: WaveIds, width: int, active: LaneMask | None, size: int
-    ) -> None:
-        """Checks that all bytes of an access are among the first `size` ones of a workgroup.
-
-        The hardware gives workgroups LDS in units of at least `PADDING` bytes, and LLVM reads three
-        elements of two bytes, of which the first one is aligned, by one load of eight bytes. So
-        what is read may lie behind the LDS that a kernel asks for, and is undefined there.
-
-        Raises:
-            LdsAddressError: they are not.
-        """
-        outside = self._outside(local, width, active, size)
-        if outside.any():
-            part, row, lane = np.argwhere(outside)[0].tolist()
-            raise LdsAddressError(
-                f"{width} bytes at LDS address {int(local[part, row, lane])} "
-                f"(wave {int(waves[row])}, lane {lane}): the workgroup has {self.size} bytes of LDS"
-            )
-
-    def _outside(
-        self, local: Offsets, width: int, active: LaneMask | None, size: int
-    ) -> npt.NDArray[np.bool_]:
-        """Returns which lanes touch others than the first `size` bytes, or begin behind the LDS."""
-        outside = (local + width > size) | (local >= self.size)
-        return outside if active is None else outside & active
-
-    def _check_stored(self, access: IssuedAccess) -> None:
-        """Checks that a store or an atomic stays within the LDS that the kernel asks for."""
-        if access.leaves:
-            where = access.addresses, access.waves, access.width, access.active
-            self._check_inside(*where, self.size)
 
     def _starts(self, waves: WaveIds) -> Offsets:
         """Returns the places [n, 1] in `bytes` where the LDS of each wave's workgroup begins."""
@@ -370,7 +342,6 @@ class LdsState:
             self.direct_loads.check(self._touched(access, WORD).granules, what)
 
     def _store(self, access: IssuedAccess, words: Words, undefined: Undefined | None) -> None:
-        self._check_stored(access)
         access.place.scatter(self.bytes, words)
         self._note(access, self._kind_of_store(access, words, undefined))
         if undefined is not None:
@@ -403,7 +374,6 @@ class LdsState:
         Raises:
             MissingWaitError: a direct load may yet have to write one of the bytes.
         """
-        self._check_stored(access)
         self._check_landed(access, "is updated")
         self._note(access, _Kind.UPDATES, compares)
 

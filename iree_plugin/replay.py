@@ -124,7 +124,7 @@ class PassRunner:
         context: shared with every Python pass.
         printing: which of our passes print their IR to stderr.
         dumps: where the IR after each of our passes is written, if anywhere.
-        verify: whether the IR is verified behind our passes, before others run.
+        verify: whether the IR is verified after each of our passes.
         flagged: whether flags of the process are for the compiler's pass managers.
         check: called behind each of our passes; raises a `RecoverableFailure` where the function in
             work is to be compiled in another way.
@@ -165,21 +165,14 @@ class PassRunner:
                 compiler cannot go on with what it made; or `check` has raised it.
             Lost: what has run beside is lost.
         """
-        unverified: list[str] = []
         for step in _segments(steps):
-            is_planned = isinstance(step, PlannedPass)
-            if not is_planned:
-                self._verify(function, unverified)
             if not isinstance(step, list):
                 ours, recoverable = made(step), step in optional
                 if self._starts_beside(ours.only_decides, function, ours):
                     continue
                 counts = self._starts_beside(ours.mostly_counts, function, ours)
                 context = self.context.unheard() if counts else self.context
-                self.run_python_pass(
-                    function, ours, context, recoverable=recoverable, verifies=not is_planned
-                )
-                unverified += [ours.name] * is_planned
+                self.run_python_pass(function, ours, context, recoverable=recoverable)
                 if self.check is not None:
                     self.check()
                 if ours.later_passes_may_refuse and recoverable:
@@ -188,27 +181,7 @@ class PassRunner:
                 _apply_patterns(function, step[0].name)
             else:
                 self.run_native_passes(function, step, blamed)
-        self._verify(function, unverified)
         return blamed
-
-    def _verify(self, function: ir.Operation, passes: list[str]) -> None:
-        """Verifies what passes of ours have made, and empties the list of their names.
-
-        Each alone is verified where others may have written it. Ours are once for all neighbours:
-        most of them change nothing.
-
-        Raises:
-            ReplayError: the function is not valid; the errors have been emitted.
-        """
-        if not passes or not self.verify:
-            return
-        try:
-            function.verify()
-        except ir.MLIRError as error:
-            for diagnostic in error.error_diagnostics:
-                _emit_again(diagnostic)
-            raise ReplayError(f"{' or '.join(passes)} failed") from error
-        passes.clear()
 
     def _starts_beside(
         self,
@@ -313,13 +286,11 @@ class PassRunner:
         context: PassContext | None = None,
         *,
         recoverable: bool = False,
-        verifies: bool = True,
     ) -> None:
-        """Runs one of our passes as an MLIR pass.
+        """Runs one of our passes as an MLIR pass, with MLIR's verification behind it.
 
         Args:
             context: what it decides in, if that is not the runner's.
-            verifies: whether MLIR verifies what it has made, unless the runner verifies nothing.
 
         Raises:
             ReplayError: the pass failed, and has said why.
@@ -339,7 +310,6 @@ class PassRunner:
                 external_pass.signal_pass_failure()  # pyright: ignore[reportAttributeAccessIssue]
 
         manager = self._manager_of(function, step)
-        manager.enable_verifier(verifies and self.verify)
         manager.add(run, name=type(step).__name__, argument=step.name, description=step.summary)
         try:
             manager.run(function)
@@ -357,6 +327,7 @@ class PassRunner:
     def _manager_of(self, function: ir.Operation, step: FunctionPass) -> PassManager:
         """Returns what runs one of our passes, still without it."""
         manager = PassManager("any", function.context)
+        manager.enable_verifier(self.verify)
         before, after = self.printing.applies_to(step.name)
         if before or after:
             function.context.enable_multithreading(False)

@@ -41,7 +41,7 @@ from .ldmatrix.form_ldmatrix import FormLdmatrix
 from .ldmatrix.form_transpose_loads import FormTransposeLoads
 from .matmuls.add_parts import AddParts
 from .matmuls.enlarge_matmuls import EnlargeMatmuls
-from .matmuls.round_products import RoundProducts
+from .matmuls.keep_sum_order import KeepSumOrder
 from .matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
 from .matmuls.tile_matmuls_by_lanes import TileMatmulsByLanes
 from .overlap.delay_copies import DelayCopies
@@ -117,7 +117,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TileConvolutionsByLanes,
     TileWindows,
     UnrollWindows,
-    RoundProducts,
+    KeepSumOrder,
     AddParts,
     EnlargeMatmuls,
     Retile,

@@ -79,8 +79,8 @@ FormLdmatrix, FormTransposeLoads = pass_classes(
 AddParts, EnlargeMatmuls, TileDynamicMatmuls = pass_classes(
     f"{__package__}.matmuls", "AddParts", "EnlargeMatmuls", "TileDynamicMatmuls"
 )
-RoundProducts, TileMatmulsByLanes = pass_classes(
-    f"{__package__}.matmuls", "RoundProducts", "TileMatmulsByLanes"
+KeepSumOrder, TileMatmulsByLanes = pass_classes(
+    f"{__package__}.matmuls", "KeepSumOrder", "TileMatmulsByLanes"
 )
 DelayCopies, HoldWorkgroups, LoadAhead = pass_classes(
     f"{__package__}.overlap", "DelayCopies", "HoldWorkgroups", "LoadAhead"
@@ -332,7 +332,6 @@ STEPS: tuple[Step, ...] = (
     Step(_UNHINTED, DeferLaneSums, since="fast"),
     Step(_UNHINTED, TransposeTiles, since="fast", by_mma_sync=False),
     Step(_SLICES, FoldTransposes, since="exact", by_mma_sync=True, optional=True),
-    Step(_SLICES, FoldTransposes, since="fast", only=_lacks_mma_sync, optional=True),
     # Right products come before equal ones: stock takes the scales of other blocks.
     Step(_FIRST_COPIES, OrderScaledOperands, mitigations=SWIZZLING | PAD, corrects=True),
     Step(_FIRST_COPIES, RestoreShapes, {"ahead": True}, since="exact"),
@@ -372,10 +371,10 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, ReloadOperands, since="exact"),
     Step(RESOLVED, OrderContractions, since="exact"),
     # The same for lanes that multiply, where they do so by tiles of ours.
-    Step(RESOLVED, RoundProducts, _ORDERED, since="exact"),
+    Step(RESOLVED, KeepSumOrder, _ORDERED, since="exact"),
     Step(RESOLVED, ReloadOperands, _BY_LANES, since="exact", only=_multiplies_by_lanes),
     Step(RESOLVED, OrderContractions, _BY_LANES, since="exact", only=_multiplies_by_lanes),
-    Step(RESOLVED, RoundProducts, since="exact"),
+    Step(RESOLVED, KeepSumOrder, since="exact"),
     Step(RESOLVED, PeelLastStep, since="fast", by_mma_sync=True),
     Step(RESOLVED, PeelRows, since="exact", only=_has_mma_sync),
     Step(RESOLVED, AlignRows, since="exact", only=_has_mma_sync),

@@ -143,9 +143,7 @@ def keeping_bits(tile: str) -> tuple[PipelineEdit, ...]:
     ],
     ids=lambda each: each if isinstance(each, str) else each.name,
 )
-def test_rounded_products_have_the_bits_of_stock(
-    program: Windowed | Contraction, tile: str
-) -> None:
+def test_sum_order_have_the_bits_of_stock(program: Windowed | Contraction, tile: str) -> None:
     # RDNA4 has no matrix instruction for f32, so that IREE computes there as for NVIDIA.
     made, arch = program.program(), "gfx1201"
     stock = run_program(made, arch, "stock")

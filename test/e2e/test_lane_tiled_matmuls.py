@@ -16,7 +16,7 @@ from bankwise.tuning.matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
 from bankwise.tuning.matmuls.tile_matmuls_by_lanes import TileMatmulsByLanes
 from bankwise.tuning.retile import Retile
 
-from .program_runs import run_again
+from .program_runs import run_again, run_program
 
 # An emulated GPU has matrix instructions for f32, so that no level asks for the pass there.
 EDITS = [PipelineEdit.replace(TileDynamicMatmuls.name, TileMatmulsByLanes(everywhere=True))]
@@ -80,3 +80,43 @@ def test_warps_share_sums_where_workgroups_are_few() -> None:
     (tiled,) = (each for each in log if each.action is Action.RETILE)
     assert tiled.pass_name == TileConvolutionsByLanes.name
     assert "sums in 8 parts" in tiled.reason
+
+
+@pytest.mark.sampled(every=2)
+@pytest.mark.parametrize(
+    ("sizes", "right"),
+    [
+        # Threads of IREE's tile round the products of 16 of 36 columns.
+        ({"m": 20, "n": 36, "k": 44}, "k n"),
+        # They add by fused multiply-adds, from the last of 8 or 32 elements to the first.
+        ({"m": 20, "n": 48, "k": 40}, "n k"),
+        ({"m": 20, "n": 64, "k": 96}, "k n"),
+    ],
+)
+def test_the_bits_of_stock_are_kept(sizes: dict[str, int], right: str) -> None:
+    # RDNA4 has no matrix instruction for f32, so that IREE computes there as for NVIDIA.
+    program, arch = Contraction("", "f32", sizes, right=right).program(), "gfx1201"
+    step = TileMatmulsByLanes(everywhere=True, same_bits=True)
+    stock = run_program(program, arch, "stock")
+    ours = run_again(program, arch, "auto/exact", edits=[PipelineEdit.replace(PASS, step)])
+    assert ours.actions_of(PASS) == [Action.RETILE]
+    assert ours.bits == stock.bits
+
+
+def test_exact_gives_lanes_tiles_where_that_keeps_bits() -> None:
+    log = DecisionLog()
+    source = Matmul(160, 360, 120, "f32").source()
+    code = compile(source, target_flags("sm_80"), "auto/exact", decisions=log).decode("latin-1")
+    assert retiled(log) == [PASS]
+    assert "mul.rn.f32" in code
+    assert "fma.rn.f32" not in code
+
+
+def test_sums_that_begin_with_minus_zero_get_no_zeros_behind_them() -> None:
+    log = DecisionLog()
+    # No step divides 100 elements.
+    source = Matmul(160, 360, 100, "f32").source()
+    assert "0.0" in source
+    negative = source.replace("0.0", "-0.0")
+    compile(negative, target_flags("sm_80"), "auto/exact", decisions=log)
+    assert retiled(log) == []

@@ -48,7 +48,7 @@ from ..matmuls.matmul_tiles import (
     generic_root,
     has_matrix_instruction,
 )
-from ..matmuls.rounded_sums import SummedLoop, rounded_order
+from ..matmuls.stock_sums import SummedLoop
 from ..shapes.enlarged_shapes import (
     LOAD,
     STORE,
@@ -181,7 +181,7 @@ class Contraction(NamedTuple):
 
 
 class NoMatricesError(Refusal):
-    """The refusal of a sum of products that is not what a caller asks for."""
+    """The refusal of a sum of products that has no rows, no columns, or sums over nothing."""
 
 
 def configured_contraction(function: ir.Operation) -> Contraction | None:
@@ -203,26 +203,16 @@ def configured_contraction(function: ir.Operation) -> Contraction | None:
     return _contraction(operation, partial(_kept_order, config))
 
 
-def scalar_contraction(operation: ir.Operation, *, same_bits: bool = False) -> Contraction:
+def scalar_contraction(operation: ir.Operation) -> Contraction:
     """Returns a contraction that multiplies without matrix instructions.
 
     Its summed elements get the order that they have in memory, whatever IREE does.
 
-    Args:
-        same_bits: whether they get the order in which IREE adds rounded products instead.
-
     Raises:
-        NoMatricesError: it multiplies no matrices, as depthwise convolutions do not, or rounds no
-            products where it has to.
+        NoMatricesError: it multiplies no matrices, as depthwise convolutions do not.
         Refusal: it is not understood.
     """
-    contraction = _contraction(operation, _order_in_memory)
-    if not same_bits:
-        return contraction
-    order = rounded_order(operation, contraction.extents, contraction.groups[-1])
-    if order is None:
-        raise NoMatricesError("its products are not rounded")
-    return contraction.in_order(order)
+    return _contraction(operation, _order_in_memory)
 
 
 def _contraction(operation: ir.Operation, ordered: _Ordering) -> Contraction:

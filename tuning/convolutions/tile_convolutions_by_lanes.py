@@ -17,8 +17,8 @@ Where workgroups are few, sums are split into parts, and each part has warps of 
 it is predicted to save a tenth of the time.
 
 Sums are made in another order than without the pass: outputs are right to rounding. With
-`same-bits` they have the order of IREE, and products are rounded before they are added
-(`bankwise-round-products`); what IREE adds otherwise stays, and no sum is in parts.
+`same-bits` they have the order of IREE (`bankwise-keep-sum-order`): no sum is in parts, and what
+stays whose order is not known.
 
 Runs on the configured function, before its pipeline.
 """
@@ -41,11 +41,12 @@ from ..matmuls.lane_choice import (
     check_few_rows,
     gains_by_parts,
     has_instruction,
+    is_retiled,
     tiled_by_lanes,
 )
 from ..matmuls.lane_matmuls import LaneTiledMatmul, multiplies_floats
 from ..matmuls.matmul_tiles import generic_root
-from ..matmuls.rounded_sums import check_rounded, note_rounded
+from ..matmuls.stock_sums import StockSums, check_order, note_order, stock_sums
 from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiling_pass import TilingPass
 from .copied_functions import copy_of
@@ -74,16 +75,16 @@ class TileConvolutionsByLanes(PlannedPass["_Plan"], TilingPass):
     tile: str = BEST
 
     def _take(self, function: ir.Operation, context: PassContext, plan: _Plan) -> NewTile:
-        joined, matmul, launch = plan
-        contraction = joined.contraction
+        joined, planned, launch = plan
+        contraction, sums = joined.contraction, planned.sums
         joined.apply(function)
-        matmul = _tiled(contraction, launch, matmul.tile)
+        matmul = _tiled(contraction, launch, planned.tile)
         shapes = rounded_shapes(matmul, matmul.loops)
         matmul.configure(function, matmul.tile)
         shapes.apply(function)
-        if self.same_bits:
-            note_rounded(function, matmul.tile.summed)
-            context.assumptions.append((self, check_rounded))
+        if sums is not None:
+            note_order(function, matmul.tile.summed, sums)
+            context.assumptions.append((self, check_order))
         sizes = " x ".join(str(contraction.extent(each)) for each in contraction.groups)
         reason = f"{matmul.tile}, from operands in the LDS, as a matmul of {sizes}"
         return matmul.operation, matmul.tile, reason
@@ -98,31 +99,31 @@ class TileConvolutionsByLanes(PlannedPass["_Plan"], TilingPass):
             Refusal: there is one that lanes cannot share.
         """
         root = self._root(function, context.test_target)
-        if root is None:
+        found = None if root is None else self._contraction(root)
+        if root is None or found is None:
             return None
-        try:
-            contraction = scalar_contraction(root, same_bits=self.same_bits)
-        except NoMatricesError:
-            return None
+        contraction, sums = found
         is_matmul = contraction.is_plain and contraction.is_in_order
         parts = [1] if self.same_bits else contraction.possible_parts
         if is_matmul and self.tile == BEST and (self.everywhere or parts == [1]):
             return None
         circumstances = self.circumstances(function, context.test_target)
-        is_known = circumstances is not None and circumstances.processor.fma_cycles > 0
-        if not is_known and not self.everywhere:
-            if self.same_bits:
+        if circumstances is None or not circumstances.processor.fma_cycles:
+            if not self.everywhere and self.same_bits:
                 return None
-            raise Refusal("there is no prediction for the GPU")
+            if not self.everywhere:
+                raise Refusal("there is no prediction for the GPU")
+        elif sums is not None and is_retiled(function, circumstances):
+            return None
         with copy_of(function) as trial:
             copied = generic_root(trial)
             assert copied is not None
-            attempt = JoinedLoops(scalar_contraction(copied, same_bits=self.same_bits))
+            attempted = self._contraction(copied)
+            assert attempted is not None
+            attempt = JoinedLoops(attempted[0])
             attempt.plan()
             attempt.apply(trial)
-            best = tiled_by_lanes(
-                trial, copied, circumstances, parts, self.tile, rounded=self.same_bits
-            )
+            best = tiled_by_lanes(trial, copied, circumstances, parts, self.tile, sums)
             # The copy will be gone.
             matmul = replace(best, operation=root)
         if circumstances is not None and not self.everywhere:
@@ -134,6 +135,24 @@ class TileConvolutionsByLanes(PlannedPass["_Plan"], TilingPass):
         # The options of another pipeline say nothing on this one.
         launch = WarpLaunch.of_one_warp(matmul.launch.warp_size, function.context)
         return joined, matmul, launch
+
+    def _contraction(self, root: ir.Operation) -> tuple[Contraction, StockSums | None] | None:
+        """Returns a product with its summed elements in order, and that order if it matters.
+
+        None stands for one that multiplies no matrices, or whose order has to stay and is not
+        known.
+
+        Raises:
+            Refusal: it is not understood.
+        """
+        try:
+            contraction = scalar_contraction(root)
+        except NoMatricesError:
+            return None
+        if not self.same_bits:
+            return contraction, None
+        sums = stock_sums(root, contraction.extents, contraction.groups[-1])
+        return None if sums is None else (contraction.in_order(sums.loops), sums)
 
     def _root(self, function: ir.Operation, test_target: str | None) -> ir.Operation | None:
         """Returns the product of f32 that decides on the workgroups, if it is to be tiled here."""

@@ -23,13 +23,15 @@ from .dynamic_matmuls import (
     scalar_matmul_root,
 )
 from .lane_matmuls import LaneTiledMatmul, lane_tilings, multiplies_floats
-from .rounded_sums import rounded_order
 from .row_sums import row_sum_logarithms, row_sum_microseconds, sums_rows
 from .scalar_contractions import scalar_root
 from .scalar_matmul_tiles import divided_by_tile, thread_tiled_matmul
+from .stock_sums import StockSums, stock_sums
 
 _GAIN_OF_PARTS = 0.1
 """The part of the predicted time that sums in parts must save where they need not be."""
+_NO_TILE = "no tile of lanes fits in the LDS"
+_NO_STEP = "no step of a tile divides the summed elements, as their order asks for"
 BEST = "best"
 """Stands for the tile that is predicted to take the least time."""
 
@@ -49,7 +51,7 @@ def lane_matmul(
 
     Args:
         everywhere: whether it may have a matrix instruction, too, and be tiled otherwise.
-        same_bits: whether it stays unless IREE adds rounded products.
+        same_bits: whether products are added as IREE does, and a matmul stays if that is not known.
 
     Raises:
         Refusal: there is one that lanes cannot share.
@@ -64,24 +66,22 @@ def lane_matmul(
             return None
         raise Refusal("there is no prediction for the GPU")
     loops = ScalarLoops.of(function, root)
-    if same_bits and not _is_rounded(root, loops):
+    sums = _stock_sums(root, loops) if same_bits else None
+    if same_bits and sums is None:
         return None
-    by_threads = scalar_root(function, ir.F32Type.get(function.context)) is not None
-    stock_time = math.inf
-    if not loops.computed and not everywhere:
-        if not by_threads:
-            return None
-        if divided_by_tile(root) and circumstances is not None:
-            stock_time = _stock_time(function, circumstances)
-    tilings = lane_tilings(root, loops, WarpLaunch.as_row(function), rounded=same_bits)
+    limit = math.inf
+    if circumstances is not None and not everywhere:
+        order = circumstances.in_order() if same_bits else circumstances
+        limit = _most_time(function, root, loops, order)
+    if not limit:
+        return None
+    tilings = lane_tilings(root, loops, WarpLaunch.as_row(function), sums=sums)
     best = fastest(tilings, loops.tiled[2], circumstances, loops.sizes(root))
     if best is None:
-        raise Refusal("no tile of lanes fits in the LDS")
+        raise Refusal(_NO_TILE if tilings else _NO_STEP)
     if circumstances is not None and not everywhere:
         _check_row_sums(best, loops, circumstances)
-    if circumstances is not None and stock_time < math.inf:
-        least = stock_time * (1 - LEAST_GAIN)
-        if tile_time(best, best.tile, circumstances) > least:
+        if limit < math.inf and tile_time(best, best.tile, circumstances) > limit:
             return None
     return best, rounded_shapes(best, best.loops)
 
@@ -92,8 +92,7 @@ def tiled_by_lanes(
     circumstances: Circumstances | None,
     parts: Sequence[int] = (1,),
     asked: str = BEST,
-    *,
-    rounded: bool = False,
+    sums: StockSums | None = None,
 ) -> LaneTiledMatmul:
     """Returns a matmul with the best tile of lanes, and sizes that it divides.
 
@@ -101,19 +100,21 @@ def tiled_by_lanes(
         circumstances: None for a GPU without a model, where the first tile is taken.
         parts: into how many parts its sums may be split.
         asked: the tile that it gets, as its numbers with commas, or `BEST`.
-        rounded: whether its products are rounded before they are added.
+        sums: how its products are to be added, if that matters.
 
     Raises:
         Refusal: lanes cannot share it.
     """
     loops = ScalarLoops.of(function, root)
     launch = WarpLaunch.as_row(function)
-    tilings = lane_tilings(root, loops, launch, tuple(parts), rounded=rounded)
+    tilings = lane_tilings(root, loops, launch, tuple(parts), sums)
+    if not tilings:
+        raise Refusal(_NO_STEP)
     if asked != BEST:
         tilings = [each for each in tilings if each.tile.numbers == asked]
     best = fastest(tilings, loops.tiled[2], circumstances, loops.sizes(root))
     if best is None:
-        raise Refusal("no tile of lanes fits in the LDS")
+        raise Refusal(_NO_TILE)
     rounded_shapes(best, best.loops)
     return best
 
@@ -188,10 +189,22 @@ def _check_row_sums(
         raise Refusal("a workgroup for each element is predicted to be faster")
 
 
-def _is_rounded(root: ir.Operation, loops: ScalarLoops) -> bool:
-    """Returns whether IREE rounds the products of a matmul of known sizes before it adds them."""
-    summed = loops.tiled[2]
-    return not loops.computed and rounded_order(root, loops.extents, {summed}) is not None
+def _stock_sums(root: ir.Operation, loops: ScalarLoops) -> StockSums | None:
+    """Returns how IREE adds the products of a matmul; None where that is not known."""
+    return None if loops.computed else stock_sums(root, loops.extents, {loops.tiled[2]})
+
+
+def _most_time(
+    function: ir.Operation, root: ir.Operation, loops: ScalarLoops, circumstances: Circumstances
+) -> float:
+    """Returns how long a tile of lanes may take at most by prediction; 0 where none is wanted."""
+    if loops.computed:
+        return math.inf
+    if scalar_root(function, ir.F32Type.get(function.context)) is None:
+        return 0
+    if not divided_by_tile(root):
+        return math.inf
+    return _stock_time(function, circumstances) * (1 - LEAST_GAIN)
 
 
 def _stock_time(function: ir.Operation, circumstances: Circumstances) -> float:
@@ -205,6 +218,15 @@ def _stock_time(function: ir.Operation, circumstances: Circumstances) -> float:
     except Refusal:
         return 0
     return 0 if choice is None or choice.gains else choice.stock_time * choice.tiled.handicap
+
+
+def is_retiled(function: ir.Operation, circumstances: Circumstances) -> bool:
+    """Returns whether `bankwise-retile` gives the matmul of a function a tile that keeps bits."""
+    try:
+        tiled = thread_tiled_matmul(function)
+    except Refusal:
+        return False
+    return tiled is not None and tile_choice(tiled, circumstances.in_order()).gains
 
 
 def has_instruction(function: ir.Operation, root: ir.Operation, test_target: str | None) -> bool:

@@ -52,6 +52,7 @@ from ..costs.tile_cost import ScalarTile, TileWork, scalar_work
 from ..tiles.tiled_operation import Circumstances, TiledOperation, rounded_up
 from .dynamic_matmuls import ScalarLoops, is_tiled_by_lanes
 from .scalar_matmul_tiles import MOST_MULTIPLY_ADDS, MOST_THREADS
+from .stock_sums import StockSums
 
 _ROW_LANES = (4, 2, 1)
 """How many lanes of a warp may be below each other: the others are beside each other."""
@@ -75,13 +76,13 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
         loops: the numbers of the loops over rows, columns and summed elements.
         parts: into how many parts sums may be split.
         part: the loop over the parts, if there is one.
-        rounded: whether products are rounded before they are added, which takes two instructions.
+        sums: how its products are added; None for an order that need not be IREE's.
     """
 
     loops: tuple[int, int, int]
     parts: tuple[int, ...] = (1,)
     part: int | None = None
-    rounded: bool = False
+    sums: StockSums | None = None
 
     multiplied: ClassVar[tuple[int, ...]] = (0, 1)
     sizes_differ: ClassVar[str] = "the elements of its operands differ in size"
@@ -121,9 +122,10 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
         of_elements = (circumstances.processor, self.element_bytes, batch)
         work = scalar_work(self.shape, tile, *of_elements)
         results = tile.thread_rows * tile.thread_columns
+        instructions = 2 if self.sums is not None and self.sums.rounded else 1
         return work._replace(
             registers=work.registers + _MORE_REGISTERS * results,
-            multiply_adds=work.multiply_adds * (1 + self.rounded),
+            multiply_adds=instructions * work.multiply_adds,
         )
 
     def attributes(self, tile: ScalarTile) -> dict[str, ir.Attribute]:
@@ -178,13 +180,21 @@ def lane_tilings(
     loops: ScalarLoops,
     launch: WarpLaunch,
     parts: tuple[int, ...] = (1,),
-    *,
-    rounded: bool = False,
+    sums: StockSums | None = None,
 ) -> list[LaneTiledMatmul]:
-    """Returns a matmul with each tile of lanes, and with sizes that these divide."""
+    """Returns a matmul with each tile of lanes, and with sizes that these divide.
+
+    Args:
+        sums: how its products are to be added, if that matters.
+    """
     of_root = (root, loops.extents, launch, ScalarTile(1, 1, 1, 1, 1), loops.tiled)
-    matmul = LaneTiledMatmul(*of_root, parts, computed=loops.computed, rounded=rounded)
-    return [matmul.enlarged(each) for each in matmul.candidates()]
+    matmul = LaneTiledMatmul(*of_root, parts, computed=loops.computed, sums=sums)
+    summed = loops.extents[loops.tiled[2]]
+    return [
+        matmul.enlarged(each)
+        for each in matmul.candidates()
+        if sums is None or sums.keeps(summed, each.summed)
+    ]
 
 
 @cache

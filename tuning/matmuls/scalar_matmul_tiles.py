@@ -56,7 +56,7 @@ _LEAST_WARPS = 2
 MOST_THREADS = 256
 MOST_MULTIPLY_ADDS = 2048
 """The most multiply-adds of a thread per step: their code, which is unrolled, takes 32 KiB."""
-_MOST_ELEMENTS = 64
+MOST_ELEMENTS = 64
 """The most elements of a thread that IREE computes by vectors of all of them."""
 _COPY_BYTES = 16
 _FROM_GLOBAL_MEMORY = 3.0
@@ -165,7 +165,7 @@ def thread_tiled_matmul(function: ir.Operation) -> ThreadTiledMatmul | None:
     tile = matmul.tile
     if not _divides(tile, matmul.shape):
         raise Refusal("its tiles do not divide its sizes")
-    if not 1 < tile.thread_rows * tile.thread_columns <= _MOST_ELEMENTS:
+    if not 1 < tile.thread_rows * tile.thread_columns <= MOST_ELEMENTS:
         raise Refusal("its threads add products that are rounded before")
     return matmul
 

@@ -18,8 +18,8 @@ tile here if it is predicted to be faster. So it is with a workgroup for each el
 the fastest for few rows (`tuning/matmuls/row_sums.py`).
 
 Sums are made in another order than without the pass: outputs are right to rounding. With
-`same-bits` only matmuls get tiles whose products IREE rounds before it adds them, and lanes do so
-in the same order (`bankwise-round-products`).
+`same-bits` only matmuls of known sizes get tiles, and their products are added in the order of IREE
+(`bankwise-keep-sum-order`).
 
 Runs on the configured function, before its pipeline.
 """
@@ -37,7 +37,7 @@ from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiling_pass import TilingPass
 from .lane_choice import lane_matmul
 from .lane_matmuls import LaneTiledMatmul
-from .rounded_sums import check_rounded, note_rounded
+from .stock_sums import check_order, note_order
 
 _Plan = tuple[LaneTiledMatmul, EnlargedShapes]
 
@@ -70,8 +70,8 @@ class TileMatmulsByLanes(PlannedPass[_Plan], TilingPass):
         matmul, shapes = plan
         matmul.configure(function, matmul.tile)
         shapes.apply(function)
-        if self.same_bits:
-            note_rounded(function, matmul.tile.summed)
-            context.assumptions.append((self, check_rounded))
+        if matmul.sums is not None:
+            note_order(function, matmul.tile.summed, matmul.sums)
+            context.assumptions.append((self, check_order))
         reason = f"{matmul.tile}, from operands in the LDS"
         return matmul.operation, matmul.tile, reason

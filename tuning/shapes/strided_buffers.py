@@ -30,6 +30,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.handed_attributes import STRIDED
 from ...dialect_utils.memory.buffer_starts import start_alignment
+from ..costs.copy_layouts import LEAST_ASYNC_BYTES
 from ..costs.gathered_copies import Gather
 from .shifted_rows import word_elements
 
@@ -120,14 +121,15 @@ class StridedBuffer(NamedTuple):
     def gather(self, buffer: ir.Value) -> Gather | None:
         """Returns how elements are copied to the LDS by which the last index counts.
 
-        None stands for elements of which several lie side by side from each multiple of as many on,
-        as channels do that come last, and for those that are no half words.
+        None stands for elements that lie side by side from places on from which words are copied,
+        and for those that are no half words.
 
         Args:
             buffer: the binding that is indexed so, or a view of all of it.
         """
         element = ir.ShapedType(buffer.type).element_type
-        if element_bits(element) != 8 * _HALF_BYTES or self.aligned_run > 1:
+        is_aligned = self.step == 1 and self.aligned_run * _HALF_BYTES >= LEAST_ASYNC_BYTES
+        if element_bits(element) != 8 * _HALF_BYTES or is_aligned:
             return None
         # Parts of the buffer begin anywhere, as rows of an odd length do.
         start = start_alignment(buffer)

@@ -91,6 +91,10 @@ class Circumstances(NamedTuple):
     unaligned_loads: bool = False
     short_steps: bool = False
 
+    def in_order(self) -> Circumstances:
+        """Returns them for sums that keep their order."""
+        return self._replace(other_order=False)
+
     @staticmethod
     def of(
         function: ir.Operation,

@@ -12,15 +12,10 @@ from iree.compiler.api import Session
 from bankwise.dialect_utils.diagnostics import DiagnosticSink
 from bankwise.dialect_utils.operations import children, operations_in
 from bankwise.iree_plugin.beside import Beside
-from bankwise.iree_plugin.replay import (
-    NativeFailure,
-    PassRunner,
-    RecoverableFailure,
-    ReplayError,
-)
+from bankwise.iree_plugin.replay import NativeFailure, PassRunner, RecoverableFailure
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, Decision
-from bankwise.passes.pipeline_edit import NativePass, PassClass, PlannedPass
+from bankwise.passes.pipeline_edit import NativePass
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 
 SOURCE = """
@@ -138,38 +133,3 @@ def test_what_a_pass_decides_beside_it_does_not_decide_here(
     assert "marked" in function.attributes
     here = 0 if takes and explains else 1
     assert len(runner.context.log.decisions) == len(said) == here
-
-
-class Breaking(FunctionPass):
-    """Leaves a block without an end."""
-
-    name, summary = "breaking", "erases returns"
-
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        for each in operations_in(function, "func.return"):
-            each.erase()
-
-
-class Neighbour(FunctionPass):
-    """Changes nothing."""
-
-    name, summary = "neighbour", "looks at functions"
-
-    def run(self, function: ir.Operation, context: PassContext) -> None:
-        pass
-
-
-@pytest.mark.parametrize("behind", [[], PASSES])
-def test_what_passes_make_is_verified_before_others_run(
-    behind: list[NativePass], capfd: pytest.CaptureFixture[str]
-) -> None:
-    runner = PassRunner(Session(), PassContext())
-    module = parsed(runner)
-    function, *_ = children(module.operation)
-    ours = [PlannedPass.of(PassClass.of(each), {}) for each in (Breaking, Neighbour)]
-    with pytest.raises(ReplayError, match=r"^breaking or neighbour failed$"):
-        runner.run(function, [*ours, *behind])
-    assert "block with no terminator" in capfd.readouterr().err
-    assert not runner.managers
-    with pytest.raises(ReplayError, match=r"^breaking failed$"):
-        runner.run(children(module.operation)[1], [Breaking(), *ours])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lets lanes with tiles add rounded products from the first to the last, as IREE does.
+"""Lets lanes with tiles add products in the order of IREE's own tile, so that bits stay.
 
 IREE unrolls what a lane multiplies in a step into fused multiply-adds, and begins with the last of
 the summed elements:
@@ -8,8 +8,8 @@ the summed elements:
     ...
     %15 = math.fma %a0, %b0, %14 : vector<8xf32>
 
-Where its own tile would round each product, and begin with the first one
-(`tuning/matmuls/rounded_sums.py`), a lane does that, too, so that outputs are the same bits:
+With its own tile it may have gone over 8 elements in a step, or round each product, and begin with
+the first one (`tuning/matmuls/stock_sums.py`). Then a lane does that, too:
 
     %p0 = arith.mulf %a0, %b0
     %0 = arith.addf %sum, %p0
@@ -30,51 +30,49 @@ from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.handed_attributes import ROUNDED_PRODUCTS
+from ...dialect_utils.handed_attributes import SUM_ORDER
 from ...dialect_utils.multiplications import ACCUMULATOR, multiplications_in
 from ...dialect_utils.operations import defining_operation, operands_with, redirect
 from ...passes.base import FunctionPass, PassContext
-from .rounded_sums import note_rounded
-
-_ORDERED = 0
-"""Stands for multiply-adds that are in order already."""
+from .stock_sums import SumOrder
 
 
 @dataclass(frozen=True)
-class RoundProducts(FunctionPass):
-    """Rounds the products of a function before they are added.
+class KeepSumOrder(FunctionPass):
+    """Adds the products of a function in the order that it notes.
 
     Attributes:
         ordered: whether they are brought into their order, and not rounded yet.
     """
 
-    name: ClassVar[str] = "bankwise-round-products"
-    summary: ClassVar[str] = "add rounded products from the first to the last, as IREE does"
+    name: ClassVar[str] = "bankwise-keep-sum-order"
+    summary: ClassVar[str] = "add products of lanes with tiles in the order of IREE's own tile"
 
     ordered: bool = False
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether products of `function` are to be rounded."""
-        return ROUNDED_PRODUCTS in function.operation.attributes
+        """Returns whether `function` notes an order."""
+        return SUM_ORDER in function.operation.attributes
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the multiply-adds of `function`; never fails."""
         function = function.operation
-        if ROUNDED_PRODUCTS not in function.attributes:
+        order = SumOrder.of(function)
+        if order is None:
             return
-        step = ir.IntegerAttr(function.attributes[ROUNDED_PRODUCTS]).value
         products = multiplications_in(function, by_lanes=True)
         if self.ordered:
             chains = _chains(products)
-            if chains and all(len(chain) == step for chain in chains):
+            if chains and all(len(chain) == order.step for chain in chains):
                 for chain in chains:
-                    _begin_with_first(chain)
-                note_rounded(function, _ORDERED)
-        elif step == _ORDERED:
-            for product in products:
+                    _put_in_order(chain, order.group)
+                order._replace(step=0).note(function)
+        elif not order.step:
+            for product in products if order.rounded else ():
                 _round(product)
-            del function.attributes[ROUNDED_PRODUCTS]
-            text = f"{len(products)} products are rounded before they are added"
+            del function.attributes[SUM_ORDER]
+            how = "are rounded and added" if order.rounded else "are added"
+            text = f"{len(products)} products {how} in the order of IREE's own tile"
             context.sink.remark(function.location, text)
 
 
@@ -93,13 +91,20 @@ def _chains(products: Sequence[ir.Operation]) -> list[list[ir.Operation]]:
     return chains
 
 
-def _begin_with_first(chain: Sequence[ir.Operation]) -> None:
-    """Replaces multiply-adds that begin with the last summed element by others."""
+def _put_in_order(chain: Sequence[ir.Operation], group: int) -> None:
+    """Replaces multiply-adds that begin with the last summed element by others.
+
+    Args:
+        group: how many of them stay together.
+    """
+    if group == len(chain):
+        return
     last = chain[-1]
     at = Builder.before(last)
+    starts = range(len(chain) - group, -1, -group)
     sums = reduce(
         lambda total, product: at.fma(product.operands[0], product.operands[1], total),
-        reversed(chain),
+        [product for start in starts for product in chain[start : start + group]],
         chain[0].operands[ACCUMULATOR],
     )
     _replace(last, sums)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""In which order IREE adds the products of a contraction without matrix instructions.
+
+A thread that has a part of the result of known size adds by fused multiply-adds, from the last
+element of a step to its first (`scalar_matmul_tiles.py`). Any other thread rounds each product, and
+adds one after the other, from the first to the last: so does one that has a single element, as in
+most convolutions, and one whose part ends with the result, as 16 of 100 columns do:
+
+    lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 32], thread = [1, 16, 0],
+        workgroup = [32, 128, 1]}>
+
+(PTX of IREE 3.13 for sm_80: of 52 matmuls and convolutions, 41 have `mul.rn.f32` and `add.rn.f32`
+alone, and the others `fma.rn.f32`, as this module says.) Where loops over summed elements have
+steps, those over the steps are outside of those over the elements of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from iree.compiler import ir
+
+from ...dialect_utils.diagnostics import PassFailure, Refusal
+from ...dialect_utils.handed_attributes import SUM_ORDER
+from ...dialect_utils.lowering_config import CONFIG, REDUCTION, THREAD, WORKGROUP, LoweringConfig
+from ...dialect_utils.operations import has_zero_bits, operations_of
+from .scalar_matmul_tiles import MOST_ELEMENTS
+
+_FILL = "linalg.fill"
+
+
+class SummedLoop(NamedTuple):
+    """A loop over summed elements as IREE goes over it, or over its steps, or over one of these.
+
+    Attributes:
+        loop: the number of the loop of the operation.
+        size: how often it runs.
+    """
+
+    loop: int
+    size: int
+
+
+class StockSums(NamedTuple):
+    """How IREE adds the products of a contraction.
+
+    Attributes:
+        loops: those over summed elements, the outermost first. One with steps between which others
+            lie stands there twice.
+        group: how many neighbouring products are added from the last to the first; the groups are
+            added from the first to the last.
+        rounded: whether products are rounded before they are added.
+        padded: whether products of zeros may be added, too, without changing bits.
+    """
+
+    loops: tuple[SummedLoop, ...]
+    group: int
+    rounded: bool
+    padded: bool
+
+    def keeps(self, summed: int, step: int) -> bool:
+        """Returns whether tiles can add so.
+
+        Args:
+            summed: how many elements are summed.
+            step: how many of them a step of the tile has.
+        """
+        return step % self.group == 0 and (self.padded or summed % step == 0)
+
+
+def stock_sums(
+    root: ir.Operation, extents: Sequence[int], summed: Collection[int]
+) -> StockSums | None:
+    """Returns how IREE adds the products of a contraction; None where that is not known.
+
+    Args:
+        root: the contraction, as IREE has configured it.
+        extents: how long each loop is.
+        summed: the loops over summed elements.
+    """
+    try:
+        config = LoweringConfig.of(root.attributes[CONFIG])
+    except Refusal:
+        return None
+    if config.entries.keys() != {REDUCTION, THREAD, WORKGROUP}:
+        return None
+    workgroup, thread, steps = (
+        config.per_loop(name, len(extents)) for name in (WORKGROUP, THREAD, REDUCTION)
+    )
+    parallel = [loop for loop in range(len(extents)) if loop not in summed]
+    if not all(workgroup[loop] and thread[loop] for loop in parallel):
+        return None
+    if any(not steps[loop] or extents[loop] % steps[loop] for loop in summed):
+        return None
+    elements = _vector([(extents[each], workgroup[each], thread[each]) for each in parallel])
+    if elements == 1:
+        order = _order(extents, steps, sorted(summed))
+        # A sum that begins with 0.0 never is -0.0, which a product of zeros would change.
+        return StockSums(order, 1, rounded=True, padded=_begins_with_zero(root))
+    if elements > MOST_ELEMENTS or len(summed) > 1:
+        return None
+    (loop,) = summed
+    # A fused multiply-add makes -0.0 of 0.0 and a product that is below all numbers but zero.
+    order = (SummedLoop(loop, extents[loop]),)
+    return StockSums(order, steps[loop], rounded=False, padded=False)
+
+
+def _order(
+    extents: Sequence[int], steps: Sequence[int], loops: Sequence[int]
+) -> tuple[SummedLoop, ...]:
+    """Returns loops over summed elements in the order in which IREE adds rounded products."""
+    outside = [SummedLoop(loop, extents[loop] // steps[loop]) for loop in loops]
+    inside = [SummedLoop(loop, steps[loop]) for loop in loops]
+    order: list[SummedLoop] = []
+    for each in (*outside, *inside):
+        if order and order[-1].loop == each.loop:
+            order[-1] = SummedLoop(each.loop, extents[each.loop])
+        elif each.size > 1:
+            order.append(each)
+    return tuple(order) or (SummedLoop(loops[0], 1),)
+
+
+def _begins_with_zero(root: ir.Operation) -> bool:
+    """Returns whether the sums of a contraction begin with 0.0."""
+    # To ask the value for its operation would import the bindings' module of linalg, which is slow.
+    start, beside = root.operands[-1], operations_of(root.block)
+    fill = next((each for each in beside if each.name == _FILL and each.results[0] == start), None)
+    return fill is not None and has_zero_bits(fill.operands[0])
+
+
+def _vector(loops: Sequence[tuple[int, int, int]]) -> int:
+    """Returns how many elements threads multiply at once: 1 where that is not always the same.
+
+    Args:
+        loops: how long each loop of the result is, and a workgroup's and a thread's part of it.
+    """
+    elements = 1
+    for extent, workgroup, thread in loops:
+        tile = min(workgroup, extent)
+        part = min(thread, tile)
+        if part > 1 and (extent % tile or tile % part):
+            return 1
+        elements *= part
+    return elements
+
+
+class SumOrder(NamedTuple):
+    """The order in which a function is to add products, as its attribute says it.
+
+    Attributes:
+        step: how many summed elements a step has, whose products begin with the last one; 0 once
+            they are in order.
+        group, rounded: as those of `StockSums`.
+    """
+
+    step: int
+    group: int
+    rounded: bool
+
+    @staticmethod
+    def of(function: ir.Operation) -> SumOrder | None:
+        """Returns what a function notes, if it does."""
+        if SUM_ORDER not in function.attributes:
+            return None
+        step, group, rounded = ir.DenseI64ArrayAttr(function.attributes[SUM_ORDER])
+        return SumOrder(step, group, bool(rounded))
+
+    def note(self, function: ir.Operation) -> None:
+        """Notes it."""
+        numbers = [self.step, self.group, int(self.rounded)]
+        function.attributes[SUM_ORDER] = ir.DenseI64ArrayAttr.get(numbers, function.context)
+
+
+def note_order(function: ir.Operation, step: int, sums: StockSums) -> None:
+    """Notes that a function is to add products as IREE does.
+
+    Args:
+        step: how many summed elements a step of its tile has.
+    """
+    SumOrder(step, sums.group, sums.rounded).note(function)
+
+
+def check_order(function: ir.Operation) -> None:
+    """Checks that a function adds products in the order that it was to have.
+
+    Raises:
+        PassFailure: it does not.
+    """
+    if SUM_ORDER in function.attributes:
+        raise PassFailure(function.location, "its products are added in another order")
