@@ -29,7 +29,11 @@ def test_all_levels_are_right(kind: str, seed: int) -> None:
 
 @pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
-    ("kind", "seed"), [("large_heads", 1), ("top_k", 3), ("grouped", 39), ("extremes", 0)]
+    ("kind", "seed"),
+    [
+        *[("large_heads", 1), ("top_k", 3), ("grouped", 39), ("extremes", 0)],
+        *[("integer_rows", 54), ("stable_sorts", 0)],
+    ],
 )
 def test_what_was_wrong_is_right(kind: str, seed: int) -> None:
     program = KINDS[kind].program(kind, seed)
