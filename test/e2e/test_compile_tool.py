@@ -55,7 +55,8 @@ def test_decisions_remarks_and_dumps_are_written(tool: Tool, source: Path, tmp_p
     assert f"{source}:4:10: remark: allocation of tensor<" in result.stderr
     dumped = sorted(path.name for path in (tmp_path / "ir").iterdir())
     first = (
-        *("check-products", "sum-all-warps", "round-up-keys", "share-rows", "retile"),
+        *("check-products", "sum-all-warps", "round-up-keys", "keep-equal-order"),
+        *("tile-convolutions-by-lanes", "tile-matmuls-by-lanes", "share-rows", "retile"),
         *("order-fragments", "exclude-absent-keys", "count-stock-layouts"),
     )
     for number, (name, path) in enumerate(zip(first, dumped, strict=False), start=1):
