@@ -50,8 +50,7 @@ from ...dialect_utils.lowering_config import (
     changed_info,
     only_root,
 )
-from ...dialect_utils.multiplications import EXPONENTIALS
-from ...dialect_utils.operations import children, operands_with, operations_in
+from ...dialect_utils.operations import operands_with, operations_in
 from ...passes.base import PassContext
 from ..costs.processors import Processor, processor_of
 from ..shapes.enlarged_shapes import (
@@ -204,7 +203,6 @@ def _planned(
         total=prod(size for each, size in enumerate(sizes) if each != loop),
         neighbours=gcd(_neighbours(along), extents[loop]),
         beside=sizes[outer] if beside and outer is not None else 1,
-        packed=_is_packed(along),
     )
     tile = row_tile(rows, launch.warp_size, processor)
     lengths = dict(enumerate(extents)) | {loop: tile.length(rows.length)}
@@ -285,14 +283,6 @@ def _outer(root: ir.Operation, extents: Sequence[int]) -> int | None:
     """Returns the innermost loop from row to row of a reduction, if there are several rows."""
     found = [loop for loop in loops_of(root)[-1] if extents[loop] != 1]
     return found[-1] if found else None
-
-
-def _is_packed(along: Mapping[ir.Operation, int]) -> bool:
-    """Returns whether lanes keep elements of 2 bytes, as they have loaded them."""
-    if any(each.name in EXPONENTIALS for operation in along for each in children(operation)):
-        return False
-    loaded = (value for operation in along for value in operation.operands if buffers_of(value))
-    return all(element_bits(ir.ShapedType(value.type).element_type) == 16 for value in loaded)
 
 
 def _neighbours(along: Mapping[ir.Operation, int]) -> int:
