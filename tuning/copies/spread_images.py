@@ -6,7 +6,7 @@ pixels, which begin anywhere in memory, may lie in two rows of the image, or are
 Copies of fewer pixels are more indices and stores, but loads of all lanes touch fewer lines of
 memory. Of a pointwise convolution of stride 2 a word of 16 bytes has 4 pixels, and lanes copy 4:
 with a word of each lane, 32 of them touch 512 bytes that follow each other. On an H200, a
-convolution of 8x256x56x56 by 512 filters takes 0.6 to 0.8 times as long so, in f16.
+convolution of 8x256x56x56 by 512 filters takes 0.7 to 0.8 times as long so, in f16.
 
 How wide copies are is what the model of times says (`tuning/costs/gathered_copies.py`), which has
 counted the same copies when the tile was chosen. Tiles in the LDS are the same.

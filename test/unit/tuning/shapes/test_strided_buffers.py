@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
 
@@ -36,6 +36,7 @@ def test_joined_digits_find_the_same_elements(digits: list[Digit]) -> None:
     assert len(joined) <= len(digits)
 
 
+@settings(deadline=None, max_examples=50)
 @given(DIGITS, st.integers(0, 9))
 def test_emitted_places_are_those_of_the_digits(digits: list[Digit], offset: int) -> None:
     buffer = StridedBuffer((tuple(digits),), 1000, offset)
