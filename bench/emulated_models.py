@@ -264,9 +264,10 @@ def show(rows: Sequence[Row]) -> str:
     }})] if checks else []  # fmt: skip
     times = [row for row in rows if row.microseconds and row.mode == "time"]
     if times:
-        columns = {mode: _milliseconds(mode) for mode in MODES}
-        ratios = {f"{mode} over stock": _ratio(mode) for mode in MODES[1:]}
-        parts.append(table(times, ["model", "target"], {"launches": _calls, **columns, **ratios}))
+        columns: dict[str, Callable[[list[Row]], object]] = {"launches": _calls, STOCK: _stock}
+        for mode in MODES[1:]:
+            columns |= {f"{mode} over stock": _ratio(mode), f"of {mode}": _known(mode)}
+        parts.append(table(times, ["model", "target"], columns))
         parts.append(_slower(times))
     return "\n\n".join(parts)
 
@@ -275,22 +276,35 @@ def _counted(mode: str) -> Callable[[list[Row]], int]:
     return lambda rows: sum(mode in row.same_code for row in rows)
 
 
-def _calls(rows: list[Row]) -> int:
+def _calls(rows: Sequence[Row]) -> int:
     return sum(row.launches for row in rows)
 
 
+def _in_both(rows: Sequence[Row], mode: str) -> list[Row]:
+    """Returns the rows that have a time as stock and in a mode."""
+    return [row for row in rows if {STOCK, mode} <= {*row.microseconds}]
+
+
 def _sum(rows: Sequence[Row], mode: str) -> float:
-    """Returns the milliseconds of all launches of the rows that have a time in every mode."""
-    known = [row for row in rows if {*row.microseconds} >= {*MODES}]
-    return sum(row.launches * row.microseconds[mode] for row in known) / 1e3
+    """Returns the milliseconds of all launches of rows that have a time in a mode."""
+    return sum(row.launches * row.microseconds[mode] for row in rows) / 1e3
 
 
-def _milliseconds(mode: str) -> Callable[[list[Row]], str]:
-    return lambda rows: f"{_sum(rows, mode):.3f} ms"
+def _stock(rows: list[Row]) -> str:
+    return f"{_sum(_in_both(rows, STOCK), STOCK):.3f} ms"
+
+
+def _known(mode: str) -> Callable[[list[Row]], int]:
+    """Returns what counts the launches that a ratio is of: those with a time in the mode."""
+    return lambda rows: _calls(_in_both(rows, mode))
 
 
 def _ratio(mode: str) -> Callable[[list[Row]], str]:
-    return lambda rows: f"{_sum(rows, mode) / (_sum(rows, STOCK) or 1):.3f}"
+    def ratio(rows: list[Row]) -> str:
+        known = _in_both(rows, mode)
+        return f"{_sum(known, mode) / _sum(known, STOCK):.3f}" if known else "-"
+
+    return ratio
 
 
 _SLOWER = 1.05

@@ -17,6 +17,7 @@ from bankwise.bench.emulated_models import (
     compile_model,
     show,
 )
+from bankwise.bench.gpu.modes import EXACT, LAYOUT, STOCK
 from bankwise.bench.whole_models.exported import ExportedModel, ExportedModels, ModelInput
 from bankwise.bench.whole_models.launched_kernels import Launches
 
@@ -71,9 +72,14 @@ def test_times_are_sums_over_launches_and_slower_kernels_are_named() -> None:
         Row("net 0", "gfx942", "time", model="net", name="conv", launches=2, microseconds=times),
         Row("net 1", "gfx942", "time", model="net", name="sum", launches=1, microseconds=slower),
     ]
+    # A launch without a time at `fast` counts in the other ratios alone.
+    unknown = {STOCK: 4.0, LAYOUT: 2.0, EXACT: 4.0}
+    rows.append(
+        Row("net 2", "gfx942", "time", model="net", name="max", launches=1, microseconds=unknown)
+    )
     text = show(rows)
-    assert "| net | gfx942 | 3 | 0.021 ms | 0.021 ms | 0.021 ms | 0.011 ms |" in text
-    assert "| 0.548 |" in text.splitlines()[2]
+    counts = "| net | gfx942 | 4 | 0.025 ms | 0.920 | 4 | 1.000 | 4 | 0.548 | 3 |"
+    assert text.splitlines()[2] == counts
     assert "| net | sum |" in text and "| net | conv |" not in text
 
 
