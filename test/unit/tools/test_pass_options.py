@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
@@ -55,7 +55,7 @@ def test_descriptions_are_read_from_docstrings_and_behind_fields() -> None:
 
 @pytest.mark.parametrize("kind", our_passes())
 def test_every_option_is_described(kind: type[FunctionPass]) -> None:
-    assert {field.name for field in fields(kind)} <= option_descriptions(kind).keys()
+    assert {field.name for field in kind.option_fields()} <= option_descriptions(kind).keys()
 
 
 def test_the_list_has_them() -> None:
