@@ -126,6 +126,7 @@ def test_python_is_warned(arch: str) -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_an_unmodified_compiler_says_it_of_each_executable(program: Path, tmp_path: Path) -> None:
     hook = "--iree-hal-preprocess-executables-with=bankwise-executable"
     command = [BIN / "iree-compile", program, "-o", tmp_path / "out.vmfb", hook]

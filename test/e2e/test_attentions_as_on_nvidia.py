@@ -28,6 +28,7 @@ SHARED = PipelineEdit.before(RestoreShapes.name, ShareCopies())
 PEELED = PipelineEdit.before(NativeExp2.name, PeelLastStep())
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     ("sizes", "dtype", "mask", "ends_inside"),

@@ -74,6 +74,7 @@ def test_the_action_uses_the_inputs_that_it_declares_as_data_only() -> None:
         assert "${{" not in step.get("run", "")
 
 
+@pytest.mark.nightly
 def test_the_action_fails_where_a_file_has_conflicts(count: Run) -> None:
     files = "xor.mlir\n\nkernels/**/*.mlir\n"
     clean = count(files, FLAGS)

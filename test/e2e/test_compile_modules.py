@@ -99,12 +99,14 @@ def test_two_devices_in_one_module(tool: Tool, tmp_path: Path, second: str) -> N
     same_as_stock(tool, tmp_path, TWO_DEVICES, *flags)
 
 
+@pytest.mark.nightly
 def test_a_module_for_the_cpu_alone(tool: Tool, tmp_path: Path) -> None:
     same_as_stock(tool, tmp_path, ADD, "--iree-hal-target-device=local",
                   "--iree-hal-local-target-device-backends=llvm-cpu",
                   "--iree-llvmcpu-target-cpu=generic")  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled
 @pytest.mark.parametrize("phase", ["executable-configurations", "executable-sources"])
 def test_executables_that_iree_has_formed_already(tool: Tool, tmp_path: Path, phase: str) -> None:

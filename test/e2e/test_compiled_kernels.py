@@ -125,6 +125,7 @@ def test_tile_and_fuse_is_swizzled_within_the_plain_bytes(target: str) -> None:
     assert ours.lds_bytes == plain.lds_bytes
 
 
+@pytest.mark.nightly
 def test_what_stock_swizzles_itself_stays_and_the_rest_is_swizzled_beside_it() -> None:
     # Large enough that stock loads both operands direct to LDS, and swizzles one of them.
     kernel = Matmul(2048, 2048, 2048, "f16")

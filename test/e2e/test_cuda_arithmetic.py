@@ -60,6 +60,7 @@ def test_attention_flushes_subnormal_numbers(dtype: str) -> None:
     assert (exact[POLYNOMIAL], exact["fma.rm.f32"]) == (0, 34)
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_exact_attention_computes_the_polynomial_of_stock(target: str) -> None:
@@ -91,6 +92,7 @@ def test_exponentials_of_f16_are_computed_in_f32() -> None:
     assert mnemonics(source, "auto/exact") == stock
 
 
+@pytest.mark.nightly
 def test_attention_rounds_to_bf16_two_at_once() -> None:
     source = Attention(1, 128, 64, "bf16").source()
     fast, exact = (mnemonics(source, mode) for mode in ("auto/fast/off", "auto/exact/off"))

@@ -33,6 +33,7 @@ def test_the_demo_prints_both_examples(tool: Tool) -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_it_ends_with_commands_that_run(
     tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

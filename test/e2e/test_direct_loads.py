@@ -75,6 +75,7 @@ def test_bits_are_those_of_copies_through_registers(
     assert_same_bits(lambda: run(attention, tile), monkeypatch)
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     "attention",

@@ -116,6 +116,7 @@ def test_prefetching_keeps_hints(arch: str, stages: int) -> None:
     assert conflicts["auto"] == 0 < conflicts["stock"]
 
 
+@pytest.mark.nightly
 def test_verification_agrees_with_the_counters(tool: Tool, tmp_path: Path) -> None:
     case = ("gfx942", Matmul(256, 256, 256, "f16"))
     (tmp_path / "matmul.mlir").write_text(case[1].source())

@@ -244,6 +244,7 @@ def test_flags_of_the_outer_compile_that_change_codegen_are_honoured(
     assert unseen.vmfb != inside.vmfb
 
 
+@pytest.mark.nightly
 def test_flags_may_come_from_a_response_file(compiler: Compiler) -> None:
     flag = "--iree-llvmgpu-prefetch-num-stages=3"
     (compiler.directory / "flags").write_text(f"{flag}\n{HOOK}\n")
@@ -251,6 +252,7 @@ def test_flags_may_come_from_a_response_file(compiler: Compiler) -> None:
     assert compiler(source, "gfx942", "@../flags") == compiler(source, "gfx942", HOOK, flag)
 
 
+@pytest.mark.nightly
 def test_remarks_reach_whoever_started_the_compile(compiler: Compiler, tmp_path: Path) -> None:
     inside = compiler(ATTENTION, "gfx942", HOOK, BANKWISE_REMARKS="1")
     ours = compiler(ATTENTION, "gfx942", "--bankwise-remarks", "--quiet", tool="bankwise-compile")

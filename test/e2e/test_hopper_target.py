@@ -173,6 +173,7 @@ def test_tools_compile_and_report(tool: Tool, tmp_path: Path, name: str) -> None
     assert f'"{arch}"' in json.dumps(json.loads(reported.stdout)["functions"])
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("phase", ["preprocessing", "global-optimization", "flow", "hal"])
 def test_a_compile_may_stop_and_go_on(tool: Tool, tmp_path: Path, phase: str) -> None:

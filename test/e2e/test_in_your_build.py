@@ -51,6 +51,7 @@ def by_bankwise_compile(source: str | Path, *flags: str, at: Path) -> bytes:
     return (at / "expected.vmfb").read_bytes()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
 def test_the_cmake_project_builds_what_bankwise_compile_builds(project: Path) -> None:
     (project / "CMakeLists.txt").write_text(block("cmake"))

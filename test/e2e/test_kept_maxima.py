@@ -55,7 +55,7 @@ def masked(first: int, row: float = 0) -> list[Array]:
     return [*drawn(), mask]
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize(
     "inputs",

@@ -49,6 +49,7 @@ def test_lanes_compute_what_rows_one_at_a_time_do(
     run_program(program, arch, edits=EDITS).assert_tiled(TileByLanes.name, matrix=False)
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "attention",

@@ -65,7 +65,7 @@ def test_odd_sizes_use_matrix_instructions(
     run_program(odd(*sizes, dtype, mask).program(), arch).assert_tiled(PASS)
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize(
     ("arch", "sizes", "dtype"),
     [

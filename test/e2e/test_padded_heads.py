@@ -39,6 +39,7 @@ def test_outputs_are_those_of_the_heads(attention: Attention, multiple: int) -> 
     assert ran.error < ran.program.tolerance
 
 
+@pytest.mark.nightly
 def test_a_compile_at_fast_makes_two_kernels_more_of_many_threads() -> None:
     source = model_attention(24, 2048, 75, keys=2048).program().source
     code = compile(source, target_flags("sm_80"), "auto/fast")

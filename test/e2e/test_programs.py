@@ -188,6 +188,7 @@ def test_programs_for_all_chips_are_for_other_families():
     assert found == {"matmul_plain_f16_128x128x128"}
 
 
+@pytest.mark.nightly
 def test_what_names_instructions_of_another_family_has_no_code():
     row = measured("reproducer_atcfg_8w", "gfx1201")
     assert row.is_uncompiled and row.faults == [] and not row.failed

@@ -217,6 +217,7 @@ def test_steps_are_loaded_ahead_where_there_is_one_and_where_there_are_two(
             assert not check_waits(each).missing
 
 
+@pytest.mark.nightly
 def test_a_tile_whose_barriers_iree_loses_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores of f32 go through the LDS; without the check the emulator finds a race."""
     kernel = Attention(1, 128, 64, "f32")
@@ -311,6 +312,7 @@ def test_a_user_s_configuration_stands(config: str, tool: Tool, tmp_path: Path) 
 _CONFIGS = re.compile(r"#iree_gpu\.lowering_config<\{.*?\}>|translation_info = .*?>>?\}?>")
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "kernel",

@@ -8,6 +8,7 @@ import pytest
 from bankwise.bench.scaled_matmuls import CHIP, RIGHT, Row, ScaledMatmul, markdown
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f4E2M1FN", "f8E4M3FN"])
 def test_a_ragged_matmul(dtype: str) -> None:

@@ -27,7 +27,7 @@ KERNELS = (
 )
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda each: each.name)
 def test_conflict_cycles_are_those_of_both_codes(kernel: Kernel, tool: Tool, tmp_path: Path):
     # IREE's tiles: the line compares the layouts of the tiles that a compile has chosen.

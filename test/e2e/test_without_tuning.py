@@ -54,6 +54,7 @@ def test_other_levels_end_in_one_line(tmp_path: Path, level: str) -> None:
     assert not output.exists()
 
 
+@pytest.mark.nightly
 def test_passes_are_listed_by_room() -> None:
     whole, layout = (run("opt", "--list-passes", hidden=each).stdout for each in (False, True))
     assert "Passes of passes/, for the level layout:" in layout

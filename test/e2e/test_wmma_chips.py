@@ -33,7 +33,7 @@ def loads_of(name: str, arch: str, mode: str, directory: Path, log: DecisionLog)
     return LOADS.findall(assembly.decode())
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize(("name", "arch"), MOST_LOADS)
 def test_operands_are_read_wide_and_without_conflicts(name: str, arch: str, tmp_path: Path) -> None:
     log = DecisionLog()

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+import pytest
+
 from bankwise.bench.benchmark import RESULTS
 from bankwise.bench.forced_tiles.ranks import Comparison, correlation, ratio_error
 from bankwise.bench.timing_tiles import (
@@ -31,6 +33,7 @@ def test_the_record_has_all_pairs() -> None:
     assert [(row.kernel, row.target, row.mode) for row in ROWS] == pairs
 
 
+@pytest.mark.nightly
 def test_the_formula_orders_tiles_as_the_model_does() -> None:
     assert sum(not row.failed for row in ROWS) >= 100
     assert correlation(found()) >= 0.98
