@@ -20,6 +20,8 @@ lists them, and `input_k_perm` says which dimension of the image each coordinate
   compile where they are no squares.
 * `k_pos` lists channels by the numbers of their loops, and coordinates come in the order of the
   image's dimensions.
+* Of an image without channels, vectors are read along the window's last dimension as if its
+  elements were neighbours, where the window is dilated.
 
 Outputs are wrong, in silence. This pass makes the same product of matrices, with an `im2col` whose
 lists agree, of the convolutions for which IREE's do not. It leaves all others to IREE. The loops
@@ -28,7 +30,7 @@ are those of IREE's product, for which the convolution is configured.
 Runs right before `iree-codegen-convolution-to-igemm`, which finds no convolution then, and goes on
 with what it does behind it.
 
-This works around IREE 3.13 (`docs/for_iree.md#orders-of-filters`).
+This works around IREE 3.13 (`docs/for_iree.md#orders-of-filters`, and `#dilated-windows` there).
 """
 
 from __future__ import annotations
@@ -70,8 +72,7 @@ class GatherWindows(FunctionPass):
         for convolution in list(_misread(function.operation)):
             location = convolution.generic.location
             convolution.replace()
-            text = "IREE would read the image in another order than that of the filter"
-            context.sink.remark(location, text)
+            context.sink.remark(location, f"IREE would read {convolution.what_is_misread}")
 
 
 def _misread(function: ir.Operation) -> Iterator[_Convolution]:
@@ -208,7 +209,22 @@ class _Convolution:
             return True
         # The bindings number the loops over channels in the order of `k_pos`.
         channels = [self.places[loop] for loop in sorted(self.places) if self._is_channel(loop)]
-        return channels != sorted(channels)
+        return channels != sorted(channels) or self.is_read_without_gaps
+
+    @property
+    def what_is_misread(self) -> str:
+        """Returns what is wrong in what IREE makes of a convolution that it misreads."""
+        if self.is_read_without_gaps:
+            return "elements of the image as neighbours that the dilated window takes apart"
+        return "the image in another order than that of the filter"
+
+    @property
+    def is_read_without_gaps(self) -> bool:
+        """Returns whether IREE would read elements as neighbours that a window takes apart."""
+        if self.channels:
+            return False
+        last = self._longer(chain.from_iterable(self._summed))[-1:]
+        return any(self.image[self.places[loop]].factors[loop] != 1 for loop in last)
 
     def _is_channel(self, loop: int) -> bool:
         return self.places[loop] in self.channels
@@ -251,7 +267,14 @@ class _Convolution:
         summed = [[self._extents[loop] for loop in group] for group in self._summed]
         summed[0] = [1] * len(absent) + summed[0]
         coordinates = absent + [self.places[loop] for group in self._summed for loop in group]
-        shared = [place for place in range(len(self.image)) if place not in self.batches]
+        channels = self.channels
+        if not channels:
+            # IREE reads vectors along channels: along one, there are none.
+            image, channels = _with_channel(at, image), [len(self.image)]
+            summed[-1].append(1)
+            coordinates.append(len(self.image))
+        places = range(max(len(self.image), 1 + max(channels)))
+        shared = [place for place in places if place not in self.batches]
         order = list(self._details.im2col_output_perm)
         sizes += summed
         shape = [prod(sizes[each]) for each in order]
@@ -266,7 +289,7 @@ class _Convolution:
             output_sizes=sizes,
             batch_pos=self.batches,
             m_pos=self.rows,
-            k_pos=self.channels,
+            k_pos=channels,
             input_k_perm=[shared.index(place) for place in coordinates],
             output_perm=order,
         )
@@ -278,6 +301,14 @@ class _Convolution:
         if window is None:
             return factors[output], 1, 1
         return factors[output], factors[window], self._extents[window]
+
+
+def _with_channel(at: Builder, image: ir.Value) -> ir.Value:
+    """Emits an image with a channel behind its other dimensions; returns it."""
+    kind = ir.RankedTensorType(image.type)
+    last = kind.rank - 1
+    groups = [*([each] for each in range(last)), [last, last + 1]]
+    return at.expand_shape(image, at.tensor_type([*kind.shape, 1], kind.element_type), groups)
 
 
 def _word(iterator: Any) -> str:

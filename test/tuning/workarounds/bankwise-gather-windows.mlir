@@ -85,6 +85,27 @@ func.func @channels_in_two(%image: tensor<6x5x4x2xf16>, %filter: tensor<3x2x4x2x
   return %0 : tensor<4x4x16xf32>
 }
 
+// Without channels, IREE would read the neighbours of a window that takes every second pixel.
+
+// CHECK-LABEL: func.func @dilated
+// CHECK: tensor.expand_shape %{{.*}} {{\[}}[0], [1, 2]] output_shape [2, 10, 1]
+// CHECK: output_sizes = {{\[}}[2], [4], [1, 4, 1]] batch_pos = [] m_pos = [0, 1] k_pos = [2] input_k_perm = [0, 1, 2]
+func.func @dilated(%image: tensor<2x10xf16>, %filter: tensor<4x16xf16>, %sums: tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
+  // expected-remark@+1 {{IREE would read elements of the image as neighbours that the dilated window takes apart}}
+  %0 = linalg.generic {
+      indexing_maps = [affine_map<(b, x, f, k) -> (b, x + 2 * k)>, affine_map<(b, x, f, k) -> (k, f)>, affine_map<(b, x, f, k) -> (b, x, f)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%image, %filter : tensor<2x10xf16>, tensor<4x16xf16>) outs(%sums : tensor<2x4x16xf32>) {
+  ^bb0(%a: f16, %b: f16, %sum: f32):
+    %x = arith.extf %a : f16 to f32
+    %y = arith.extf %b : f16 to f32
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %sum, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<2x4x16xf32>
+  return %0 : tensor<2x4x16xf32>
+}
+
 // IREE reads this one rightly.
 
 // CHECK-LABEL: func.func @right
