@@ -111,7 +111,8 @@ def kernel_arguments(dispatch: Dispatch, command: DispatchCommand, memory: Globa
     kernel = dispatch.kernel
     bindings, constants = iter(command.bindings), iter(command.constants)
     values: list[bytes] = []
-    for argument in explicit_arguments(kernel):
+    arguments = explicit_arguments(kernel)
+    for argument in arguments:
         if argument.kind == POINTER:
             binding = next(bindings, None)
             if binding is None:
@@ -129,7 +130,8 @@ def kernel_arguments(dispatch: Dispatch, command: DispatchCommand, memory: Globa
         else:
             raise HostProgramError(f"kernel '{kernel.name}' takes a '{argument.kind}' argument")
         values.append((value & (1 << 8 * argument.size) - 1).to_bytes(argument.size, "little"))
-    if next(bindings, None) is not None or next(constants, None) is not None:
+    # A kernel that does nothing is compiled without any.
+    if arguments and (next(bindings, None) is not None or next(constants, None) is not None):
         raise HostProgramError(f"kernel '{kernel.name}' takes fewer arguments than it is given")
     try:
         return argument_block(dispatch, values, memory)

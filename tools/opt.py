@@ -347,7 +347,9 @@ def _describe(kind: type[FunctionPass]) -> Iterator[str]:
             continue
         flag = f"--{option.name.replace('_', '-')}=<{_values(hints[option.name])}>"
         meaning = meanings.get(option.name, "").rstrip(".")
-        shown = f"{meaning[:1].lower()}{meaning[1:]}; " if meaning else ""
+        # LDS stays what it is.
+        first = meaning[:1] if meaning[1:2].isupper() else meaning[:1].lower()
+        shown = f"{first}{meaning[1:]}; " if meaning else ""
         needed = option.default is dataclasses.MISSING
         usual = "needs a value" if needed else f"default: {option_text(option.default)}"
         yield f"    {flag:<36} - {shown}{usual}"
