@@ -35,3 +35,10 @@ def test_an_undefined_result_is_not_read() -> None:
         with pytest.raises(UndefinedReadError, match=r"A result .* 12 of 256 bytes") as error:
             device.read(start, 256)
         assert "v9, to which nothing was written before small.s:7" in str(error.value)
+
+
+def test_a_kernel_that_does_nothing_takes_no_buffer() -> None:
+    """The compiler has removed its arguments, and the host passes its buffers all the same."""
+    device = EmulatedDevice({"k": kernel("\ts_nop 0")})
+    buffer = Binding(device.allocate(256), 256)
+    device.dispatch(DispatchCommand("k", (1, 1, 1), (buffer,), ()))
