@@ -30,7 +30,7 @@ are those of IREE's product, for which the convolution is configured.
 Runs right before `iree-codegen-convolution-to-igemm`, which finds no convolution then, and goes on
 with what it does behind it.
 
-This works around IREE 3.13 (`docs/for_iree.md#orders-of-filters`, and `#dilated-windows` there).
+This works around IREE 3.13 (`docs/for_iree.md#orders-of-filters`).
 """
 
 from __future__ import annotations
