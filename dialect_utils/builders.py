@@ -14,7 +14,7 @@ and `iree_vector_ext`, and to import those of the other dialects is slow, above 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import prod
@@ -152,6 +152,18 @@ class Builder:
         for number, operand in enumerate(operands):
             copy.operands[number] = operand
         return copy
+
+    def clone_all(
+        self, operations: Iterable[ir.Operation], values: dict[ir.Value, ir.Value]
+    ) -> None:
+        """Copies operations in their order, as `clone` does.
+
+        Args:
+            values: what stands for operands; what the copies compute for the results is added.
+        """
+        for each in operations:
+            copy = self.clone(each, [values.get(operand, operand) for operand in each.operands])
+            values.update(zip(each.results, copy.results, strict=True))
 
     def accessing(
         self, access: ir.Operation, number: int, rank: int, buffer: ir.Value, index: ir.Value

@@ -162,9 +162,7 @@ def unroll(loop: ir.Operation, inductions: list[int]) -> None:
     for number in inductions:
         now = dict(zip(arguments, carried, strict=True))
         now[induction] = at.constant(induction.type, number)
-        for operation in operations:
-            copy = at.clone(operation, [now.get(each, each) for each in operation.operands])
-            now |= zip(operation.results, copy.results, strict=True)
+        at.clone_all(operations, now)
         carried = [now.get(each, each) for each in end.operands]
     for result, value in zip(loop.results, carried, strict=True):
         result.replace_all_uses_with(value)

@@ -235,8 +235,7 @@ class _Rewriting:
         for each in kept.between:
             moves = is_move(each) and any(operand in now for operand in each.operands)
             if moves or (each in kept.shifted and not self.chains):
-                operands = [now.get(operand, operand) for operand in each.operands]
-                now.update(zip(each.results, at.clone(each, operands).results, strict=True))
+                at.clone_all([each], now)
         return [*(now[each.results[0]] for each in made), *(each.argument for each in negated)]
 
 

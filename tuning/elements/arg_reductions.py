@@ -233,9 +233,7 @@ class ArgReduction(NamedTuple):
         """Emits what is compared, of an element of each input."""
         block = self.operation.regions[0].blocks[0]
         copies = dict(zip(list(block.arguments)[: len(arguments)], arguments, strict=True))
-        for each in _computing(self.operation, self.element):
-            operands = [copies.get(value, value) for value in each.operands]
-            copies.update(zip(each.results, at.clone(each, operands).results, strict=True))
+        at.clone_all(_computing(self.operation, self.element), copies)
         return copies.get(self.element, self.element)
 
 

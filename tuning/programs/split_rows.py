@@ -303,7 +303,9 @@ class _Split(NamedTuple):
         """Emits what the reduction does with an element."""
         old = self.reduction.regions[0].blocks[0].arguments
         *inside, end = children(self.reduction)
-        return _emitted(at, inside, dict(zip(old, elements, strict=True)))[end.operands[0]]
+        values = dict(zip(old, elements, strict=True))
+        at.clone_all(inside, values)
+        return values[end.operands[0]]
 
     def _whole(self, at: Builder, part: ir.Value, *elements: ir.Value) -> ir.Value:
         """Emits what reduces a part and, where elements are left, one of these beside it."""
@@ -312,7 +314,8 @@ class _Split(NamedTuple):
         if ends:
             old = self.reduction.regions[0].blocks[0].arguments
             inside = [each for each in children(self.reduction)[:-1] if each != combiner.operation]
-            values = _emitted(at, inside, dict(zip(old, ends, strict=False)))
+            values = dict(zip(old, ends, strict=False))
+            at.clone_all(inside, values)
             element = combiner.operation.operands[combiner.element]
             element = values.get(element, element)
             known = self.parts.workgroups - (self.parts.row - self.parts.main)
@@ -321,16 +324,6 @@ class _Split(NamedTuple):
             neutral = at.constant(element.type, combiner.neutral())
             part = _combined(at, combiner, at.select(there, element, neutral), part)
         return _combined(at, combiner, part, before)
-
-
-def _emitted(
-    at: Builder, operations: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]
-) -> dict[ir.Value, ir.Value]:
-    """Emits operations again; returns the values that stand for others, these and those made."""
-    for each in operations:
-        operands = [values.get(operand, operand) for operand in each.operands]
-        values.update(zip(each.results, at.clone(each, operands).results, strict=True))
-    return values
 
 
 def _following(reduction: ir.Operation) -> Iterator[ir.Operation]:

@@ -27,7 +27,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.operations import operations_in, terminator
+from ...dialect_utils.operations import operations_in, operations_of, terminator
 from ...passes.base import FunctionPass, PassContext
 
 _SORT = "iree_linalg_ext.sort"
@@ -53,11 +53,9 @@ class KeepEqualOrder(FunctionPass):
             other: dict[ir.Value, ir.Value] = {}
             for one, two in pairs:
                 other |= {one: two, two: one}
-            for operation in list(block.operations)[:-1]:
-                operands = [other.get(each, each) for each in operation.operands]
-                copy = at.clone(operation.operation, operands)
-                other |= dict(zip(operation.results, copy.results, strict=True))
-            before, behind = end.operands[0], other[end.operands[0]]
+            at.clone_all(operations_of(block)[:-1], other)
+            before = end.operands[0]
+            behind = other.get(before, before)
             true = at.constant(before.type, 1)
             end.operands[0] = at.ori(before, at.xori(behind, true))
 
