@@ -29,14 +29,13 @@ else:
         bases = [each.__dict__ for each in cls.__mro__[1:] if _PARAMETERS in each.__dict__]
         # Of those that the library has made frozen, fields cannot be assigned.
         by_library = any(each[_PARAMETERS].frozen and "__setattr__" in each for each in bases)
-        frozen_here = [each[_PARAMETERS] for each in bases if each[_PARAMETERS].frozen]
-        if not by_library:
-            for each in frozen_here:
-                each.frozen = False
+        frozen_bases = [each[_PARAMETERS] for each in bases if each[_PARAMETERS].frozen]
         try:
+            for each in frozen_bases:
+                each.frozen = by_library
             dataclasses.dataclass(eq=False, repr=False, frozen=by_library)(cls)
         finally:
-            for each in frozen_here:
+            for each in frozen_bases:
                 each.frozen = True
         own[_PARAMETERS].frozen = frozen
         if "__repr__" not in own:
@@ -73,8 +72,9 @@ def _equal(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any, Any], boo
 
 @recursive_repr()
 def _shown(self: Any) -> str:
-    shown = (f"{each.name}={getattr(self, each.name)!r}" for each in _fields(self) if each.repr)
+    shown = (
+        f"{each.name}={getattr(self, each.name)!r}"
+        for each in dataclasses.fields(self)
+        if each.repr
+    )
     return f"{type(self).__qualname__}({', '.join(shown)})"
-
-
-_fields = dataclasses.fields

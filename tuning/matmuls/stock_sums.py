@@ -60,7 +60,7 @@ class StockSums(NamedTuple):
     padded: bool
 
     def keeps(self, summed: int, step: int) -> bool:
-        """Returns whether tiles can add so.
+        """Returns whether a tile can add the products in this order without changing a bit.
 
         Args:
             summed: how many elements are summed.

@@ -273,8 +273,8 @@ class _Convolution:
             image, channels = _with_channel(at, image), [len(self.image)]
             summed[-1].append(1)
             coordinates.append(len(self.image))
-        places = range(max(len(self.image), 1 + max(channels)))
-        shared = [place for place in places if place not in self.batches]
+        rank = ir.RankedTensorType(image.type).rank
+        shared = [place for place in range(rank) if place not in self.batches]
         order = list(self._details.im2col_output_perm)
         sizes += summed
         shape = [prod(sizes[each]) for each in order]
