@@ -19,6 +19,9 @@ and leaves out what the parts have already:
       %more = arith.select %there, %e, %neutral
       ...
 
+Of several rows these views are no whole tensors, and IREE would copy what the parts read. So the
+parts are reduced in a dispatch that takes the rows as they are.
+
 A softmax is computed as the maximum, the sum of exponentials and what follows from both, of which
 the first two are split.
 
@@ -49,6 +52,7 @@ from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
 from ...dialect_utils.lowering_config import is_configured
 from ...dialect_utils.operations import (
     children,
+    defining_operation,
     has_operation,
     operands_with,
     operations_in,
@@ -62,7 +66,7 @@ from ..costs.processors import Processor, processor_of
 from ..elements.row_masks import Combiner, combiners_of
 from .program_rows import is_arithmetic, loop_lengths, row_reductions
 
-_SOFTMAX = "linalg.softmax"
+_SOFTMAX, _EXPAND = "linalg.softmax", "tensor.expand_shape"
 _KERNEL = 2.4
 """The microseconds that a small kernel takes (H200)."""
 _BYTES_A_MICROSECOND, _OF_SOFTMAX = 36_000, 6_600
@@ -258,7 +262,10 @@ class _Split(NamedTuple):
             at.looped(row + 2, [*indexed, (*result, row)]),
             self._body,
         )
-        read, places = [of_parts.results[0]], [tuple(range(row + 1))]
+        summed = of_parts.results[0]
+        if self._reads_views(inputs):
+            summed = _with_views(of_parts)
+        read, places = [summed], [tuple(range(row + 1))]
         if self.parts.main < self.parts.row:
             read += [
                 self._end(at, value) if row in dims else value
@@ -269,13 +276,16 @@ class _Split(NamedTuple):
         redirect(operands_with(reduction.results[0]), whole.results[0])
         reduction.erase()
         members = [whole, *_following(whole)]
-        results = members[-1].results
-        users = operands_with(results[0])
-        alone = Builder.after(members[-1]).at(whole.location).dispatch_region(results)
-        end = children(alone)[-1]
-        for each in members:
-            each.move_before(end)
-        redirect(users, alone.results[0])
+        _dispatched(members)
+
+    def _reads_views(self, inputs: Sequence[ir.Value]) -> bool:
+        """Returns whether the parts read views of rows that lie in memory, and are several."""
+        row = len(ir.ShapedType(self.reduction.results[0].type).shape)
+        rows = [each for each in inputs if ir.ShapedType(each.type).rank > row]
+        makers = [defining_operation(each) for each in rows]
+        is_computed = any(each is not None and each.name.startswith("linalg.") for each in makers)
+        several = any(prod(ir.ShapedType(each.type).shape[:-1]) > 1 for each in rows)
+        return self.parts.main < self.parts.row and several and not is_computed
 
     def _split(self, at: Builder, value: ir.Value) -> ir.Value:
         """Emits a tensor whose last dimension becomes the parts and their elements."""
@@ -324,6 +334,27 @@ class _Split(NamedTuple):
             neutral = at.constant(element.type, combiner.neutral())
             part = _combined(at, combiner, at.select(there, element, neutral), part)
         return _combined(at, combiner, part, before)
+
+
+def _with_views(of_parts: ir.Operation) -> ir.Value:
+    """Makes a dispatch of a reduction of parts and of the views that it reads; returns its
+    result."""
+    makers = [defining_operation(each) for each in of_parts.operands]
+    views = [each for each in makers if each is not None and each.name == _EXPAND]
+    slices = [defining_operation(each.operands[0]) for each in views]
+    return _dispatched([*(each for each in slices if each is not None), *views, of_parts])
+
+
+def _dispatched(members: Sequence[ir.Operation]) -> ir.Value:
+    """Makes a dispatch of operations of which the last one makes its result; returns that."""
+    results = members[-1].results
+    users = operands_with(results[0])
+    alone = Builder.after(members[-1]).at(members[-1].location).dispatch_region(results)
+    end = children(alone)[-1]
+    for each in members:
+        each.move_before(end)
+    redirect(users, alone.results[0])
+    return alone.results[0]
 
 
 def _following(reduction: ir.Operation) -> Iterator[ir.Operation]:

@@ -21,6 +21,9 @@ what it is a multiple of then:
     %q = hal.interface.binding.subspan ... {bankwise.shape = array<i64: 8, -64, 100>}
         : memref<8x?x112xf16>{%rounded}
 
+A view of a part of a buffer that is read becomes a binding of its own, which remembers where its
+elements are (`strided_buffers.py`).
+
 Zeros in the rows of K and V and in the columns of Q and K change no sum, as long as the scores of
 rows of K beyond the end do not count; `bankwise-exclude-absent-keys` sees to that. So it matters
 that what lies beyond an end is zero when it reaches the attention: an elementwise operation between
@@ -46,14 +49,21 @@ from ...dialect_utils.handed_attributes import ENLARGED_BINDINGS, KEYS, SHAPE
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
 from ...dialect_utils.memory.buffer_starts import BUFFER_CAST
-from ...dialect_utils.memory.lds_ops import ASSUME_ALIGNMENT
-from ...dialect_utils.memory.memref_types import contiguous_type, is_contiguous
+from ...dialect_utils.memory.lds_ops import ASSUME_ALIGNMENT, EXPAND_SHAPE, SUBVIEW
+from ...dialect_utils.memory.memref_types import (
+    contiguous_type,
+    is_contiguous,
+    strides_and_offset,
+    type_of,
+)
 from ...dialect_utils.operations import children, defining_operation, operations_in
 from ..costs.gathered_copies import Gather
 from .strided_buffers import StridedBuffer
 
 WHOLE_VIEWS = frozenset({ASSUME_ALIGNMENT, BUFFER_CAST, "memref.cast"})
 """Views of a whole buffer, with its shape."""
+_PARTS = frozenset({SUBVIEW, EXPAND_SHAPE})
+"""Views of parts of a buffer, or with another shape."""
 SUBSPAN = "hal.interface.binding.subspan"
 LOAD, STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _YIELD = "linalg.yield"
@@ -116,6 +126,9 @@ class EnlargedShapes(NamedTuple):
         """Gives the values their shapes; bindings remember the true ones."""
         for value, shape in self.shapes.items():
             true, definition = ir.ShapedType(value.type).shape, defining_operation(value)
+            if definition is not None and definition.name in _PARTS:
+                _bind_part(value, shape)
+                continue
             if definition is not None and definition.name in (SUBSPAN, _EMPTY):
                 _round_up(definition, shape)
             if definition is not None and definition.name == _NUMBER:
@@ -137,6 +150,58 @@ def note_strided(function: ir.Operation, buffers: Mapping[ir.Operation, StridedB
         binding.attributes[SHAPE] = ir.DenseI64ArrayAttr.get(shape, function.context)
         buffer.note(binding)
     _list_bindings(function)
+
+
+class _Part(NamedTuple):
+    """A view of a part of a buffer that is read.
+
+    Attributes:
+        binding: the whole buffer.
+        elements: how those of the view are found.
+        cast: what the binding goes through on AMD GPUs, if it does.
+    """
+
+    binding: ir.Operation
+    elements: StridedBuffer
+    cast: ir.Operation | None
+
+    @staticmethod
+    def of(view: ir.Value) -> _Part:
+        """Returns what a view is a part of.
+
+        Raises:
+            Refusal: it is written, or something about it is known to the program alone.
+        """
+        binding = defining_operation(view)
+        cast: ir.Operation | None = None
+        while binding is not None and binding.name in _PARTS | {ASSUME_ALIGNMENT, BUFFER_CAST}:
+            cast = binding if binding.name == BUFFER_CAST else cast
+            binding = defining_operation(binding.operands[0])
+        is_read = all(each.name in WHOLE_VIEWS | {LOAD} for each in _users_of(view))
+        strides, offset = strides_and_offset(type_of(view))
+        sizes = tuple(type_of(view).shape)
+        if binding is None or binding.name != SUBSPAN or strides is None or offset is None:
+            raise Refusal(f"{view.type} is no part of a buffer that is known")
+        _check_binding(binding.results[0])
+        whole = tuple(type_of(binding).shape)
+        if not is_read or DYNAMIC in (*sizes, *whole, *strides, offset):
+            raise Refusal(f"{view.type} is written, or has sizes that are not known")
+        dims = (((size, stride),) for size, stride in zip(sizes, strides, strict=True))
+        return _Part(binding, StridedBuffer(tuple(dims), prod(whole), offset), cast)
+
+
+def _bind_part(view: ir.Value, shape: Shape) -> None:
+    """Replaces a view of a part of a buffer by a binding of its own, which gets a shape."""
+    binding, elements, cast = _Part.of(view)
+    kind = contiguous_type(type_of(binding), shape)
+    part = Builder.after(binding).like(binding, list(binding.operands), [kind])
+    part.attributes[SHAPE] = ir.DenseI64ArrayAttr.get(elements.shape, part.context)
+    elements.note(part)
+    whole = part
+    if cast is not None:
+        kind = contiguous_type(type_of(cast), shape)
+        whole = Builder.after(part).like(cast, [part.results[0]], [kind])
+    view.replace_all_uses_with(whole.results[0])
 
 
 def _list_bindings(function: ir.Operation) -> None:
@@ -410,6 +475,8 @@ class _Shapes:
             self._spread_generic(touching)
         elif touching.name == SUBSPAN:
             _check_binding(value)
+        elif touching.name in _PARTS and value in touching.results:
+            _Part.of(value)
         elif touching.name == _NUMBER:
             _check_constant(touching, self.shapes[value])
         elif touching.name != _EMPTY:

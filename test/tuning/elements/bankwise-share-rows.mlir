@@ -240,3 +240,32 @@ func.func @single() attributes {translation_info = #lane} {
   iree_codegen.store_to_buffer %squares, %1 : tensor<f32> into memref<f32, #hal.descriptor_type<storage_buffer>>
   return
 }
+
+// Parts of rows that are views of a buffer are read from a binding that remembers where they are.
+
+#thread = #iree_gpu.lowering_config<{reduction = [0, 0, 1], thread = [1, 4, 0], workgroup = [4, 32, 0]}>
+
+// CHECK-LABEL: func.func @views
+// CHECK:         hal.interface.binding.subspan {{.*}}bankwise.shape = array<i64: 4, 8, 375>, bankwise.strided = {dims = [array<i64: 4, 3007>, array<i64: 8, 375>, array<i64: 375, 1>], elements = 12028 : i64, offset = 5 : i64}} : memref<4x8x384xf32
+// CHECK:         iree_codegen.load_from_buffer %{{.*}} : memref<4x8x384xf32, #hal.descriptor_type<storage_buffer>> -> tensor<4x8x384xf32>
+// CHECK:         partial_reduction = [0, 0, 384]
+// CHECK:         arith.cmpi ult, %{{.*}}, %c375
+// expected-remark @+11 {{tile of a workgroup: a row, of each of which 64 lanes have 6 x 1 a step}}
+func.func @views() attributes {translation_info = #lanes} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<4x3007xf32, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<4x8xf32, #hal.descriptor_type<storage_buffer>>
+  %part = memref.subview %0[0, 5] [4, 3000] [1, 1] : memref<4x3007xf32, #hal.descriptor_type<storage_buffer>> to memref<4x3000xf32, strided<[3007, 1], offset: 5>, #hal.descriptor_type<storage_buffer>>
+  %view = memref.expand_shape %part [[0], [1, 2]] output_shape [4, 8, 375] : memref<4x3000xf32, strided<[3007, 1], offset: 5>, #hal.descriptor_type<storage_buffer>> into memref<4x8x375xf32, strided<[3007, 375, 1], offset: 5>, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %view : memref<4x8x375xf32, strided<[3007, 375, 1], offset: 5>, #hal.descriptor_type<storage_buffer>> -> tensor<4x8x375xf32>
+  %none = tensor.empty() : tensor<4x8xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%none : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %sums = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%in : tensor<4x8x375xf32>) outs(%zeros : tensor<4x8xf32>) attrs = {lowering_config = #thread} {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<4x8xf32>
+  iree_codegen.store_to_buffer %sums, %1 : tensor<4x8xf32> into memref<4x8xf32, #hal.descriptor_type<storage_buffer>>
+  return
+}

@@ -29,12 +29,15 @@ func.func @divided(%x: tensor<300000xf16>, %o: tensor<f32>) -> tensor<f32> {
   return %sum : tensor<f32>
 }
 
-// No number of parts divides the rows: the last 67 elements are read beside the sums of the parts.
+// No number of parts divides the rows: the last 67 elements are read beside the sums of the parts,
+// which are views of the rows in a dispatch of their own.
 
 // CHECK-LABEL: func.func @end
-// CHECK:       %[[M:.*]] = tensor.extract_slice %arg0[0, 0] [2, 999936] [1, 1]
-// CHECK:       %[[X:.*]] = tensor.expand_shape %[[M]] {{\[}}[0], [1, 2]] output_shape [2, 96, 10416]
-// CHECK:       %[[P:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<2x96x10416xf32>)
+// CHECK:       %[[P:.*]] = flow.dispatch.region
+// CHECK-NEXT:    %[[M:.*]] = tensor.extract_slice %arg0[0, 0] [2, 999936] [1, 1]
+// CHECK-NEXT:    %[[X:.*]] = tensor.expand_shape %[[M]] {{\[}}[0], [1, 2]] output_shape [2, 96, 10416]
+// CHECK-NEXT:    linalg.generic {{.*}} ins(%[[X]] : tensor<2x96x10416xf32>)
+// CHECK:         flow.return
 // CHECK:       %[[E:.*]] = tensor.extract_slice %arg0[0, 999907] [2, 96] [1, 1]
 // CHECK:       flow.dispatch.region
 // CHECK-NEXT:    linalg.generic {{.*}} ins(%[[P]], %[[E]] : tensor<2x96xf32>, tensor<2x96xf32>) outs(%arg1 : tensor<2xf32>)
@@ -54,6 +57,35 @@ func.func @end(%x: tensor<2x1000003xf32>, %o: tensor<2xf32>) -> tensor<2xf32> {
   ^bb0(%a: f32, %b: f32):
     %e = math.exp %a : f32
     %s = arith.addf %e, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<2xf32>
+  return %sum : tensor<2xf32>
+}
+
+// Rows that are computed are no views of memory: IREE computes what the parts read with them.
+
+// CHECK-LABEL: func.func @computed
+// CHECK:       %[[C:.*]] = linalg.generic
+// CHECK:       tensor.extract_slice %[[C]][0, 0]
+// CHECK-NOT:   flow.dispatch.region
+// CHECK:       linalg.generic {{.*}}["parallel", "parallel", "reduction"]
+// CHECK:       flow.dispatch.region
+func.func @computed(%x: tensor<2x1000003xf32>, %o: tensor<2xf32>) -> tensor<2xf32> {
+  %empty = tensor.empty() : tensor<2x1000003xf32>
+  %exp = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<2x1000003xf32>) outs(%empty : tensor<2x1000003xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %e = math.exp %a : f32
+    linalg.yield %e : f32
+  } -> tensor<2x1000003xf32>
+  // expected-remark@+1 {{96 workgroups share a row, with 10416 elements each}}
+  %sum = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%exp : tensor<2x1000003xf32>) outs(%o : tensor<2xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
     linalg.yield %s : f32
   } -> tensor<2xf32>
   return %sum : tensor<2xf32>

@@ -15,14 +15,29 @@ from bankwise.tuning.shapes.enlarged_shapes import (
     enlarged_shapes,
     restored_bindings,
 )
+from bankwise.tuning.shapes.strided_buffers import StridedBuffer
 
 from ...functions import Parsed, parse
 
 MATMUL = "linalg.matmul"
 
 
-def function(between: str = "", left: str = "%l", behind: str = "") -> str:
-    """Returns 30x20 times 20x40, with operations on the left operand and on the result."""
+_BINDING = "hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0)"
+_WHOLE = f"%bl = {_BINDING} : memref<30x20xf16>"
+
+
+def function(
+    between: str = "",
+    left: str = "%l",
+    behind: str = "",
+    buffer: str = _WHOLE,
+    kind: str = "memref<30x20xf16>",
+) -> str:
+    """Returns 30x20 times 20x40, with operations on the left operand and on the result.
+
+    Args:
+        buffer: what makes the left operand's buffer, which is a `kind`.
+    """
     return f"""
       #layout = #hal.pipeline.layout<bindings = [
           #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
@@ -32,11 +47,10 @@ def function(between: str = "", left: str = "%l", behind: str = "") -> str:
         %half = arith.constant 0.5 : f16
         %inf = arith.constant 0x7C00 : f16
         %zero = arith.constant 0.0 : f32
-        %bl = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0)
-            : memref<30x20xf16>
+        {buffer}
         %br = hal.interface.binding.subspan layout(#layout) binding(1) offset(%c0)
             : memref<20x40xf16>
-        %l = iree_codegen.load_from_buffer %bl : memref<30x20xf16> -> tensor<30x20xf16>
+        %l = iree_codegen.load_from_buffer %bl : {kind} -> tensor<30x20xf16>
         %r = iree_codegen.load_from_buffer %br : memref<20x40xf16> -> tensor<20x40xf16>
         %el = tensor.empty() : tensor<30x20xf16>
         {between}
@@ -79,6 +93,40 @@ def test_tensors_and_buffers_get_the_shapes_that_the_loops_ask_for(context: ir.C
         ("memref<32x48xf16>", (20, 40)),
     ]
     assert restored_bindings(parsed.function) == []
+
+
+def viewed(behind: str = "", offset: str = "70") -> str:
+    """Returns the same product, whose left operand is a part of 30x400 elements."""
+    kind = f"memref<30x20xf16, strided<[400, 1], offset: {offset.replace('%c0', '?')}>>"
+    whole = f"%whole = {_BINDING} : memref<30x400xf16>"
+    part = f"memref.subview %whole[0, {offset}] [30, 20] [1, 1] : memref<30x400xf16> to {kind}"
+    return function(behind=behind, buffer=f"{whole}\n%bl = {part}", kind=kind)
+
+
+def test_a_part_of_a_buffer_that_is_read_becomes_a_binding(context: ir.Context) -> None:
+    parsed, _, shapes = enlarged(viewed())
+    shapes.apply(parsed.function)
+    assert parsed.module.operation.verify()
+    found = [(str(b.results[0].type), *rest) for b, *rest in restored_bindings(parsed.function)]
+    part = StridedBuffer((((30, 400),), ((20, 1),)), 12000, 70)
+    assert ("memref<32x32xf16>", (30, 20), part) in found
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        viewed(
+            "iree_codegen.store_to_buffer %other, %bl : tensor<30x20xf16>"
+            " into memref<30x20xf16, strided<[400, 1], offset: 70>>"
+        ),
+        viewed(offset="%c0"),
+    ],
+    ids=["written", "unknown"],
+)
+def test_other_parts_of_buffers_are_refused(context: ir.Context, text: str) -> None:
+    with pytest.raises(Refusal, match="is written, or has sizes"):
+        enlarged(text)
 
 
 @pytest.mark.parametrize(
