@@ -50,7 +50,7 @@ from .early_import import load_no_more
 from .forked_kernels import ForkedKernels, Sent, may_fork, printed_bytes, processors
 from .mitigation import mitigation_edits
 from .plugins import installed_plugins
-from .recording import Recording, RecordingError, RecordingStore, codegen_flags
+from .recording import Recording, RecordingError, RecordingKey, RecordingStore, codegen_flags
 from .replay import NativeFailure, PassRunner, RecoverableFailure, ReplayError, StockFailure
 from .rooms import TUNING, has_tuning, rooms_of
 from .second_attempt import (
@@ -113,6 +113,10 @@ class _Spliced(NamedTuple):
         return any(made(step).has_work(function) for step in ours)
 
 
+class MissingPipeline(RecoverableFailure):
+    """The compiler prints no pipeline for the configuration that a pass has given a function."""
+
+
 class _Compiled(NamedTuple):
     """What a fork has made of a function.
 
@@ -162,6 +166,8 @@ class CodegenReplay:
     summarizes: bool = False
     kernels: list[KernelCost] = field(default_factory=list)
     forks: bool = False
+    _missing: set[str] = field(default_factory=set)
+    """The functions of which it was said that a pipeline is missing."""
     _given_up: list[FunctionCopy] = field(default_factory=list)
     """What functions had become when an optional pass failed, kept for Python's ops in it."""
 
@@ -461,10 +467,14 @@ class CodegenReplay:
         except RecoverableFailure as failed:
             self._take_back(function, before, edits)
             what, rest = self._without(failed, function, edits)
-            context.sink.warning(
-                failed.failure.location,
-                f"{what}, because {failed.step.name} cannot go on: {failed.failure.message}",
-            )
+            # The passes that a missing pipeline stops, one after another, have one reason.
+            if not (isinstance(failed, MissingPipeline) and function.name in self._missing):
+                context.sink.warning(
+                    failed.failure.location,
+                    f"{what}, because {failed.step.name} cannot go on: {failed.failure.message}",
+                )
+            if isinstance(failed, MissingPipeline):
+                self._missing.add(function.name)
             return self._replay(function, recording, rest, FunctionCopy.of(function.op))
         return False
 
@@ -517,11 +527,9 @@ class CodegenReplay:
         function = function.as_configured()
         key = function.recording_key(self._flags)
         if key != recording.key:
-            found = self.recordings.find(key)
-            if found is None or blamed is None:
-                failure = PassFailure(function.op.location, f"{key} is not recorded")
-                raise failure if blamed is None else RecoverableFailure(blamed, failure)
-            recording = found
+            if blamed is None:
+                raise PassFailure(function.op.location, f"{key} is not what was recorded")
+            recording = self._recorded_as_configured(function, key, blamed)
         pipeline = _Spliced.of(function, recording, edits)
         self.runner.run(function.op, pipeline.codegen, pipeline.optional, blamed)
         if pipeline.lowers_early(function.op):
@@ -536,6 +544,20 @@ class CodegenReplay:
                         raise RecoverableFailure(step, failure) from None
         finally:
             assumptions.clear()
+
+    def _recorded_as_configured(
+        self, function: DeviceFunction, key: RecordingKey, blamed: FunctionPass
+    ) -> Recording:
+        """Returns the pipeline of the configuration that a pass has given a function.
+
+        Raises:
+            MissingPipeline: the compiler prints none.
+        """
+        try:
+            return self.recordings.get(key, function.executable_alone(), function.name)
+        except RecordingError as error:
+            failure = PassFailure(function.op.location, str(error))
+            raise MissingPipeline(blamed, failure) from None
 
     def _warn(self, functions: Sequence[DeviceFunction]) -> None:
         """Warns where a part of Bankwise is missing, and of each GPU without rules for its LDS."""

@@ -15,7 +15,7 @@ from ..dialect_utils.indexing_maps import GENERIC, MAPS, copied_buffers, maps_of
 from ..dialect_utils.kernels import backend_of, variants_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
 from ..dialect_utils.memory.lds_roots import lds_roots
-from ..dialect_utils.operations import SEARCH, children, has_operation, operations_in
+from ..dialect_utils.operations import SEARCH, children, has_operation, operations_in, parents_of
 from ..passes.pipeline_edit import CODEGEN_PIPELINES, COPYING, LOWERED
 from .embedding import StepError
 from .recording import RecordingKey, pipeline_options
@@ -59,6 +59,12 @@ class DeviceFunction(NamedTuple):
     def as_configured(self) -> DeviceFunction:
         """Returns the function with the pipeline that its configuration names now."""
         return self._replace(pipeline=_pipeline_kind(self.op) or self.pipeline)
+
+    def executable_alone(self) -> str:
+        """Returns the text of a module that has the function's executable as it is now, and
+        nothing else: others may be compiled already."""
+        (outer,) = (each for each in parents_of(self.op) if each.name == "hal.executable")
+        return f"module {{\n{outer.get_asm(use_local_scope=True)}\n}}\n"
 
     def mark_done(self) -> None:
         """Tells the stock compiler that the function's pipeline has run."""

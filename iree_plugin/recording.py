@@ -92,11 +92,12 @@ class Recording:
         return codegen, lowering
 
 
-# Flags that cannot change which passes a device function goes through.
+# Flags that cannot change which passes a device function goes through: of other phases of IREE, of
+# MLIR, of LLVM's backends for GPUs, and those by which LLVM measures and prints.
 _HARMLESS_FLAG = re.compile(
     r"--?(iree-(hal|rocm-target|hip-target|cuda-target|input|vm|dispatch-creation|flow|stream|"
     r"global-opt|preprocessing|llvmcpu|execution-model|scheduling|parameter)|mlir-|"
-    r"iree-gpu-test-target)"
+    r"iree-gpu-test-target|(nvptx|amdgpu|time|print)-|stats\b|track-memory|info-output-file)"
 )
 
 

@@ -104,8 +104,8 @@ class RecordingRequest(NamedTuple):
     options: str
     """The text between the angle brackets of `#iree_gpu.pipeline_options<...>`."""
 
-    def take(self) -> Recording:
-        """Compiles the sample and records its pipeline.
+    def take(self, *flags: str) -> Recording:
+        """Compiles the sample and records its pipeline, as `iree-compile` has it with flags.
 
         Raises:
             RecordingError: the installed compiler prints no pipeline for it.
@@ -125,7 +125,7 @@ class RecordingRequest(NamedTuple):
             if self.options:
                 self._set_options(function.op)
                 options = pipeline_options(self._attribute())
-            key = RecordingKey(self.backend, self.pipeline, options)
+            key = RecordingKey(self.backend, self.pipeline, options, flags)
             recording = record(key, module.get_asm(use_local_scope=True), function.name)
             invocation.close()
             return recording

@@ -2,13 +2,16 @@
 """Recordings: reading the compiler's output, the packaged data, the cache."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from iree.compiler.api import Session
 
 from bankwise.iree_plugin import recording as recording_module
 from bankwise.iree_plugin import user_cache
 from bankwise.iree_plugin.embedding import compiler_version
+from bankwise.iree_plugin.python_compile import open_source, settings_of
 from bankwise.iree_plugin.recording import (
     Recording,
     RecordingError,
@@ -23,11 +26,31 @@ from bankwise.iree_plugin.recording import (
     record,
 )
 from bankwise.iree_plugin.recording_samples import RecordingRequest, packaged_requests
+from bankwise.iree_plugin.stepped_compile import SteppedCompile
 from bankwise.iree_plugin.user_cache import UserCache
+from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.pipeline_edit import COPYING, LOWERED
+from bankwise.sweep.cases import target_flags
 
 KEY = RecordingKey("rocm", "VectorDistribute", ("prefetch_num_stages = 2",), ("--flag=1",))
 RECORDING = Recording(KEY, ("canonicalize{max-iterations=10 top-down=true}", "cse"), ("cse",))
+
+OF_LLVM = ("--nvptx-fma-level=1", "--amdgpu-early-inline-all", "--time-passes", "-stats")
+"""Flags of LLVM's backends, and those by which it measures."""
+
+UNKNOWN = "--iree-codegen-mmt4d-use-intrinsics=false"
+"""A flag that may change pipelines, and leaves them as they are."""
+
+RETILED = """
+func.func @f(%a: tensor<128x64xf32>, %b: tensor<64x96xf32>) -> tensor<128x96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<128x96xf32>
+  %c = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x96xf32>) -> tensor<128x96xf32>
+  %d = linalg.matmul ins(%a, %b : tensor<128x64xf32>, tensor<64x96xf32>)
+      outs(%c : tensor<128x96xf32>) -> tensor<128x96xf32>
+  return %d : tensor<128x96xf32>
+}
+"""
 
 PRINTED = """\
 // -----// IR Dump After LowerExecutableUsingTransformDialectPass: transform-lower //----- //
@@ -112,6 +135,74 @@ def check_against_installed_compiler(request: RecordingRequest) -> None:
 @pytest.mark.parametrize("index", [0, 20])
 def test_packaged_recordings_equal_what_the_compiler_prints(index: int) -> None:
     check_against_installed_compiler(list(packaged_requests())[index])
+
+
+@pytest.mark.parametrize("index", [0])
+def test_flags_of_llvm_change_no_pipeline(index: int) -> None:
+    taken = list(packaged_requests())[index].take(*OF_LLVM)
+    packaged = RecordingStore().find(taken.key._replace(flags=()))
+    assert packaged is not None
+    assert (taken.codegen, taken.lowering) == (packaged.codegen, packaged.lowering)
+
+
+def compiled_with_unknown_flag() -> list[Action]:
+    """Compiles as with a flag on which pipelines may depend; returns what was done."""
+    flags, log = target_flags("sm_80"), DecisionLog()
+    with closing(Session()) as session:
+        session.set_flags(*flags)
+        settings = settings_of((*flags, UNKNOWN), "auto/fast")
+        with SteppedCompile(session, settings, (), log, console=True) as compilation:
+            compilation.run(open_source(session, RETILED))
+    return [each.action for each in log.decisions]
+
+
+def test_a_pipeline_that_a_pass_has_chosen_is_recorded_as_the_first_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packaged, taken = RecordingStore(), list[str]()
+
+    def take(key: RecordingKey, module: str, function: str) -> Recording:
+        taken.append(key.pipeline)
+        assert key.flags == (UNKNOWN,)
+        assert module.count("hal.executable ") == 1
+        assert f"@{function}(" in module
+        found = packaged.find(key._replace(flags=()))
+        assert found is not None
+        return Recording(key, found.codegen, found.lowering)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(recording_module, "record", take)
+    assert Action.RETILE in compiled_with_unknown_flag()
+    assert taken == ["TileAndFuse", "VectorDistribute"]
+
+
+@pytest.mark.nightly
+def test_the_compiler_prints_the_pipeline_that_a_pass_has_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert Action.RETILE in compiled_with_unknown_flag()
+
+
+def test_what_the_compiler_does_not_print_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    packaged = RecordingStore()
+
+    def take(key: RecordingKey, module: str, function: str) -> Recording:
+        found = packaged.find(key._replace(flags=()))
+        if found is None or key.pipeline == "VectorDistribute":
+            raise RecordingError(f"no pipeline for @{function}")
+        return Recording(key, found.codegen, found.lowering)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(recording_module, "record", take)
+    assert Action.RETILE not in compiled_with_unknown_flag()
+    (said,) = (line for line in capfd.readouterr().err.splitlines() if "no pipeline" in line)
+    assert said.endswith(
+        "warning: function @f_dispatch_0_matmul_128x96x64_f32 keeps its tiles, because "
+        "bankwise-retile cannot go on: no pipeline for @f_dispatch_0_matmul_128x96x64_f32"
+    )
 
 
 @pytest.mark.nightly
@@ -207,6 +298,7 @@ def test_targets_and_dumps_do_not_change_a_pipeline() -> None:
         "--iree-rocm-target=gfx942",
         "-iree-hal-dump-executable-files-to=x",
         "--mlir-print-ir-after-all",
+        *OF_LLVM,
     ]
     assert codegen_flags(flags) == ()
 
