@@ -3,11 +3,14 @@
 
     lowering_config = #iree_gpu.lowering_config<{thread = [32, 1, 4], workgroup = [32, 1, 1024]}>
 
-Tiles divide the loops, so that no lane has a part of a vector.
+Tiles divide the loops, so that no lane has a part of a vector. Where no tile of several warps does,
+the innermost loop is rounded up to lanes beside each other, and what lies beyond its end is neither
+read nor written (`tuning/shapes/enlarged_shapes.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -31,6 +34,9 @@ _VECTOR_BYTES, _SECTOR_BYTES = 16, 32
 _LANES = (256, 512, 1024)
 """How many lanes a workgroup has at most; more where the sizes have no such divisor."""
 _LEAST_LANES = 96
+_WARP, _IDLE = 32, (32, 8)
+"""Rows that no tile divides are rounded up to lanes of whole warps, of which one in 32 has no
+element if that can be, and one in eight at most."""
 _RUN_BYTES = 64
 """How many bytes lanes beside each other write at least as neighbours, where the row has them."""
 _SMALL_SHARE = 4
@@ -56,6 +62,11 @@ class ElementTile(NamedTuple):
     def lanes(self) -> int:
         """Returns how many lanes have elements."""
         return prod(self.workgroup) // prod(self.thread)
+
+    def lengths(self, extents: Sequence[int]) -> tuple[int, ...]:
+        """Returns how long loops are that are rounded up to whole tiles."""
+        pairs = zip(extents, self.workgroup, strict=True)
+        return tuple(-(-extent // size) * size for extent, size in pairs)
 
     def configure(
         self, function: ir.Operation, operation: ir.Operation, launch: WarpLaunch
@@ -105,7 +116,40 @@ def element_tile(elements: Elements, processor: Processor) -> ElementTile | None
         tile = _of_lanes(elements, thread, [along, *outwards], most)
         if tile.lanes >= _LEAST_LANES and tile.workgroup[along] >= run:
             return tile
-    raise Refusal("no tile of several warps divides its sizes")
+    tile = None
+    if not _transposed(elements, along):
+        tile = _rounded_up(elements, thread, [along, *outwards], run)
+    if tile is None or tile.lanes < _LEAST_LANES:
+        raise Refusal("no tile of several warps divides its sizes")
+    return tile
+
+
+def _rounded_up(
+    elements: Elements, thread: list[int], order: list[int], run: int
+) -> ElementTile | None:
+    """Returns the longest tile of whole warps along the innermost loop that leaves few lanes idle.
+
+    None stands for rows that are so short that many lanes would have nothing.
+
+    Args:
+        order: the innermost loop, and the others outwards.
+        run: how many neighbours a workgroup has at least.
+    """
+    along, *outwards = order
+    vectors = elements.extents[along] // thread[along]
+    counts = range(_LANES[0], max(1, run // thread[along]) - 1, -_WARP)
+    ways = ((each, share) for share in _IDLE for each in counts)
+    fit = (each for each, share in ways if share * (-vectors % each) <= vectors)
+    if (lanes := next(fit, 0)) == 0:
+        return None
+    workgroup = [*thread]
+    workgroup[along] *= lanes
+    rest = _LANES[0] // lanes
+    for loop in outwards:
+        found = _divisor(elements.extents[loop] // thread[loop], rest)
+        workgroup[loop] *= found
+        rest //= found
+    return ElementTile(tuple(thread), tuple(workgroup))
 
 
 def _thread(elements: Elements, along: int, outwards: list[int], lanes: int) -> list[int]:

@@ -23,7 +23,14 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import gpu_features_of
-from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, MAPS, copied_loops, summed_loops
+from ...dialect_utils.indexing_maps import (
+    GENERIC,
+    ITERATORS,
+    MAPS,
+    copied_loops,
+    loops_of,
+    summed_loops,
+)
 from ...dialect_utils.lowering_config import (
     CONFIG,
     THREAD,
@@ -36,6 +43,7 @@ from ...dialect_utils.lowering_config import (
 from ...dialect_utils.operations import children
 from ...passes.base import PassContext
 from ..costs.processors import processor_of
+from ..shapes.enlarged_shapes import EnlargedShapes, check_elementwise, enlarged_shapes
 from ..tiles.planned_pass import NewTile, PlannedPass
 from .element_tiles import ElementTile, element_tile
 from .elements import elements_of
@@ -57,6 +65,8 @@ class TileElements(PlannedPass["_Planned"]):
         if not operation.results:
             operation = _on_tensors(operation)
         plan.tile.configure(function, operation, plan.launch)
+        if plan.shapes is not None:
+            plan.shapes.apply(function)
         return operation, plan.tile, str(plan.tile)
 
 
@@ -64,6 +74,7 @@ class _Planned(NamedTuple):
     operation: ir.Operation
     launch: WarpLaunch
     tile: ElementTile
+    shapes: EnlargedShapes | None
 
 
 def _planned(function: ir.Operation, test_target: str | None) -> _Planned | None:
@@ -90,8 +101,15 @@ def _planned(function: ir.Operation, test_target: str | None) -> _Planned | None
         launch = WarpLaunch(function.attributes[TRANSLATION_INFO], 1, processor.lanes)
     if any(each.name == GENERIC and each != operation for each in children(function)):
         raise Refusal("another operation is computed with it")
-    tile = element_tile(elements_of(operation), processor)
-    return None if tile is None else _Planned(operation, launch, tile)
+    elements = elements_of(operation)
+    tile = element_tile(elements, processor)
+    if tile is None:
+        return None
+    lengths, shapes = tile.lengths(elements.extents), None
+    if lengths != elements.extents:
+        check_elementwise(operation)
+        shapes = enlarged_shapes(operation, loops_of(operation), dict(enumerate(lengths)))
+    return _Planned(operation, launch, tile, shapes)
 
 
 def _on_tensors(copy: ir.Operation) -> ir.Operation:

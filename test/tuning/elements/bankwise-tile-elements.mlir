@@ -85,11 +85,12 @@ func.func @transposed() attributes {translation_info = #warp} {
   return
 }
 
-// 79,999 is a prime number.
+// 79,999 is a prime number. Lanes beyond its end have no elements.
 
 // CHECK-LABEL: func.func @few_divisors
-// CHECK:         thread = [1], workgroup = [32]
-// expected-remark @+1 {{the tile of its elements stays: no tile of several warps divides its sizes}}
+// CHECK:         memref<80128xf16
+// CHECK:         thread = [1], workgroup = [256]
+// expected-remark @+7 {{tile of a workgroup: 256, of which a lane has 1}}
 func.func @few_divisors() attributes {translation_info = #warp} {
   %c0 = arith.constant 0 : index
   %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<79999xf16, #hal.descriptor_type<storage_buffer>>

@@ -130,7 +130,7 @@ def test_rows_that_begin_at_single_elements_have_no_vectors() -> None:
     extents=st.lists(st.integers(1, 3000), min_size=1, max_size=4),
     data=st.data(),
 )
-def test_tiles_divide_all_loops_and_lanes_write_neighbours(
+def test_tiles_divide_loops_or_few_lanes_idle_and_lanes_write_neighbours(
     extents: list[int], data: st.DataObject
 ) -> None:
     loops = range(len(extents))
@@ -153,10 +153,12 @@ def test_tiles_divide_all_loops_and_lanes_write_neighbours(
         # A lane has at most a sector of what it writes, where that leaves lanes enough or not.
         assert prod(extents) < PROCESSOR.multiprocessors * 256 * (32 // written.size)
         return
-    for extent, workgroup, thread in zip(extents, tile.workgroup, tile.thread, strict=True):
-        assert extent % workgroup == 0 and workgroup % thread == 0
-    assert 96 <= tile.lanes <= 1024
     along = elements.innermost(written)
+    ways = zip(extents, tile.workgroup, tile.thread, strict=True)
+    for loop, (extent, workgroup, thread) in enumerate(ways):
+        assert extent % thread == workgroup % thread == 0
+        assert 8 * (-extent % workgroup) <= (extent if loop == along else 0)
+    assert 96 <= tile.lanes <= 1024
     assert along is not None
     assert tile.thread[along] * written.size <= 32
     assert tile.workgroup[along] >= min(extents[along], 64 // written.size)
