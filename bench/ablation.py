@@ -37,7 +37,7 @@ from ..iree_plugin import mitigation
 from ..iree_plugin.python_compile import compile
 from ..iree_plugin.rooms import rooms_of
 from ..passes.base import FunctionPass
-from ..passes.pipeline_edit import PassClass
+from ..passes.pipeline_edit import PassClass, PlannedPass
 from ..runtime.dtypes import element_type_of
 from ..sweep.cases import (
     Case,
@@ -127,8 +127,9 @@ def left_out(kind: type[FunctionPass] | None) -> Iterator[None]:
     left = None if kind is None else PassClass.of(kind)
     kept = tuple(each for each in steps if left is None or each.kind != left)
 
-    def others(mode: Any) -> tuple[FunctionPass, ...]:
-        return tuple(each for each in program_passes(mode) if type(each) is not kind)
+    def others(mode: Any) -> tuple[FunctionPass | PlannedPass, ...]:
+        kept = (each for each in program_passes(mode) if kind is None or each.name != kind.name)
+        return tuple(kept)
 
     with (
         patch.object(mitigation, "steps", lambda: kept),

@@ -12,3 +12,9 @@ from typing import Final
 from iree.compiler import ir
 
 DYNAMIC: Final[int] = ir.ShapedType.get_dynamic_size()
+
+
+def has_dynamic_tensor(operation: ir.Operation) -> bool:
+    """Returns whether an operand is a tensor with a dynamic size."""
+    tensors = [each for each in operation.operands if isinstance(each.type, ir.RankedTensorType)]
+    return any(DYNAMIC in ir.ShapedType(each.type).shape for each in tensors)

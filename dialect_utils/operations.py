@@ -23,6 +23,8 @@ _UNBOUND = (
 
 GPU_FUNC, GPU_LAUNCH = "gpu.func", "gpu.launch"
 """A kernel of MLIR's gpu dialect, and one that stands in the middle of its host function."""
+ONLINE_ATTENTION = "iree_linalg_ext.online_attention"
+"""An attention that is configured for its workgroups."""
 SEARCH = "iree_linalg_ext.topk"
 """What finds the largest elements of rows."""
 TRANSFER_READ, TRANSFER_WRITE = "vector.transfer_read", "vector.transfer_write"

@@ -49,6 +49,7 @@ from .diagnostic_capture import captured_diagnostics
 from .early_import import load_no_more
 from .forked_kernels import ForkedKernels, Sent, may_fork, printed_bytes, processors
 from .mitigation import mitigation_edits
+from .passes_ahead import PassesAhead
 from .plugins import installed_plugins
 from .recording import Recording, RecordingError, RecordingKey, RecordingStore, codegen_flags
 from .replay import NativeFailure, PassRunner, RecoverableFailure, ReplayError, StockFailure
@@ -523,6 +524,7 @@ class CodegenReplay:
                 what does not hold.
         """
         pipeline = _Spliced.of(function, recording, edits)
+        self.runner.ahead = self._ahead(pipeline)
         blamed = self.runner.run(function.op, pipeline.configuring, pipeline.optional)
         function = function.as_configured()
         key = function.recording_key(self._flags)
@@ -531,6 +533,7 @@ class CodegenReplay:
                 raise PassFailure(function.op.location, f"{key} is not what was recorded")
             recording = self._recorded_as_configured(function, key, blamed)
         pipeline = _Spliced.of(function, recording, edits)
+        self.runner.ahead = self._ahead(pipeline)
         self.runner.run(function.op, pipeline.codegen, pipeline.optional, blamed)
         if pipeline.lowers_early(function.op):
             self.runner.run(function.op, pipeline.lowering, pipeline.optional)
@@ -558,6 +561,13 @@ class CodegenReplay:
         except RecordingError as error:
             failure = PassFailure(function.op.location, str(error))
             raise MissingPipeline(blamed, failure) from None
+
+    def _ahead(self, pipeline: _Spliced) -> PassesAhead | None:
+        """Returns what loads the passes of a pipeline while the compiler's run, where work of one
+        kernel may run beside it at all."""
+        if self.runner.beside is None:
+            return None
+        return PassesAhead([*pipeline.configuring, *pipeline.codegen, *pipeline.lowering])
 
     def _warn(self, functions: Sequence[DeviceFunction]) -> None:
         """Warns where a part of Bankwise is missing, and of each GPU without rules for its LDS."""

@@ -45,7 +45,10 @@ _DEFERRED = (
 """Dialects in kernels of whose Python modules our passes use nothing. They have the attributes of
 IREE's dialects from the native module that these wrap."""
 
+_SECONDS_OF_A_TURN = 0.0005
+
 _importing: threading.Thread | None = None
+_has_api = threading.Event()
 _enough = threading.Event()
 _turn = threading.RLock()
 """Held by the thread while it loads a pass."""
@@ -68,17 +71,20 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
         return  # The import that follows says it better.
     package = importlib.util.module_from_spec(spec)
     sys.modules[_PACKAGE] = package
+    # Modules stay. The collector would go over their classes again and again.
+    collects = gc.isenabled()
+    gc.disable()
+    # Whoever comes back from the compiler's library waits for the lock that long.
+    sys.setswitchinterval(_SECONDS_OF_A_TURN)
+    global _importing
+    _importing = threading.Thread(target=_load, args=(spec, package, mode, collects), daemon=True)
+    _importing.start()
     try:
         importlib.import_module(f"{_PACKAGE}.api")
     except ImportError:
         del sys.modules[_PACKAGE]
-        return
-    # Modules stay. The collector would go over their classes again and again.
-    collects = gc.isenabled()
-    gc.disable()
-    global _importing
-    _importing = threading.Thread(target=_load, args=(spec, package, mode, collects), daemon=True)
-    _importing.start()
+    finally:
+        _has_api.set()
 
 
 @contextlib.contextmanager
@@ -105,6 +111,12 @@ def wait_for_imports() -> None:
 def _load(spec: ModuleSpec, package: ModuleType, mode: Mode | None, collects: bool) -> None:
     try:
         # Whoever needs what cannot be imported will see why.
+        with contextlib.suppress(ImportError):
+            # While the system loads the compiler's library, which takes no lock.
+            importlib.import_module("numpy")
+        _has_api.wait()
+        if sys.modules.get(_PACKAGE) is not package:
+            return
         with contextlib.suppress(ImportError):
             assert spec.loader is not None
             spec.loader.exec_module(package)
@@ -136,12 +148,13 @@ def load_passes(mode: Mode | None = None) -> None:
 
 def _load_passes_of(mode: Mode) -> None:
     """Imports the passes of a mode one by one, until somebody asks to stop."""
-    from ..passes.pipeline_edit import PassClass
+    from ..passes.pipeline_edit import TILING, PassClass
     from .mitigation import steps
 
     if mode.level == [*LEVELS][-1] and has_tuning():  # The level that changes programs.
         importlib.import_module(f"{TUNING}.programs.program_steps")
-    for step in steps():
+    # Those that a pipeline runs first; the others may be loaded while it runs (`passes_ahead`).
+    for step in sorted(steps(), key=lambda each: each.place.anchor != TILING):
         if _enough.is_set():
             break
         if isinstance(step.kind, PassClass) and step.is_part_of(mode):

@@ -48,14 +48,14 @@ def change_program(module: ir.Operation, mode: Mode, runner: PassRunner) -> None
         ReplayError: a pass failed.
     """
     from ..dialect_utils.operations import children
-    from ..passes.pipeline_edit import NativePass
-    from ..tuning.programs.program_steps import program_passes
+    from ..passes.pipeline_edit import NativePass, made
+    from ..tuning.programs.program_steps import may_have_work, program_passes
 
-    passes = program_passes(mode)
+    steps = program_passes(mode)
     with loading_paused():
         for function in [each for each in children(module) if "function_type" in each.attributes]:
-            for each in passes:
-                if each.has_work(function):
+            for step in steps:
+                if may_have_work(step, function) and (each := made(step)).has_work(function):
                     if native := [NativePass(name) for name in each.native]:
                         runner.run_native_passes(function, native)
                     runner.run_python_pass(function, each)

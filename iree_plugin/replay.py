@@ -25,6 +25,7 @@ from .beside import Beside
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import StepError, SteppedInvocation
 from .native_callbacks import AROUND_NATIVE_PASS
+from .passes_ahead import PassesAhead
 
 # Passes of the recorded pipelines that have no textual name, as transform-dialect pattern sets
 # that hold the same patterns.
@@ -129,6 +130,7 @@ class PassRunner:
         check: called behind each of our passes; raises a `RecoverableFailure` where the function in
             work is to be compiled in another way.
         beside: runs passes that only decide while others run; None lets them run in turn.
+        ahead: loads passes of ours while the compiler's run; None lets each load before it runs.
         managers: those of the compiler's passes, by the text of these. They are to be given up
             before the session's context is.
     """
@@ -141,6 +143,7 @@ class PassRunner:
     flagged: bool = False
     check: Callable[[], None] | None = None
     beside: Beside | None = None
+    ahead: PassesAhead | None = None
     managers: dict[str, PassManager] = field(default_factory=dict)
 
     def run(
@@ -214,8 +217,12 @@ class PassRunner:
             NativeFailure: a pass failed.
             ReplayError: one could not be called.
             RecoverableFailure: a pass failed, and `blamed` may be the reason.
+            Lost: a pass failed while passes of ours were loaded, or has said something.
         """
         around = AROUND_NATIVE_PASS.get(passes[0].name)
+        if self.ahead and around is None and not self.flagged:
+            self.ahead.run(self._manager_for(function, _text(passes)), function)
+            return
         try:
             with nullcontext() if around is None else around(function):
                 if blamed is None:
@@ -256,9 +263,6 @@ class PassRunner:
     ) -> Sequence[ir.DiagnosticInfo] | None:
         """Runs passes of the compiler, and returns None if they succeed.
 
-        Their pass manager is kept for other functions: each `canonicalize` of a new one collects
-        the patterns of all dialects, which takes longer than canonicalizing most functions.
-
         Args:
             invocation: what runs them where flags are for pass managers, which those that Python
                 makes do not read.
@@ -266,18 +270,26 @@ class PassRunner:
         Returns:
             the errors that have not been emitted, if a pass fails.
         """
-        text = ",".join(map(str, passes))
+        text = _text(passes)
         if self.flagged:
             return None if invocation(self.session).run_on(function, text) else ()
+        try:
+            self._manager_for(function, text).run(function)
+        except ir.MLIRError as error:
+            return error.error_diagnostics
+        return None
+
+    def _manager_for(self, function: ir.Operation, text: str) -> PassManager:
+        """Returns what runs passes of the compiler.
+
+        It is kept for other functions: each `canonicalize` of a new one collects the patterns of
+        all dialects, which takes longer than canonicalizing most functions.
+        """
         manager = self.managers.get(text)
         if manager is None:
             manager = PassManager.parse(f"{function.name}({text})", function.context)
             self.managers[text] = manager
-        try:
-            manager.run(function)
-        except ir.MLIRError as error:
-            return error.error_diagnostics
-        return None
+        return manager
 
     def run_python_pass(
         self,
@@ -371,6 +383,11 @@ def _segments(
             continue
         for step in neighbours:
             yield [step] if isinstance(step, NativePass) else step
+
+
+def _text(passes: Sequence[NativePass]) -> str:
+    """Returns the list of passes as the compiler reads it."""
+    return ",".join(map(str, passes))
 
 
 def _is_text(step: PipelineStep) -> bool:

@@ -9,6 +9,7 @@ An anchor is the name of a pass in the pipeline. Passes go before it, after it, 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
@@ -56,6 +57,11 @@ class PassClass(NamedTuple):
     def of(kind: type[FunctionPass]) -> PassClass:
         """Returns where a class stands."""
         return PassClass(kind.__module__, kind.__name__, kind.name)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Returns whether its module has been imported."""
+        return self.module in sys.modules
 
     def loaded(self) -> type[FunctionPass]:
         """Returns the class."""

@@ -9,6 +9,8 @@ from typing import Any
 from iree.compiler import ir
 
 from ..dialect_utils.gpu_target import gpu_features_of
+from ..dialect_utils.lowering_config import only_root
+from ..dialect_utils.operations import ONLINE_ATTENTION
 from ..passes.layout_steps import (
     COPIES,
     REINSERT,
@@ -40,6 +42,7 @@ from ..passes.steps import (
     Step,
 )
 from .retile_mode import RetileMode
+from .tiles.lane_tiled import is_lane_tiled_matmul
 
 NativeBf16, NativeExp2, ShortenExponentials = pass_classes(
     f"{__package__}.arithmetic", "NativeBf16", "NativeExp2", "ShortenExponentials"
@@ -163,15 +166,12 @@ _FIRST_COPIES = COPIES._replace(before=CountStockLayouts)
 
 def _multiplies_by_lanes(function: ir.Operation) -> bool:
     """Returns whether lanes multiply tiles of ours in a function."""
+    root = only_root(function)
+    if root is None or root.name != ONLINE_ATTENTION:
+        return is_lane_tiled_matmul(function)
     from .attention.lane_tiles import is_tiled_by_lanes
 
-    return is_tiled_by_lanes(function) or _is_lane_tiled_matmul(function)
-
-
-def _is_lane_tiled_matmul(function: ir.Operation) -> bool:
-    from .matmuls.lane_matmuls import is_lane_tiled_matmul
-
-    return is_lane_tiled_matmul(function)
+    return is_tiled_by_lanes(function)
 
 
 def _lacks_mma_sync(function: ir.Operation) -> bool:
@@ -345,7 +345,7 @@ STEPS: tuple[Step, ...] = (
     Step(_VECTORS, PartScatters, mitigations=ALL, only=_has_mma_sync, corrects=True),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
-    Step(_BEHIND_DISTRIBUTION, ShareCopies, since="exact", only=_is_lane_tiled_matmul),
+    Step(_BEHIND_DISTRIBUTION, ShareCopies, since="exact", only=is_lane_tiled_matmul),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, _DIRECT, since="fast", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, RestoreShapes, mitigations=ALL, corrects=True),
     Step(STOCK_PAD, None, since="exact", by_mma_sync=True),

@@ -64,7 +64,7 @@ from ...dialect_utils.lowering_config import (
     only_root,
     promoting,
 )
-from ...dialect_utils.operations import children
+from ...dialect_utils.operations import ONLINE_ATTENTION, children
 from ..costs.copy_layouts import LEAST_ASYNC_BYTES, share_evenly
 from ..costs.tile_cost import (
     SECTOR_BYTES,
@@ -86,7 +86,7 @@ from ..tiles.tiled_operation import (
 
 LOG2_E = float(np.float32(math.log2(math.e)))
 """log2 e as f32 has it, by which IREE multiplies the scale and the mask of an attention."""
-_ATTENTION, _INDEX = "iree_linalg_ext.online_attention", "iree_linalg_ext.index"
+_INDEX = "iree_linalg_ext.index"
 DECOMPOSITION = "decomposition_config"
 SCORES, OUTPUTS = "qk_attrs", "pv_attrs"
 """The entries with the configurations of the two contractions."""
@@ -647,7 +647,7 @@ def _promoted(contraction: str, staged: Collection[int]) -> tuple[int, ...]:
 def only_attention(function: ir.Operation) -> ir.Operation | None:
     """Returns the attention that alone decides on the workgroups of `function`, if there is one."""
     root = only_root(function)
-    return None if root is None or root.name != _ATTENTION else root
+    return None if root is None or root.name != ONLINE_ATTENTION else root
 
 
 class ContractionKinds(NamedTuple):
@@ -676,7 +676,7 @@ def attention_loops(operation: ir.Operation) -> SizedLoops:
         Refusal: its loops are not known, or the size of its head.
     """
     maps = loops_of(operation)
-    if operation.name != _ATTENTION:
+    if operation.name != ONLINE_ATTENTION:
         # Before it is tiled, it has no maxima and sums of rows.
         maps = (*maps, (), ())
     sizes = loop_sizes(operation, maps, (Q, K, V))

@@ -24,10 +24,9 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...dialect_utils.operations import operations_in
+from ...dialect_utils.operations import ONLINE_ATTENTION, operations_in
 from ...passes.base import FunctionPass, PassContext
 
-_ATTENTION = "iree_linalg_ext.online_attention"
 _CONFIG = "decomposition_config"
 _ROW_MAJOR = re.compile(r"(#iree_gpu\.(?:virtual_)?mma_layout<V?MFMA_\w+)>")
 _CONTRACTIONS = 2
@@ -42,7 +41,7 @@ class TransposeContractions(FunctionPass):
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the configurations of the attentions in `function`."""
-        for attention in operations_in(function.operation, _ATTENTION):
+        for attention in operations_in(function.operation, ONLINE_ATTENTION):
             if _CONFIG not in attention.attributes:
                 continue
             text = str(attention.attributes[_CONFIG])

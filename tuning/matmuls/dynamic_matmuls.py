@@ -27,7 +27,6 @@ from ...dialect_utils.indexing_maps import loops_of
 from ...dialect_utils.lowering_config import (
     BASIS,
     CONFIG,
-    LANE_BASIS,
     MMA_KIND,
     PROMOTED,
     REDUCTION,
@@ -42,6 +41,7 @@ from ...dialect_utils.lowering_config import (
 )
 from ..costs.tile_cost import MatmulTile, TileWork
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
+from ..tiles.lane_tiled import is_tiled_by_lanes
 from ..tiles.size_ranges import SIZES, asked_sizes
 from ..tiles.tiled_operation import Circumstances, Maps, TiledOperation, loop_sizes, rounded_up
 from .matmul_tiles import WarpTiledMatmul, generic_root, is_filled
@@ -212,15 +212,6 @@ def scalar_matmul_root(function: ir.Operation) -> ir.Operation | None:
     if MMA_KIND in LoweringConfig.of(root.attributes[CONFIG]).entries or is_tiled_by_lanes(root):
         return None
     return root if multiplies(root) else None
-
-
-def is_tiled_by_lanes(root: ir.Operation) -> bool:
-    """Returns whether lanes have tiles of the operands of a matmul in the LDS."""
-    try:
-        entries = LoweringConfig.of(root.attributes[CONFIG]).entries
-    except Refusal:
-        return False
-    return {LANE_BASIS, PROMOTED} <= entries.keys()
 
 
 def is_tiled_by_threads(root: ir.Operation) -> bool:

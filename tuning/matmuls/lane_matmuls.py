@@ -29,7 +29,7 @@ from typing import ClassVar, Self
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
-from ...dialect_utils.indexing_maps import GENERIC, loops_of
+from ...dialect_utils.indexing_maps import loops_of
 from ...dialect_utils.lowering_config import (
     BASIS,
     CONFIG,
@@ -43,14 +43,13 @@ from ...dialect_utils.lowering_config import (
     basis_attribute,
     changed_info,
     numbers_attribute,
-    only_root,
     promoting,
 )
 from ..costs.copy_layouts import share_evenly
 from ..costs.scalar_cost import vector_elements
 from ..costs.tile_cost import ScalarTile, TileWork, scalar_work
 from ..tiles.tiled_operation import Circumstances, TiledOperation, rounded_up
-from .dynamic_matmuls import ScalarLoops, is_tiled_by_lanes
+from .dynamic_matmuls import ScalarLoops
 from .scalar_matmul_tiles import MOST_MULTIPLY_ADDS, MOST_THREADS
 from .stock_sums import StockSums
 
@@ -232,12 +231,6 @@ def multiplies_floats(root: ir.Operation) -> bool:
     """Returns whether a matmul has f32 alone."""
     kinds = {ir.ShapedType(each.type).element_type for each in root.operands}
     return kinds == {ir.F32Type.get(root.context)}
-
-
-def is_lane_tiled_matmul(function: ir.Operation) -> bool:
-    """Returns whether a matmul decides on the workgroups of a function whose lanes have tiles."""
-    root = only_root(function)
-    return root is not None and root.name == GENERIC and is_tiled_by_lanes(root)
 
 
 def row_lanes(tile: ScalarTile, lanes: int) -> int:

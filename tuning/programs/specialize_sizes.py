@@ -30,7 +30,7 @@ from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.dynamic_sizes import has_dynamic_tensor
 from ...dialect_utils.gpu_target import gpu_target_of
 from ...dialect_utils.indexing_maps import MAPS
 from ...dialect_utils.lowering_config import WarpLaunch
@@ -221,7 +221,7 @@ def _attention_times(
 def _dynamic_operations(function: ir.Operation) -> Iterator[ir.Operation]:
     """Yields what a program multiplies with dynamic sizes, and that has no ranges yet."""
     for operation in operations_in(function):
-        if RANGES in operation.attributes or not _is_dynamic(operation):
+        if RANGES in operation.attributes or not has_dynamic_tensor(operation):
             continue
         is_matmul = (
             operation.name.startswith("linalg.")
@@ -231,9 +231,3 @@ def _dynamic_operations(function: ir.Operation) -> Iterator[ir.Operation]:
         )
         if is_matmul or operation.name == ATTENTION:
             yield operation
-
-
-def _is_dynamic(operation: ir.Operation) -> bool:
-    """Returns whether an operand is a tensor with a dynamic size."""
-    tensors = [each for each in operation.operands if isinstance(each.type, ir.RankedTensorType)]
-    return any(DYNAMIC in ir.ShapedType(each.type).shape for each in tensors)
