@@ -41,6 +41,8 @@ from .quick_dataclass import dataclass
 # no layout helps them.
 MAX_DIFFERENCES = 1500
 
+Ints = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True, eq=False)
 class PhaseSets:
@@ -73,8 +75,8 @@ class BankConstraints:
     exact: bool
     subspaces: tuple[tuple[tuple[int, ...], int, int], ...]
     """(reduced basis, bank mask, weight) of the linear phases."""
-    uneven_sets: tuple[tuple[tuple[int, ...], int, int], ...]
-    """(words, bank mask, weight) of the other phases."""
+    uneven_sets: tuple[tuple[Ints, Ints, Ints], ...]
+    """(words [phases, words], bank masks, weights) of the others, by their number of words."""
     common_bank_bits: int
     """The bits below this one are bank bits of every instruction."""
     bank_bits: int
@@ -110,11 +112,14 @@ class BankConstraints:
                 dimension = len(crowd) - f2.rank(v & bank_mask & ~changeable for v in crowd)
                 excess = max(excess, dimension - (bank_mask & changeable).bit_count())
             bound += weight * ((1 << excess) - 1)
-        for words, bank_mask, weight in self.uneven_sets:
-            fixed = bank_mask & ~target_mask
-            room = (bank_mask & target_mask).bit_count()
-            crowd = max(Counter(word & fixed for word in words).values())
-            bound += weight * ((crowd - 1) >> room)
+        for words, bank_masks, weights in self.uneven_sets:
+            fixed = np.sort(words & (bank_masks & ~target_mask)[:, None], axis=1)
+            places = np.arange(1, words.shape[1])
+            first_equal = np.where(fixed[:, 1:] != fixed[:, :-1], places, 0)
+            first_equal = np.maximum.accumulate(first_equal, axis=1)
+            others = (places - first_equal).max(axis=1, initial=0)
+            room = np.bitwise_count(bank_masks & target_mask)
+            bound += int((others >> room) @ weights)
         return bound
 
 
@@ -175,13 +180,7 @@ def bank_constraints(parts: Iterable[PhaseSets]) -> BankConstraints:
         subspaces.update(part.subspaces)
         uneven.update(part.uneven)
         banks |= part.bank_counts
-    total: Counter[tuple[int, int]] = Counter()
-    for (words, bank_mask), weight in uneven.items():
-        if len(total) > MAX_DIFFERENCES:
-            break
-        for i, first in enumerate(words):
-            for second in words[:i]:
-                total[first ^ second, bank_mask] += weight
+    total = _differences(uneven)
     for (basis, bank_mask), weight in subspaces.items():
         for vector in f2.span(basis)[1:]:
             # The highest bit of a vector never changes: among the bank bits it costs nothing.
@@ -194,9 +193,48 @@ def bank_constraints(parts: Iterable[PhaseSets]) -> BankConstraints:
         np.array([w for _, w in items], dtype=np.int64),
         not uneven,
         tuple((basis, mask, weight) for (basis, mask), weight in subspaces.items()),
-        tuple((words, mask, weight) for (words, mask), weight in uneven.items()),
+        _by_width(uneven),
         min(banks, default=1).bit_length() - 1,
         max(banks, default=1).bit_length() - 1,
+    )
+
+
+def _differences(uneven: Mapping[tuple[tuple[int, ...], int], int]) -> Counter[tuple[int, int]]:
+    """Returns the weight of each difference of two words of a phase, with its bank mask."""
+    most = max((words[-1] for words, _ in uneven), default=0)
+    sums: dict[int, Ints] = {}
+    for (words, bank_mask), weight in uneven.items():
+        if sum(map(np.count_nonzero, sums.values())) > MAX_DIFFERENCES:
+            break
+        if bank_mask not in sums:
+            sums[bank_mask] = np.zeros(1 << most.bit_length(), dtype=np.int64)
+        touched = np.array(words)
+        np.add.at(sums[bank_mask], (touched[:, None] ^ touched).ravel(), weight)
+        # Each word differs from itself by nothing.
+        sums[bank_mask][0] = 0
+    # Both orders of a pair are in the sum.
+    return Counter(
+        {
+            (vector, bank_mask): int(of_mask[vector]) // 2
+            for bank_mask, of_mask in sums.items()
+            for vector in np.flatnonzero(of_mask).tolist()
+        }
+    )
+
+
+def _by_width(
+    uneven: Mapping[tuple[tuple[int, ...], int], int],
+) -> tuple[tuple[Ints, Ints, Ints], ...]:
+    """Returns the words, bank masks and weights of phases, with an entry for each number of words.
+
+    The words of an entry are an array [phases, words].
+    """
+    found: dict[int, list[tuple[tuple[int, ...], int, int]]] = {}
+    for (words, bank_mask), weight in uneven.items():
+        found.setdefault(len(words), []).append((words, bank_mask, weight))
+    return tuple(
+        (np.array(words), np.array(masks), np.array(weights))
+        for words, masks, weights in (zip(*sets, strict=True) for sets in found.values())
     )
 
 

@@ -2,6 +2,7 @@
 """The search for linear swizzles against enumeration of all of them."""
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model import f2
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
-from bankwise.bank_model.constraints import BankConstraints, bank_constraints, phase_sets
+from bankwise.bank_model.constraints import BankConstraints, PhaseSets, bank_constraints, phase_sets
 from bankwise.bank_model.layouts import SwizzledLayout, layout_conflicts
 from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.bank_model.lds_tables import lds_of
@@ -228,3 +229,24 @@ def test_masked_and_uneven_sets_bound_what_is_counted():
             conflicts = layout_conflicts(lds, tile, layout, accesses)
             assert bound <= conflicts
             assert (cost == 0) == (conflicts == 0)
+
+
+def test_uneven_phases_become_their_differences():
+    """Weights are those of all pairs of words, bounds those of words with equal fixed bits."""
+    rng = np.random.default_rng(8)
+    drawn = [tuple(sorted({0, *rng.integers(0, 512, n).tolist()})) for n in (1, 7, 7, 30)]
+    masks, weights = (31, 31, 63, 63), (1, 2, 3, 4)
+    uneven = dict(zip(zip(drawn, masks, strict=True), weights, strict=True))
+    constraints = bank_constraints([PhaseSets({}, uneven, frozenset({32, 64}), 10, 10, 10)])
+    expected = Counter()
+    for (words, mask), weight in uneven.items():
+        for first, second in itertools.combinations(words, 2):
+            expected[first ^ second, mask] += weight
+    found = zip(constraints.vectors, constraints.bank_masks, constraints.weights, strict=True)
+    assert {(int(v), int(m)): int(w) for v, m, w in found} == expected
+    for target in (0, 0b1100, 0b111110):
+        bound = 0
+        for (words, mask), weight in uneven.items():
+            crowd = max(Counter(word & mask & ~target for word in words).values())
+            bound += weight * ((crowd - 1) // 2 ** (mask & target).bit_count())
+        assert constraints.pigeonhole_bound(target) == bound
