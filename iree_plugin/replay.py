@@ -125,7 +125,7 @@ class PassRunner:
         context: shared with every Python pass.
         printing: which of our passes print their IR to stderr.
         dumps: where the IR after each of our passes is written, if anywhere.
-        verify: whether the IR is verified after each of our passes.
+        verify: whether the IR is verified behind our passes.
         flagged: whether flags of the process are for the compiler's pass managers.
         check: called behind each of our passes; raises a `RecoverableFailure` where the function in
             work is to be compiled in another way.
@@ -168,23 +168,59 @@ class PassRunner:
                 compiler cannot go on with what it made; or `check` has raised it.
             Lost: what has run beside is lost.
         """
+        unverified: list[str] = []
         for step in _segments(steps):
+            if not isinstance(step, PlannedPass):
+                self._verify(function, unverified)
             if not isinstance(step, list):
                 ours, recoverable = made(step), step in optional
                 if self._starts_beside(ours.only_decides, function, ours):
                     continue
-                counts = self._starts_beside(ours.mostly_counts, function, ours)
-                context = self.context.unheard() if counts else self.context
-                self.run_python_pass(function, ours, context, recoverable=recoverable)
-                if self.check is not None:
-                    self.check()
+                together = isinstance(step, PlannedPass) and not self._shows
+                self._run_ours(function, ours, recoverable=recoverable, verify=not together)
+                if together:
+                    unverified.append(ours.name)
                 if ours.later_passes_may_refuse and recoverable:
                     blamed = ours
             elif step[0].name in _PATTERN_SETS:
                 _apply_patterns(function, step[0].name)
             else:
                 self.run_native_passes(function, step, blamed)
+        self._verify(function, unverified)
         return blamed
+
+    @property
+    def _shows(self) -> bool:
+        """Returns whether somebody looks at the IR behind single passes."""
+        return any(self.printing) or self.dumps is not None
+
+    def _run_ours(
+        self, function: ir.Operation, step: FunctionPass, *, recoverable: bool, verify: bool
+    ) -> None:
+        """Runs one of our passes, of which a fork may do what decisions alone say."""
+        counts = self._starts_beside(step.mostly_counts, function, step)
+        context = self.context.unheard() if counts else self.context
+        self.run_python_pass(function, step, context, recoverable=recoverable, verify=verify)
+        if self.check is not None:
+            self.check()
+
+    def _verify(self, function: ir.Operation, passes: list[str]) -> None:
+        """Verifies what passes of ours have made that have run behind each other.
+
+        To verify a kernel takes longer than most of them.
+
+        Raises:
+            ReplayError: it is invalid, which is said.
+        """
+        if not passes or not self.verify:
+            return
+        try:
+            function.verify()
+        except ir.MLIRError as error:
+            for diagnostic in error.error_diagnostics:
+                _emit_again(diagnostic)
+            raise ReplayError(f"{', '.join(passes)} failed") from error
+        passes.clear()
 
     def _starts_beside(
         self,
@@ -298,11 +334,13 @@ class PassRunner:
         context: PassContext | None = None,
         *,
         recoverable: bool = False,
+        verify: bool = True,
     ) -> None:
         """Runs one of our passes as an MLIR pass, with MLIR's verification behind it.
 
         Args:
             context: what it decides in, if that is not the runner's.
+            verify: whether its result is verified; else the caller does that.
 
         Raises:
             ReplayError: the pass failed, and has said why.
@@ -321,7 +359,7 @@ class PassRunner:
                     deliberate.append(error)
                 external_pass.signal_pass_failure()  # pyright: ignore[reportAttributeAccessIssue]
 
-        manager = self._manager_of(function, step)
+        manager = self._manager_of(function, step, verify=verify)
         manager.add(run, name=type(step).__name__, argument=step.name, description=step.summary)
         try:
             manager.run(function)
@@ -336,10 +374,12 @@ class PassRunner:
         if self.dumps is not None:
             self.dumps.write(function, step.name)
 
-    def _manager_of(self, function: ir.Operation, step: FunctionPass) -> PassManager:
+    def _manager_of(
+        self, function: ir.Operation, step: FunctionPass, *, verify: bool
+    ) -> PassManager:
         """Returns what runs one of our passes, still without it."""
         manager = PassManager("any", function.context)
-        manager.enable_verifier(self.verify)
+        manager.enable_verifier(self.verify and verify)
         before, after = self.printing.applies_to(step.name)
         if before or after:
             function.context.enable_multithreading(False)

@@ -12,10 +12,16 @@ from iree.compiler.api import Session
 from bankwise.dialect_utils.diagnostics import DiagnosticSink
 from bankwise.dialect_utils.operations import children, operations_in
 from bankwise.iree_plugin.beside import Beside
-from bankwise.iree_plugin.replay import NativeFailure, PassRunner, RecoverableFailure
+from bankwise.iree_plugin.replay import (
+    IrPrinting,
+    NativeFailure,
+    PassRunner,
+    RecoverableFailure,
+    ReplayError,
+)
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.decisions import Action, Decision
-from bankwise.passes.pipeline_edit import NativePass
+from bankwise.passes.pipeline_edit import NativePass, PassClass, PlannedPass
 from bankwise.passes.swizzles.flatten_swizzle_hints import FlattenSwizzleHints
 
 SOURCE = """
@@ -133,3 +139,46 @@ def test_what_a_pass_decides_beside_it_does_not_decide_here(
     assert "marked" in function.attributes
     here = 0 if takes and explains else 1
     assert len(runner.context.log.decisions) == len(said) == here
+
+
+class LoseArgument(FunctionPass):
+    name, summary = "lose-argument", "make a function that its type does not fit"
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
+
+
+class SeeInvalid(FunctionPass):
+    name, summary = "see-invalid", "look at what is not verified yet"
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        with pytest.raises(ir.MLIRError):
+            function.verify()
+
+
+PLANNED = [PlannedPass.of(PassClass.of(kind), {}) for kind in (LoseArgument, SeeInvalid)]
+
+
+def test_passes_behind_each_other_are_verified_together(
+    runner: PassRunner, capfd: pytest.CaptureFixture[str]
+) -> None:
+    module = parsed(runner)
+    function = children(module.operation)[0]
+    with runner.session.context, pytest.raises(ReplayError, match="lose-argument, see-invalid"):
+        runner.run(function, [*PLANNED, NativePass("cse")])
+    assert "entry block must have 0 arguments" in capfd.readouterr().err
+
+
+def test_a_pass_from_outside_is_verified_alone(runner: PassRunner) -> None:
+    module = parsed(runner)
+    function = children(module.operation)[0]
+    with runner.session.context, pytest.raises(ReplayError, match=r"^lose-argument failed"):
+        runner.run(function, [LoseArgument(), *PLANNED])
+
+
+def test_where_the_ir_is_shown_each_pass_is_verified(runner: PassRunner) -> None:
+    module = parsed(runner)
+    function = children(module.operation)[0]
+    runner.printing = IrPrinting(after=frozenset({"see-invalid"}))
+    with runner.session.context, pytest.raises(ReplayError, match=r"^lose-argument failed"):
+        runner.run(function, PLANNED)
