@@ -81,6 +81,7 @@ from ..tiles.tiled_operation import (
     TiledOperation,
     loop_extents,
     loop_sizes,
+    of_operation,
     rounded_up,
 )
 
@@ -318,13 +319,13 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         row = size * self.element_bytes
         return row >= _LOADED_BYTES and row % alignment == 0
 
-    @cached_property
+    @of_operation
     def row_alignment(self) -> int:
         """Returns the bytes at multiples of which rows of K and V begin, up to a sector's."""
         rows = [each.row for each in self._rows_in_memory]
         return gcd(SECTOR_BYTES // self.element_bytes, *rows) * self.element_bytes
 
-    @cached_property
+    @of_operation
     def word_bytes(self) -> int:
         """Returns the bytes of the words by which lanes read odd rows of K and V; 0 if they do not.
 
@@ -404,8 +405,12 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
 
     def of_whole_instructions(self) -> WarpTiledAttention:
         """Returns the attention with a head and columns that the instructions divide."""
+        return self.changed(extents=self._whole_extents)
+
+    @cached_property
+    def _whole_extents(self) -> tuple[int, ...]:
         multiples = {self.loops.head[-1]: self.scores[2], self.loops.columns[-1]: self.outputs[1]}
-        return self.changed(extents=rounded_up(self.extents, multiples))
+        return rounded_up(self.extents, multiples)
 
     @property
     def asked(self) -> int | None:
@@ -438,7 +443,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         multiples |= {self.loops.keys: tile.keys}
         if len(self.loops.columns) == 1:
             multiples |= {self.loops.columns[0]: tile.columns}
-        extents = rounded_up(self.of_whole_instructions().extents, multiples)
+        extents = rounded_up(self._whole_extents, multiples)
         return self.changed(extents=extents, tile=tile, multiples=multiples)
 
     def _extents(self, loops: Sequence[int]) -> list[int]:
@@ -510,9 +515,15 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
         shape = shape._replace(depth=multiplied.scores[2])
         return attention_work(shape, tile, circumstances.processor, multiplied.outputs)
 
-    @cached_property
+    @property
     def larger(self) -> WarpTiledAttention | None:
         """Returns the attention with instructions of 32 rows and columns, where there are some."""
+        larger = self._larger_instructions
+        return None if larger is None else self.changed(scores=larger[0], outputs=larger[1])
+
+    @of_operation
+    def _larger_instructions(self) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
+        """Returns rows, columns and summed elements of the instructions of 32 rows and columns."""
         if self.kinds is None:
             found = contractions_of(self.operation)
             kinds = [found[name].entries.get(MMA_KIND) for name in (SCORES, OUTPUTS)]
@@ -523,9 +534,7 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             None if each is None else LoweringConfig({MMA_KIND: each}).instruction
             for each in larger
         )
-        if scores is None or outputs is None:
-            return None
-        return replace(self, scores=scores, outputs=outputs)
+        return None if scores is None or outputs is None else (scores, outputs)
 
     def attributes(self, tile: AttentionTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function.

@@ -152,16 +152,21 @@ def _tiles(
         # chips alone.
         all_warps = [*_ALL_WARPS]
     known = (keys for keys in dict.fromkeys(steps) if keys <= max(_KEY_STEPS))
+    staged = {single: _staged(attention, circumstances, single=single) for single in (False, True)}
     for warps, count, keys, width in product(all_warps, _INSTRUCTIONS_HIGH, known, columns):
         if keys % deep == 0:
             tile = AttentionTile(warps * count * high, width, keys, warps)
-            yield _past_the_lds(tile, attention, circumstances)
+            yield tile._replace(**staged[warps == 1])
 
 
-def _past_the_lds(
-    tile: AttentionTile, attention: WarpTiledAttention, circumstances: Circumstances | None
-) -> AttentionTile:
-    """Returns a tile some of whose operands lanes load from memory, and not from the LDS.
+def _staged(
+    attention: WarpTiledAttention, circumstances: Circumstances | None, *, single: bool
+) -> dict[str, bool]:
+    """Returns which operands tiles stage in the LDS, as fields of these; lanes load the others from
+    memory.
+
+    Args:
+        single: whether the tiles are those of single warps.
 
     Where lanes load their elements of an operand side by side, they can do so from memory, too. Q
     is loaded once. With one warp, K and V are loaded once as well, and what they would take of the
@@ -175,19 +180,17 @@ def _past_the_lds(
     long. Of f32 K and V stay in the LDS.
     """
     if circumstances is None or circumstances.ldmatrix:
-        return tile
+        return {}
     if attention.scores_lie_in_lds:
-        return tile._replace(staged_queries=False)
+        return {"staged_queries": False}
     few_keys = attention.keys <= _FEW_KEYS and attention.loops.keys not in attention.computed
     least = _WORD_BYTES if circumstances.unaligned_loads else _LOADED_BYTES
-    alignment = least if tile.warps == 1 else _LOADED_BYTES
-    loads_keys = (tile.warps == 1 or few_keys) and attention.has_whole_rows(K, alignment)
-    loads_values = tile.warps == 1 and attention.has_whole_rows(V, alignment)
-    return tile._replace(
-        staged_queries=False,
-        staged_keys=not loads_keys,
-        staged_values=not loads_values,
-    )
+    alignment = least if single else _LOADED_BYTES
+    return {
+        "staged_queries": False,
+        "staged_keys": not ((single or few_keys) and attention.has_whole_rows(K, alignment)),
+        "staged_values": not (single and attention.has_whole_rows(V, alignment)),
+    }
 
 
 def predicted_logarithm(
@@ -224,9 +227,10 @@ def _ranked(
     found = sorted(tiled, key=lambda each: costs[id(each)])
     if circumstances is None or circumstances.processor.measured:
         return found
-    times = [costs[id(each)][0] for each in found]
-    cycles = [_lds_cycles(each, circumstances) for each in found]
-    near = nearly_fastest(times, cycles)
+    most = costs[id(found[0])][0] * (1 + _NEAR_TIMES)
+    first = [each for each in found if costs[id(each)][0] <= most]
+    times = [costs[id(each)][0] for each in first]
+    near = nearly_fastest(times, [_lds_cycles(each, circumstances) for each in first])
     rest = (each for place, each in enumerate(found) if place not in near)
     return [*(found[place] for place in near), *rest]
 

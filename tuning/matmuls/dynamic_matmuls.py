@@ -69,12 +69,15 @@ class DynamicMatmul(WarpTiledMatmul):
     more_sizes: ClassVar[tuple[int, ...]] = (16, *WarpTiledMatmul.more_sizes)
     steps: ClassVar[tuple[int, ...]] = (*WarpTiledMatmul.steps, 128)
 
-    def tilings(self) -> list[Self]:
+    def tilings(self, sizes: Sequence[int] = ()) -> list[Self]:
         """Returns the matmul with each of its tiles, and with sizes that these divide.
 
         Other tiles than powers of two can divide a size that is known.
+
+        Args:
+            sizes: the rows and columns of the tiles; none stands for all that tiles may have.
         """
-        enlarged = (self.enlarged(tile) for tile in self.enlarging_candidates())
+        enlarged = (self.enlarged(tile) for tile in self.enlarging_candidates(sizes))
         computed = self.computed.intersection(self.loops)
         return [
             each

@@ -181,12 +181,15 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         yield from self._tiles(_SIZES)
         yield from self.described_candidates(circumstances)
 
-    def enlarging_candidates(self) -> Iterator[MatmulTile]:
+    def enlarging_candidates(self, sizes: Sequence[int] = ()) -> Iterator[MatmulTile]:
         """Yields tiles of many more sizes, of which one may leave less to be computed in vain.
 
         All threads share their copies evenly.
+
+        Args:
+            sizes: the rows and columns of the tiles, where not all of these are asked for.
         """
-        return filter(self._shares_copies, self._tiles(self.more_sizes))
+        return filter(self._shares_copies, self._tiles(sizes or self.more_sizes))
 
     def described_candidates(self, circumstances: Circumstances) -> Iterator[MatmulTile]:
         """Yields tiles whose operands descriptors may give: each warp has the rows of an

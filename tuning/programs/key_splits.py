@@ -10,6 +10,7 @@ number of parts that divides the keys, each with its best tile.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from math import prod
@@ -123,6 +124,8 @@ def split_microseconds(
 ) -> Sequence[float]:
     """Returns the predicted times of numbers of parts, merges included; 1 splits nothing.
 
+    Infinity stands for that of a number which is surely not the best.
+
     Raises:
         Refusal: there is no matrix instruction, or no tile fits the LDS.
     """
@@ -153,14 +156,20 @@ def _predict(
     floor = memory_microseconds(_read_bytes(attention, element_bytes), processor)
     # A kernel of its own doubles a single row, unless it becomes part of the one that makes Q.
     doubling = 0.0 if attention.doubled is None else processor.launch_cycles / processor.megahertz
-    times: list[float] = []
+    launch = processor.launch_cycles / processor.megahertz
+    times, best = list[float](), math.inf
     for count in counts:
         if count == 1:
             times.append(max(floor, _whole_time(attention, planned, circumstances)))
+            continue
+        merge = merge_microseconds(rows, columns, count, element_bytes, processor)
+        time = doubling + max(floor, launch) + merge
+        if time <= best:
+            time = doubling + max(floor, _part_time(planned, count, circumstances)) + merge
+            best = min(best, time)
         else:
-            merge = merge_microseconds(rows, columns, count, element_bytes, processor)
-            part = max(floor, _part_time(planned, count, circumstances))
-            times.append(doubling + part + merge)
+            time = math.inf
+        times.append(time)
     return times
 
 

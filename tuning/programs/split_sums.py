@@ -39,7 +39,7 @@ from ...passes.decisions import LayoutRound
 from ..costs.row_sum_cost import RowSums
 from ..costs.split_cost import copy_microseconds
 from ..costs.tile_cost import least_microseconds
-from ..matmuls.dynamic_matmuls import ScalarLoops, multiplies, planned_matmul
+from ..matmuls.dynamic_matmuls import DynamicMatmul, ScalarLoops, multiplies, planned_matmul
 from ..matmuls.lane_matmuls import lane_tilings, multiplies_floats
 from ..tiles.tiled_operation import Circumstances, TiledOperation, doubt, rounded_up
 from ..tiles.tiling_pass import TilingPass
@@ -55,6 +55,10 @@ _LANE_PARTS = (1, 2, 4, 8)
 """Into how many parts warps of a workgroup may split a sum where lanes multiply."""
 _OPERANDS = 3
 _SUM_BYTES = 4
+_USUAL_SIZES = (128,)
+"""The rows and columns of the tiles by which a product is looked at first."""
+_EXACT = 1 - 1e-9
+"""Sums of floating-point numbers are right to that."""
 
 
 class _Sums(NamedTuple):
@@ -143,16 +147,27 @@ class SplitSums(TilingPass):
         counts = [n for n in _COUNTS if summed % n == 0 and summed // n >= _LEAST]
         if not counts:
             return None
-        tilings = _tilings(function, product, loops, circumstances, context.test_target)
+        matmul = _by_matrices(function, product, loops, circumstances, context.test_target)
         elements = math.prod(ir.ShapedType(product.results[0].type).shape)
-        whole = _microseconds(tilings, loops.tiled[2], 1, circumstances)
+        moved_by = {
+            count: copy_microseconds(
+                (2 * count + 1) * elements * _SUM_BYTES, circumstances.processor
+            )
+            for count in counts
+        }
         # IREE gives each sum a workgroup of its own where there are few.
-        whole = min(whole, _own(product, loops).microseconds(circumstances.processor))
-        least_gain = _LEAST_GAIN_OF_LANES if multiplies_floats(product) else _LEAST_GAIN
-        best = _Sums(1, (1 - least_gain) * whole, whole)
-        for count in counts:
-            moved_bytes = (2 * count + 1) * elements * _SUM_BYTES
-            moved = copy_microseconds(moved_bytes, circumstances.processor)
+        own = _own(product, loops).microseconds(circumstances.processor)
+        kept = 1 - (_LEAST_GAIN_OF_LANES if multiplies_floats(product) else _LEAST_GAIN)
+        if matmul is not None:
+            usual = [_Tiling(0.0, each) for each in matmul.tilings(_USUAL_SIZES)]
+            whole = min(own, _microseconds(usual, loops.tiled[2], 1, circumstances))
+            least = _least_of_all(matmul, circumstances) + min(moved_by.values())
+            if kept * whole < _EXACT * least:
+                return None
+        tilings = _tilings(matmul, product, loops, circumstances)
+        whole = min(own, _microseconds(tilings, loops.tiled[2], 1, circumstances))
+        best = _Sums(1, kept * whole, whole)
+        for count, moved in moved_by.items():
             most = best.time - moved
             time = _microseconds(tilings, loops.tiled[2], count, circumstances, most)
             if time < most or (time == most and best.parts == 1):
@@ -167,25 +182,56 @@ class SplitSums(TilingPass):
         return best
 
 
-def _tilings(
+def _by_matrices(
     function: ir.Operation,
     product: ir.Operation,
     loops: ScalarLoops,
     circumstances: Circumstances,
     test_target: str | None,
-) -> Sequence[_Tiling]:
-    """Returns a product with each tile of matrix instructions, or of lanes where there are none,
-    those first that may take the least time.
+) -> DynamicMatmul | None:
+    """Returns a product that matrix instructions compute; None where lanes multiply.
 
     Raises:
         Refusal: neither can compute it.
     """
     launch = WarpLaunch.of_one_warp(circumstances.processor.lanes, product.context)
     try:
-        tilings = planned_matmul(function, product, loops, launch, test_target).tilings()
+        found = planned_matmul(function, product, loops, launch, test_target)
+        # That is refused, too, where the elements differ in size.
+        return found if found.element_bytes else None
     except Refusal:
-        if not (multiplies_floats(product) and circumstances.processor.fma_cycles):
-            raise
+        if multiplies_floats(product) and circumstances.processor.fma_cycles:
+            return None
+        raise
+
+
+def _least_of_all(matmul: DynamicMatmul, circumstances: Circumstances) -> float:
+    """Returns the microseconds that a product takes at least, with any tile, in any parts: all
+    multiprocessors multiply all the time."""
+    processor = circumstances.processor
+    cycles = 0.0
+    if not processor.described_cycles:  # Of tiles that descriptors give it is not known.
+        instructions = math.prod(matmul.extents) / math.prod(matmul.instruction)
+        cycles = instructions * processor.matrix_cycles / processor.multiprocessors
+    return (processor.launch_cycles + cycles) / processor.megahertz
+
+
+def _tilings(
+    matmul: DynamicMatmul | None,
+    product: ir.Operation,
+    loops: ScalarLoops,
+    circumstances: Circumstances,
+) -> Sequence[_Tiling]:
+    """Returns a product with each tile of matrix instructions, or of lanes where there are none,
+    those first that may take the least time.
+
+    Raises:
+        Refusal: lanes cannot compute it.
+    """
+    if matmul is not None:
+        tilings = matmul.tilings()
+    else:
+        launch = WarpLaunch.of_one_warp(circumstances.processor.lanes, product.context)
         tilings = lane_tilings(product, loops, launch, _LANE_PARTS)
     found = [_Tiling(_least(each, circumstances), each) for each in tilings]
     return sorted(found, key=lambda each: each.least)

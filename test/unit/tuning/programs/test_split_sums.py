@@ -43,17 +43,24 @@ func.func @f({arguments}, %from: tensor<64x64xf32>) attributes {{{target}}} {{
     )
 
 
+def large(text: str) -> str:
+    """Returns a program of 4096x8192x4096."""
+    return (
+        text.replace("64x8192x", "4096x8192x").replace("x64x", "x4096x").replace("<64x", "<4096x")
+    )
+
+
 def test_equal_products_are_predicted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int, int]] = []
+    asked: list[tuple[int, int, int]] = []
 
     def microseconds(tilings: list[object], summed: int, count: int, *_: object) -> float:
-        asked.append((tilings[0].tiled.extents[summed], count))  # pyright: ignore[reportAttributeAccessIssue]
+        asked.append((tilings[0].tiled.extents[summed], count, len(tilings)))  # pyright: ignore[reportAttributeAccessIssue]
         return 1.0
 
     monkeypatch.setattr(split_sums, "_microseconds", microseconds)
     module = module_of(product(0, 8192) + product(1, 16384) + product(2, 8192))
     SplitSums().run(module.function, PassContext())
-    assert {each for each, _ in asked} == {8192, 16384}
+    assert {each for each, *_ in asked} == {8192, 16384}
     assert len(asked) == len({*asked})
 
 
@@ -75,15 +82,15 @@ def test_each_of_equal_products_is_split_or_has_its_remark() -> None:
 def test_no_tile_takes_less_than_its_bound(element: str, arch: str) -> None:
     text = str(module_of(product(0, 8192), element, arch))
     # Multiprocessors that wait for nothing come near the bound.
-    module = parse(
-        text.replace("64x8192x", "4096x8192x").replace("x64x", "x4096x").replace("<64x", "<4096x")
-    )
+    module = parse(large(text))
     function = module.function
     circumstances = SplitSums().circumstances(function)
     assert circumstances is not None
     (operation,) = split_sums._products(function)
     loops = ScalarLoops.of(function, operation)
-    tilings = split_sums._tilings(function, operation, loops, circumstances, None)
+    matmul = split_sums._by_matrices(function, operation, loops, circumstances, None)
+    assert (matmul is None) == (element == "f32")
+    tilings = split_sums._tilings(matmul, operation, loops, circumstances)
     assert len(tilings) > 100
     for count in (1, 8, 64):
 
@@ -93,6 +100,21 @@ def test_no_tile_takes_less_than_its_bound(element: str, arch: str) -> None:
 
         times = [time(-math.inf, each.tiled) for each in tilings[::7]]
         assert all(each.least <= of for each, of in zip(tilings[::7], times, strict=True))
+        if matmul is not None:
+            assert split_sums._least_of_all(matmul, circumstances) <= min(times)
         assert min(times) == split_sums._microseconds(
             tilings[::7], loops.tiled[2], count, circumstances
         )
+
+
+def test_of_a_product_that_keeps_all_busy_few_tiles_are_predicted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(split_sums, "_tilings", lambda *given: asked.append(given) or [])
+    module = parse(large(str(module_of(product(0, 8192), "f16"))))
+    SplitSums().run(module.function, PassContext())
+    assert not asked
+    small = module_of(product(0, 8192), "f16")
+    SplitSums().run(small.function, PassContext())
+    assert len(asked) == 1
