@@ -85,10 +85,12 @@ class CopySources:
         issues, lanes = self.addresses.shape
         nowhere = -1 - np.arange(lanes)
         places = np.where(self.reading, self.addresses % LINE_BYTES, nowhere)
-        phases = places.reshape(issues, -1, min(lanes, LINE_BYTES // width_bytes))
+        # Narrow numbers are compared several times as fast.
+        narrow = places.astype(np.int16)
+        phases = narrow.reshape(issues, -1, min(lanes, LINE_BYTES // width_bytes))
         found = np.zeros(issues, np.int64)
         for phase in phases.swapaxes(0, 1):
-            alike = (phase[:, :, None] == phase[:, None, :]).sum(axis=2)
+            alike = (phase[:, :, None] == phase[:, None, :]).sum(axis=2, dtype=np.int16)
             found += alike.max(axis=1) - 1
         return found
 

@@ -199,7 +199,7 @@ class _Issue:
             used = [lane for lane in phase if lane in running]
             if used:
                 passes += 1
-                conflicts += max(self._in_the_way(lane, used) for lane in used)
+                conflicts += self._in_the_way(used)
         if self.instruction.name != _BYPASSING:
             return conflicts, passes + conflicts, True, True
         each = {self._fills(chunks) for chunks in self._chunks_read(shifts)}
@@ -210,15 +210,18 @@ class _Issue:
             return conflicts, fills, not conflicts, False
         return 0, fills, True, are_exact
 
-    def _in_the_way(self, lane: int, phase: Sequence[int]) -> int:
-        """Returns how many other lanes of a phase want what a lane wants on one of its sides."""
-        there, here, reads = self.there, self.here, self.reads
-        bank, place = there[lane] % LINE_BYTES, here[lane] % LINE_BYTES
-        return sum(
-            there[other] % LINE_BYTES == bank
-            or (reads[lane] and reads[other] and here[other] % LINE_BYTES == place)
-            for other in phase
-            if other != lane
+    def _in_the_way(self, phase: Sequence[int]) -> int:
+        """Returns how many other lanes of a phase want what a lane wants on one of its sides, of
+        the lane with most of them."""
+        banks = {lane: self.there[lane] % LINE_BYTES for lane in phase}
+        places = {lane: self.here[lane] % LINE_BYTES for lane in phase if self.reads[lane]}
+        at_bank, at_place = Counter(banks.values()), Counter(places.values())
+        at_both = Counter((banks[lane], place) for lane, place in places.items())
+        return max(
+            at_bank[bank] - 1
+            if (place := places.get(lane)) is None
+            else at_bank[bank] + at_place[place] - at_both[bank, place] - 1
+            for lane, bank in banks.items()
         )
 
     def _chunks_read(self, shifts: Sequence[int]) -> set[tuple[int, ...]]:

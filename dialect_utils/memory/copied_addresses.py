@@ -449,9 +449,8 @@ def _joined(parts: Sequence[CopiedLanes], launch: Launch) -> CopiedLanes:
         if not loops or loops[0].depth != WORKGROUP_DEPTH:
             loops, arrays = (Loop(WORKGROUP_DEPTH, 1), *loops), [each[None] for each in arrays]
         around.add(loops[1:])
-        full = (LaneValues(each, loops).full(launch) for each in arrays)
-        for offset, reads in zip(*full, strict=True):
-            placed = _from_lines(offset, reads)
+        offsets, all_reads = (LaneValues(each, loops).full(launch) for each in arrays)
+        for placed, reads in zip(_from_lines(offsets, all_reads), all_reads, strict=True):
             found.setdefault(placed.tobytes() + reads.tobytes(), (placed, reads))
     if len(around) != 1:
         raise Refusal("a loop runs more often in some workgroups than in others")
