@@ -319,7 +319,8 @@ class _Restoration:
         parts: list[ir.Value] = []
         for piece in self._pieces(at, view, access, whole=rows is not None):
             if rows is None:
-                part = _load(at, view.buffer, piece, scalar, ahead=ahead)
+                in_parts = self.permutes and copy is not None
+                part = _load(at, view.buffer, piece, scalar, ahead=ahead, in_parts=in_parts)
             else:
                 part = self._load_unaligned(at, rows, piece, ahead=ahead)
             if piece.there is not None:
@@ -531,19 +532,35 @@ class _Piece(NamedTuple):
 
 
 def _load(
-    at: Builder, buffer: ir.Value, piece: _Piece, scalar: ir.Type, *, ahead: bool
+    at: Builder,
+    buffer: ir.Value,
+    piece: _Piece,
+    scalar: ir.Type,
+    *,
+    ahead: bool,
+    in_parts: bool,
 ) -> ir.Value:
     """Emits the load of a piece.
 
     Args:
         ahead: whether it is to be known as one that may run a step ahead.
+        in_parts: whether an address that is less aligned than the piece is wide needs several
+            loads. LLVM would put together at once what they bring, and so wait for it in the
+            iteration that loads (`tuning/overlap/load_ahead.py`).
     """
     if piece.elements == 0:
         return at.load_element(buffer, piece.indices)
     kind = at.vector_type([piece.elements], scalar)
     if ahead:
         return at.transfer_read(buffer, kind, piece.indices)
-    return at.load(kind, buffer, piece.indices, piece.alignment)
+    width = piece.alignment * 8 // (element_bits(scalar) or 8)
+    if not in_parts or width >= piece.elements:
+        return at.load(kind, buffer, piece.indices, piece.alignment)
+    *outer, first = piece.indices
+    places = (at.addi(first, at.index(each)) for each in range(0, piece.elements, width))
+    kind = at.vector_type([width], scalar)
+    parts = [at.load(kind, buffer, [*outer, each], piece.alignment) for each in places]
+    return _joined(at, parts, scalar)
 
 
 def _storing(part: ir.Value, buffer: ir.Value, piece: _Piece) -> Callable[[Builder], None]:

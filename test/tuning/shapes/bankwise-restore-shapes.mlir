@@ -193,6 +193,26 @@ func.func @apart_by_words(%i: index, %tile: memref<8xf16, #gpu.address_space<wor
   return
 }
 
+// Of an image of 16 x 16 each row has 14 outputs: pairs of columns begin at any element. To load a pair
+// as a vector would be to wait for both of its halves at once.
+
+// IMAGE-LABEL: func.func @windows_by_pairs(
+// IMAGE-COUNT-8: vector.load %{{.+}}[%{{.+}}] {{.*}}: memref<512xf16>, vector<1xf16>
+// IMAGE-NOT:     vector.load
+// IMAGE:         vector.store
+// AMD-LABEL:   func.func @windows_by_pairs(
+// AMD-COUNT-4:   vector.load %{{.+}}[%{{.+}}] {{.*}}: memref<512xf16>, vector<2xf16>
+func.func @windows_by_pairs(%k: index, %i: index, %tile: memref<8xf16, #gpu.address_space<workgroup>>) attributes {bankwise.enlarged_bindings = ["0 : index memref<18x196xf16>"]} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %p = ub.poison : f16
+  %b = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) {bankwise.shape = array<i64: 18, 196>, bankwise.strided = {dims = [array<i64: 2, 256, 3, 16, 3, 1>, array<i64: 14, 16, 14, 1>], elements = 512 : i64, offset = 0 : i64}} : memref<18x196xf16>
+  %at = arith.muli %i, %c8 : index
+  %v = vector.transfer_read %b[%k, %at], %p {in_bounds = [true]} : memref<18x196xf16>, vector<8xf16>
+  vector.transfer_write %v, %tile[%c0] {in_bounds = [true]} : vector<8xf16>, memref<8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
 // Of an image of 10 x 10 with windows of 3 x 3, 8 columns of a row of outputs begin at any element.
 
 // IMAGE-LABEL: func.func @windows_by_words(
