@@ -31,6 +31,7 @@ from .copies.spread_images import SpreadImages
 from .copies.stage_operands import StageOperands
 from .elements.align_rows import AlignRows
 from .elements.join_rows import JoinRows
+from .elements.load_before_sums import LoadBeforeSums
 from .elements.peel_rows import PeelRows
 from .elements.share_rows import ShareRows
 from .elements.tile_elements import TileElements
@@ -112,6 +113,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ShareRows,
     PeelRows,
     AlignRows,
+    LoadBeforeSums,
     CarryIntegers,
     ImplicitGemm,
     TileConvolutionsByLanes,

@@ -70,8 +70,11 @@ FormDirectLoads, ShareCopies, StageOperands = pass_classes(
     f"{__package__}.copies", "FormDirectLoads", "ShareCopies", "StageOperands"
 )
 (SpreadImages,) = pass_classes(f"{__package__}.copies", "SpreadImages")
-AlignRows, JoinRows, PeelRows, ShareRows, TileElements = pass_classes(
-    f"{__package__}.elements", "AlignRows", "JoinRows", "PeelRows", "ShareRows", "TileElements"
+AlignRows, JoinRows, LoadBeforeSums = pass_classes(
+    f"{__package__}.elements", "AlignRows", "JoinRows", "LoadBeforeSums"
+)
+PeelRows, ShareRows, TileElements = pass_classes(
+    f"{__package__}.elements", "PeelRows", "ShareRows", "TileElements"
 )
 JoinProducts, OrderContractions, ReloadOperands = pass_classes(
     f"{__package__}.fragments", "JoinProducts", "OrderContractions", "ReloadOperands"
@@ -378,6 +381,7 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, PeelLastStep, since="fast", by_mma_sync=True),
     Step(RESOLVED, PeelRows, since="exact", only=_has_mma_sync),
     Step(RESOLVED, AlignRows, since="exact", only=_has_mma_sync),
+    Step(RESOLVED, LoadBeforeSums, since="exact", only=_has_mma_sync),
     # What the instructions read and how they overlap is decided on while they are known.
     Step(RESOLVED, MultiplyIntegers, since="exact", optional=True),
     Step(RESOLVED, JoinProducts, since="fast", by_mma_sync=False),
