@@ -30,7 +30,7 @@ from ..dialect_utils.kernels import variants_of
 from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass
 from ..passes.layout_steps import verifying_edits
-from ..passes.mode import ASKING, LEVELLED, LEVELS
+from ..passes.mode import ASKING, LEVELLED
 from ..passes.pipeline_edit import (
     TILING,
     NativePass,
@@ -361,13 +361,13 @@ class CodegenReplay:
     def _advise(self, function: DeviceFunction) -> None:
         """Notes what a function would gain from another level, if a room knows of something."""
         context, mode = self.runner.context, self.settings.mode
+        asked = [each for each in rooms_of() if each.may_advise(function.op, mode)]
 
         def advices() -> list[Advice]:
-            given = (each.advise(function.op, function.name, mode, context) for each in rooms_of())
+            given = (each.advise(function.op, function.name, mode, context) for each in asked)
             return [each for each in given if each is not None]
 
-        is_advised = mode.mitigation in LEVELLED and mode.level != [*LEVELS][-1]
-        beside = self.runner.beside if is_advised else None
+        beside = self.runner.beside if asked else None
         if not beside or not beside.start(function.op, advices, self.advice.extend, lasts=True):
             self.advice += advices()
 

@@ -34,6 +34,7 @@ class Room(NamedTuple):
         load_passes: imports its passes, and returns them in the order of a compile.
         steps: where they go.
         advise: says what a configured function would gain from another level.
+        may_advise: whether it may have something to say, by a short look at the function.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Room(NamedTuple):
     load_passes: Callable[[], tuple[type[FunctionPass], ...]]
     steps: tuple[Step, ...]
     advise: Callable[[ir.Operation, str, Mode, PassContext], Advice | None] = lambda *_: None
+    may_advise: Callable[[ir.Operation, Mode], bool] = lambda *_: False
 
     @property
     def passes(self) -> tuple[type[FunctionPass], ...]:
@@ -66,7 +68,9 @@ def rooms_of() -> tuple[Room, ...]:
         from ..tuning.tuning_steps import STEPS as TUNING_STEPS
 
         register_room(_tuning_passes)
-        rooms.append(Room("tuning", tuple(others), _tuning_passes, TUNING_STEPS, _advise))
+        rooms.append(
+            Room("tuning", tuple(others), _tuning_passes, TUNING_STEPS, _advise, _may_advise)
+        )
     return tuple(rooms)
 
 
@@ -76,9 +80,15 @@ def _tuning_passes() -> tuple[type[FunctionPass], ...]:
     return PASSES
 
 
-def _advise(function: ir.Operation, name: str, mode: Mode, context: PassContext) -> Advice | None:
+def _may_advise(function: ir.Operation, mode: Mode) -> bool:
     if mode.mitigation not in LEVELLED or mode.level == [*LEVELS][-1]:
-        return None  # Nothing is above the last level, and what advises need not be loaded.
+        return False  # Nothing is above the last level.
+    from ..tuning.may_gain import may_gain
+
+    return may_gain(function)
+
+
+def _advise(function: ir.Operation, name: str, mode: Mode, context: PassContext) -> Advice | None:
     from ..tuning.advice import advise
 
     return advise(function, name, mode, context)

@@ -26,6 +26,7 @@ from ...dialect_utils.indexing_maps import loops_of
 from ...dialect_utils.lowering_config import (
     CONFIG,
     LANE_BASIS,
+    PARTIAL,
     THREAD,
     WORKGROUP,
     LoweringConfig,
@@ -48,7 +49,6 @@ from .attention_tiles import (
     only_attention,
 )
 
-PARTIAL = "partial_reduction"
 """What the configuration of an attention has that lanes reduce."""
 _OPERANDS_WITHOUT_MASK = 7
 """Q, K, V, the scale, the output, and the maxima and sums of its rows."""

@@ -37,6 +37,7 @@ from ...dialect_utils.lowering_config import (
     BASIS,
     CONFIG,
     MMA_KIND,
+    PARTIAL,
     TRANSLATION_INFO,
     WORKGROUP,
     LoweringConfig,
@@ -56,7 +57,6 @@ _WARPS, _FEW_WARPS = (8, 4, 2), 4
 _MOST_ELEMENTS = 64
 """How many a lane has at most of a row that shares a workgroup."""
 _SECTOR_BITS = 256
-_PARTIAL = "partial_reduction"
 
 
 class JoinRows(PlannedPass["_JoinedRows"]):
@@ -123,7 +123,7 @@ def _planned(function: ir.Operation, test_target: str | None) -> _JoinedRows | N
         return None
     launch = WarpLaunch.as_row(function)
     config = LoweringConfig.of(root.attributes[CONFIG])
-    if launch.warps != 1 or _PARTIAL not in config.entries or MMA_KIND in config.entries:
+    if launch.warps != 1 or PARTIAL not in config.entries or MMA_KIND in config.entries:
         return None
     tiles, summed = config.numbers(WORKGROUP), summed_loops(root)
     if any(tiles[loop] != (0 if loop in summed else 1) for loop in range(len(tiles))):

@@ -22,6 +22,7 @@ from ...dialect_utils.lowering_config import (
     BASIS,
     CONFIG,
     LANE_BASIS,
+    PARTIAL,
     THREAD,
     WORKGROUP,
     LoweringConfig,
@@ -30,7 +31,7 @@ from ...dialect_utils.lowering_config import (
 )
 from ..costs.processors import Processor
 
-PARTIAL, SERIAL = "partial_reduction", "serial"
+SERIAL = "serial"
 """How many elements of a row a step has, where they are reduced and where they are not."""
 
 

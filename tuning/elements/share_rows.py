@@ -41,6 +41,7 @@ from ...dialect_utils.lowering_config import (
     BASIS,
     CONFIG,
     LANE_BASIS,
+    PARTIAL,
     REDUCTION,
     THREAD,
     TRANSLATION_INFO,
@@ -65,7 +66,7 @@ from .arg_reductions import ArgReduction
 from .elements import aligned_elements, buffers_of
 from .row_loops import indexed, loops_along
 from .row_masks import combiners_of, leave_out
-from .row_tiles import PARTIAL, Rows, RowTile, row_tile
+from .row_tiles import Rows, RowTile, row_tile
 
 _KEPT = "lanes keep their rows"
 _COMPUTE_AGAIN = "iree-codegen-rematerialize-parallel-ops"

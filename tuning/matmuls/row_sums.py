@@ -17,12 +17,11 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import loops_of, summed_loops
-from ...dialect_utils.lowering_config import CONFIG, WORKGROUP, LoweringConfig
+from ...dialect_utils.lowering_config import CONFIG, PARTIAL, WORKGROUP, LoweringConfig
 from ..costs.processors import Processor
 from ..costs.row_sum_cost import RowSums
 from .dynamic_matmuls import ScalarLoops
 
-_PARTIAL = "partial_reduction"
 _COUNTS_AS = 1.25
 """What a time counts as beside those that are predicted of lanes' tiles, which take less where rows
 are few: of 16 x 32 of f32, 1.34 to 1.5 times the time measured on an H100 is predicted with 4096 x
@@ -71,6 +70,6 @@ def sums_rows(root: ir.Operation) -> bool:
     """Returns whether IREE lets a workgroup compute one element of the result of a matmul."""
     try:
         config = LoweringConfig.of(root.attributes[CONFIG])
-        return _PARTIAL in config.entries and {*config.numbers(WORKGROUP)} <= {0, 1}
+        return PARTIAL in config.entries and {*config.numbers(WORKGROUP)} <= {0, 1}
     except Refusal:
         return False

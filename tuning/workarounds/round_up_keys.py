@@ -33,10 +33,10 @@ from iree.compiler import ir
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.indexing_maps import loops_of
-from ...dialect_utils.lowering_config import CONFIG, LoweringConfig
+from ...dialect_utils.lowering_config import CONFIG, PARTIAL, LoweringConfig
 from ...passes.base import FunctionPass, PassContext
 from ..attention.attention_tiles import K, Q, V
-from ..attention.scalar_attention import PARTIAL, has_mask, scalar_operation
+from ..attention.scalar_attention import has_mask, scalar_operation
 from ..shapes.enlarged_shapes import check_zeros, computed_size, enlarged_shapes, note_keys
 from ..tiles.tiled_operation import loop_sizes
 
