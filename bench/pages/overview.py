@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from ...emulator.counters import Counted
 from ...emulator.timing.constants import TIMED_CHIPS
@@ -60,22 +61,6 @@ def mean_of(ratios: Ratios, chosen: Sequence[TimedKernel], series: str, base: st
     if found is None:
         raise MissingRowError(f"the record has no times of {series} over {base}")
     return found.ratio
-
-
-def call_mean(models: ModelRecord, mode: str) -> float:
-    """Returns the geometric mean of the times of models' calls over stock's."""
-    found = models.mean(mode, lambda row: row.milliseconds)
-    if found is None:
-        raise MissingRowError(f"models.json has no times of {mode}")
-    return found
-
-
-def torch_mean(models: ModelRecord, mode: str, series: str) -> float:
-    """Returns the geometric mean of the times of models' calls over those of PyTorch."""
-    found = models.torch_mean(mode, series)
-    if found is None:
-        raise MissingRowError(f"models.json has no times of {mode} and of PyTorch's {series}")
-    return found
 
 
 def times(ratio: float) -> str:
@@ -216,25 +201,37 @@ def _of_models(records: Records, where: str) -> Iterator[list[str]]:
             times(stock),
             f"**{times(fast)}** `fast`",
         ]
-    models = records.models
-    where = f"{_short(models.device)}, {models.target} code"
-    exact, fast, hopper = (call_mean(models, mode) for mode in (EXACT, FAST, FAST_HOPPER))
-    yield [
-        f"time of a call over stock's, mean of {len(models.models())} models of a layer or two",
-        where,
-        "`python -m bankwise.bench.models`",
-        times(1),
-        f"{times(exact)} `exact`, **{times(fast)}** `fast`, {times(hopper)} with {HOPPER} code",
-    ]
-    timed = [each for each in models.models() if models.torch_ratio(each, FAST, COMPILED)]
-    yield [
-        f"the same over `torch.compile`'s, mean of {len(timed)} models",
-        where,
-        "`python -m bankwise.bench.models`",
-        times(torch_mean(models, STOCK, COMPILED)),
-        f"**{times(torch_mean(models, FAST, COMPILED))}** `fast`, "
-        f"{times(torch_mean(models, FAST_HOPPER, COMPILED))} with {HOPPER} code",
-    ]
+    compared: Sequence[tuple[str, ModelRecord, Callable[[str], float | None]]] = (
+        (
+            "time of the kernels of a call over stock's, mean of {} models of a layer or two",
+            records.models,
+            partial(records.models.mean, figure=lambda row: row.kernel_milliseconds),
+        ),
+        (
+            "time of a call over stock's, mean of {} models of a layer or two",
+            records.model_calls,
+            partial(records.model_calls.mean, figure=lambda row: row.milliseconds),
+        ),
+        (
+            "the same over `torch.compile`'s, mean of {} models",
+            records.model_calls,
+            partial(records.model_calls.torch_mean, series=COMPILED),
+        ),
+    )
+    for what, record, mean_of_mode in compared:
+        stock, exact, fast, hopper = map(mean_of_mode, (STOCK, EXACT, FAST, FAST_HOPPER))
+        if not (stock and exact and fast):
+            raise MissingRowError(f"a record of models lacks the times of {what}")
+        also = f", {times(hopper)} with {HOPPER} code" if hopper else ""
+        of_torch = {row.kernel for row in record.torch if row.milliseconds}
+        count = len(of_torch if "torch" in what else record.models())
+        yield [
+            what.format(count),
+            f"{_short(record.device)}, {record.target} code",
+            "`python -m bankwise.bench.models`",
+            times(stock),
+            f"{times(exact)} `exact`, **{times(fast)}** `fast`{also}",
+        ]
 
 
 def conflicts(figures: Figures) -> int:
@@ -364,7 +361,7 @@ def _slower_models(records: Records) -> Iterator[str]:
     for found in records.models.findings():
         mode = found.mode.removeprefix("auto/")
         where = _short(records.models.device)
-        if mode == STOCK:
+        if mode == STOCK and "rms" in found.what:
             ours = records.models.row(found.kernel, EXACT)
             also = "" if ours is None else f"; at `exact` it is {ours.errors.rms:.2e}"
             yield (

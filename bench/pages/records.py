@@ -85,6 +85,11 @@ class Records:
         return ModelRecord.read(self.folder / "models.json")
 
     @cached_property
+    def model_calls(self) -> ModelRecord:
+        """Returns those of calls of them, and of PyTorch's, in an earlier run on another GPU."""
+        return ModelRecord.read(self.folder / "model_calls.json")
+
+    @cached_property
     def shapes(self) -> list[ShapeRow]:
         """Returns the emulated attentions as models have them."""
         return self._rows("attention_shapes", ShapeRow)

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from statistics import geometric_mean
 
 from ...emulator.counters import Counted
 from ...emulator.timing.constants import TIMED_CHIPS
@@ -15,9 +17,9 @@ from ..gpu.modes import EXACT, FAST, FAST_HOPPER, HOPPER, LAYOUT, STOCK
 from ..gpu.ratios import LIBRARY, is_scalar_in_stock
 from ..gpu.references import CUBLAS, FLASH, SERIES
 from ..gpu.timed_kernels import ATTENTION, MATMUL, TimedKernel
-from ..whole_models.model_record import TORCH_SERIES
+from ..whole_models.model_record import TORCH_SERIES, Figure, ModelRecord
 from .ladder import OF_SM_90, kernels
-from .overview import LARGE, SMALL, call_mean, mean, times, torch_mean
+from .overview import LARGE, SMALL, mean, times
 from .records import Records
 
 _EFFICIENT, _CUDNN = "efficient", OF_SM_90[0]
@@ -33,7 +35,8 @@ def sections(records: Records) -> dict[str, str]:
         "attention times": _attention_times,
         "matmul times": _matmul_times,
         "attentions of models": _model_attentions,
-        "whole models": _models,
+        "whole models": lambda each: _models(each.models, "kernels"),
+        "calls of whole models": lambda each: _models(each.model_calls, "call"),
         "shared memory": _shared_memory,
         "convolutions": _convolutions,
         "levels": lambda each: _levels(each.swept),
@@ -107,26 +110,42 @@ def _model_attentions(records: Records) -> Lines:
         yield [f"geometric mean, {what} ({len(chosen)})", "", *cells]
 
 
-def _models(records: Records) -> Lines:
-    """Yields times of whole models over those of stock."""
-    record = records.models
-    modes, codes = (EXACT, FAST, FAST_HOPPER), {"": FAST, f" ({HOPPER})": FAST_HOPPER}
-    compared = [(mode, series) for mode in codes.values() for series in TORCH_SERIES]
-    heads = [f"`fast`{code} over {each}" for code in codes for each in TORCH_SERIES.values()]
-    levels = ["`exact`", *(f"`fast`{code}" for code in codes)]
-    yield ["model", "stock IREE", *levels, "rms error of `fast` over stock's", *heads]
-    for model in record.models():
-        stock = record.row(model, STOCK)
-        if stock is None:
-            continue
-        ratios = [record.ratio(model, mode, lambda row: row.milliseconds) for mode in modes]
-        ratios.append(record.ratio(model, FAST, lambda row: row.errors.rms))
-        ratios += [record.torch_ratio(model, *each) for each in compared]
-        cells = ("" if ratio is None else times(ratio) for ratio in ratios)
-        yield [model.replace("_", " "), f"{stock.milliseconds:.3f} ms", *cells]
-    means = [times(call_mean(record, mode)) for mode in modes]
-    torch_means = [times(torch_mean(record, *each)) for each in compared]
-    yield ["geometric mean", "", *means, "", *torch_means]
+_MODEL_MODES = {"`exact`": EXACT, "`fast`": FAST, f"`fast` ({HOPPER})": FAST_HOPPER}
+_MODEL_TIMES: Mapping[str, Figure] = {
+    "call": lambda row: row.milliseconds,
+    "kernels": lambda row: row.kernel_milliseconds,
+}
+
+
+def _models(record: ModelRecord, what: str) -> Lines:
+    """Yields times of whole models over those of stock, and of calls over those of PyTorch."""
+    figure = _MODEL_TIMES[what]
+    ratios: dict[str, Callable[[str], float | None]] = {
+        level: partial(record.ratio, mode=mode, figure=figure)
+        for level, mode in _MODEL_MODES.items()
+    }
+    ratios["rms error of `fast` over stock's"] = partial(
+        record.ratio, mode=FAST, figure=lambda row: row.errors.rms
+    )
+    if what == "call":
+        ratios |= {
+            f"{level} over {shown}": partial(record.torch_ratio, mode=mode, series=series)
+            for level, mode in _MODEL_MODES.items()
+            if mode != EXACT
+            for series, shown in TORCH_SERIES.items()
+        }
+    columns = {head: [of(model) for model in record.models()] for head, of in ratios.items()}
+    columns = {head: column for head, column in columns.items() if any(column)}
+    yield ["model", f"stock IREE, {what}", *columns]
+    stock = {row.kernel: figure(row) for row in record.rows if row.mode == STOCK}
+    for model, *found in zip(record.models(), *columns.values(), strict=True):
+        cells = ("" if ratio is None else times(ratio) for ratio in found)
+        yield [model.replace("_", " "), f"{stock[model]:.3f} ms", *cells]
+    means = (
+        "" if "rms" in head else times(geometric_mean([each for each in column if each]))
+        for head, column in columns.items()
+    )
+    yield ["geometric mean", "", *means]
 
 
 def _shapes(records: Records, chip: str) -> Lines:

@@ -33,7 +33,8 @@ class ModelRow:
         module: the digest of the module that ran.
         output: the digest of its output.
         repeats: whether a second call gave the same bits.
-        milliseconds: the median time of a call, from its begin until its output is there.
+        milliseconds: the median time of a call, from its begin until its output is there; not a
+            number where calls were not timed.
         kernels: the milliseconds of each kernel, over all its launches in one call.
         errors: of the output, against PyTorch or JAX in float32.
         magnitude: the root mean square of what it is compared with.
@@ -112,7 +113,8 @@ class ModelRecord(Document):
     def ratio(self, model: str, mode: str, figure: Figure) -> float | None:
         """Returns a figure of a mode over that of stock, where both are known."""
         row, stock = self.row(model, mode), self.row(model, STOCK)
-        if not (row and stock and figure(row) and figure(stock)):
+        # Written as "above", so that a time that is no number is unknown.
+        if not (row and stock and figure(row) > 0 and figure(stock) > 0):
             return None
         return figure(row) / figure(stock)
 
@@ -124,7 +126,7 @@ class ModelRecord(Document):
         """Returns the time of a call in a mode over that of PyTorch, where both are known."""
         row = self.row(model, mode)
         (known,) = [r for r in self.torch if (r.kernel, r.series) == (model, series)] or [None]
-        if not (row and known and known.milliseconds):
+        if not (row and known and known.milliseconds and row.milliseconds > 0):
             return None
         return row.milliseconds / known.milliseconds
 
@@ -155,14 +157,19 @@ class ModelRecord(Document):
         # Written as "not below", so that an error that is no number is found.
         if comparable and not row.errors.rms <= MOST_ERROR * stock.errors.rms:
             found.append(f"the rms error is {row.errors.rms:.2e}, stock's {stock.errors.rms:.2e}")
-        if row.milliseconds > NOISE * stock.milliseconds:
-            found.append(f"slower than {STOCK}: {row.milliseconds / stock.milliseconds:.3f}x")
+        if _time_of(row) > NOISE * _time_of(stock):
+            found.append(f"slower than {STOCK}: {_time_of(row) / _time_of(stock):.3f}x")
         return found
 
 
 def _geometric_mean(ratios: Iterable[float | None]) -> float | None:
     known = [ratio for ratio in ratios if ratio]
     return geometric_mean(known) if known else None
+
+
+def _time_of(row: ModelRow) -> float:
+    """Returns the time of a call, or of its kernels where calls were not timed."""
+    return row.kernel_milliseconds if math.isnan(row.milliseconds) else row.milliseconds
 
 
 def _is_wrong(row: ModelRow) -> bool:

@@ -31,7 +31,8 @@ def markdown(record: ModelRecord) -> str:
 
 def _ratios(record: ModelRecord) -> str:
     heads = [f"{mode} {time}" for time in _TIMES for mode in _MODES]
-    lines = [["model", "stock's call", *heads, "stock's rms error", "fast's over stock's"]]
+    own = [f"stock's {time}" for time in _TIMES]
+    lines = [["model", *own, *heads, "stock's rms error", "fast's over stock's"]]
     for model in record.models():
         stock = record.row(model, STOCK)
         ratios = [
@@ -40,10 +41,18 @@ def _ratios(record: ModelRecord) -> str:
             for mode in _MODES.values()
         ]
         error = record.ratio(model, FAST, lambda row: row.errors.rms)
-        cells = (f"{stock.milliseconds:.3f} ms", f"{stock.errors.rms:.1e}") if stock else ("", "")
-        lines.append([model, cells[0], *ratios, cells[1], _cell(error)])
+        times = [_milliseconds(figure(stock) if stock else 0.0) for figure in _TIMES.values()]
+        rms = f"{stock.errors.rms:.1e}" if stock else ""
+        lines.append([model, *times, *ratios, rms, _cell(error)])
     means = [_cell(record.mean(m, f)) for f in _TIMES.values() for m in _MODES.values()]
-    return markdown_lines([*lines, ["geometric mean", "", *means, "", ""]], text_columns=1)
+    return markdown_lines(
+        [*lines, ["geometric mean", *("" for _ in own), *means, "", ""]], text_columns=1
+    )
+
+
+def _milliseconds(time: float) -> str:
+    """Returns a time as the table has it; empty where it is none, or no number."""
+    return f"{time:.3f} ms" if time > 0 else ""
 
 
 def _of_torch(record: ModelRecord) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -80,9 +81,20 @@ def test_right_rows_are_well():
     found = record(ROW, exact, fast)
     assert found.findings() == []
     assert found.mean("auto/fast", lambda row: row.milliseconds) == pytest.approx(0.25)
-    assert "| geometric mean | | 0.50x | 0.25x | | 1.00x | 1.00x | |" in " ".join(
+    assert "| geometric mean | | | 0.50x | 0.25x | | 1.00x | 1.00x | |" in " ".join(
         markdown(found).replace("\n", " \n").split()
     )
+
+
+def test_calls_that_were_not_timed_are_unknown():
+    stock = replace(ROW, milliseconds=math.nan, kernels={"a": 1.0})
+    slower = replace(stock, mode="auto/exact", kernels={"a": 1.5})
+    found = replace(record(stock, slower), torch=TORCH)
+    assert found.mean("auto/exact", lambda row: row.milliseconds) is None
+    assert found.mean("auto/exact", lambda row: row.kernel_milliseconds) == pytest.approx(1.5)
+    assert found.torch_ratio("vit_f16", "stock", "eager") is None
+    assert [each.what for each in found.findings()] == ["slower than stock: 1.500x"]
+    assert "nan" not in markdown(found)
 
 
 def test_times_stand_beside_those_of_torch():
