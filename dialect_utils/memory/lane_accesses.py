@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -30,7 +30,6 @@ from ..index.lane_values import (
     Unknown,
     align,
     combine,
-    constant,
 )
 from ..index.workgroups import WORKGROUP_DEPTH
 from .copied_addresses import CopiedLanes
@@ -226,9 +225,7 @@ class LaneAccesses:
             first = combine(np.add, first, self.moved.shift)
             if isinstance(first, Unknown):
                 raise Refusal(first.reason)
-        everywhere = combine(
-            lambda *masks: reduce(np.minimum, masks), constant(1), *self.around.masks
-        )
+        everywhere = self.around.running
         if isinstance(everywhere, Unknown):
             raise Refusal(everywhere.reason)
         copied = [] if self.copied is None else self.copied.values
@@ -237,9 +234,9 @@ class LaneAccesses:
         active = running != 0
         depths = {loop.depth for loop in loops}
         weight = prod(n for depth, n in self.around.iterations.items() if depth not in depths)
-        if weight == 0 or not active.any():
+        everything = _everywhere(active)
+        if weight == 0 or not (everything or active.any()):
             return None
-        everything = active.all()
         touches = zip(lanes[: len(indices)], footprint.extents, view.sizes, strict=True)
         for lane_indices, extent, size in touches:
             touched = lane_indices if everything else lane_indices[active]
@@ -247,8 +244,8 @@ class LaneAccesses:
                 raise Overrun("index outside the view's bounds")
         if footprint.lanes:
             active = active & (np.arange(active.shape[1]) < footprint.lanes)
-        if not active.any():
-            return None
+            if not active.any():
+                return None
         sources = lanes[len(indices) :]
         found = None if self.copied is None else self.copied.sources(active, *sources)
         issues = _Issues(starts, active, loops, weight, found)
@@ -263,22 +260,25 @@ class LaneAccesses:
         strides, extents = self.view.strides, footprint.extents
         if self.moved is not None:
             strides, extents = self.moved.strides, self.moved.extents
-        issued = np.flatnonzero(issues.active.any(axis=1))
-        if not issued.size:
-            return
-        issues = issues.of(issued)
+        everything = _everywhere(issues.active)
+        if not everything:
+            issued = np.flatnonzero(issues.active.any(axis=1))
+            if not issued.size:
+                return
+            issues = issues.of(issued)
+            everything = _everywhere(issues.active)
         # Rows of one element have stride 1 too, but are consecutive only while not padded.
         run_dimension = _run_dimension(strides, extents) if tile.row_elements > 1 else None
         count = 1 if run_dimension is None else extents[run_dimension]
         starts, active = issues.starts, issues.active
+        mask = None if everything else active
         for offset in run_offsets(strides, extents, run_dimension):
-            elements = starts + offset
-            used = elements[active]
+            elements = starts + offset if offset else starts
+            used = elements if mask is None else elements[mask]
             if used.min() < 0 or used.max() + count > tile.elements:
                 raise Overrun("element outside the allocation")
             if (used % tile.row_elements).max() + count > tile.row_elements:
                 raise Overrun("vector that runs over the end of a row")
-            mask = None if active.all() else active
             if mask is not None:
                 elements = np.where(mask, elements, used[0])
             access = LdsAccess(
@@ -293,6 +293,11 @@ class LaneAccesses:
                 copied=issues.copied,
             )
             yield without_repetition(access) if issues.loops else access
+
+
+def _everywhere(active: np.ndarray) -> bool:
+    """Returns whether all lanes take part in all issues, of which there are some."""
+    return bool(active.size and active.all())
 
 
 def _gathered(
@@ -332,7 +337,10 @@ def _same_shape(
     loops, arrays = align(values)
     launch = evaluator.launch
     shape = (*(loop.iterations for loop in loops), launch.waves, launch.subgroup_size)
-    flat = [np.broadcast_to(a, shape).reshape(-1, launch.subgroup_size) for a in arrays]
+    flat = [
+        (a if a.shape == shape else np.broadcast_to(a, shape)).reshape(-1, launch.subgroup_size)
+        for a in arrays
+    ]
     return loops, flat
 
 

@@ -4,13 +4,21 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import cached_property, reduce
 
 import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
 from ..diagnostics import Refusal
-from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, existing_lanes
+from ..index.lane_values import (
+    LaneEvaluator,
+    LaneValues,
+    Unknown,
+    combine,
+    constant,
+    existing_lanes,
+)
 from ..loops import FOR, IF
 from ..operations import parents_of
 
@@ -26,6 +34,11 @@ class Surroundings:
     assumptions: list[str] = field(default_factory=list)
     loops: int = 0
     """How many `scf.for` are around it."""
+
+    @cached_property
+    def running(self) -> LaneValues | Unknown:
+        """Returns whether it runs, 1 or 0; the masks must be complete."""
+        return combine(lambda *masks: reduce(np.minimum, masks), constant(1), *self.masks)
 
 
 def surroundings_of(
