@@ -8,13 +8,16 @@ it, and the arguments of its body are the numbers of the workgroup and of the la
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 
 from .gpu_target import KNOWN_BLOCK_SIZE, KNOWN_BLOCK_SIZES, Launch, block_size_of
-from .index.lane_values import LaneEvaluator, LaneValues, Unknown, constant, thread_places
 from .loops import FOR, body_of
 from .operations import GPU_FUNC, GPU_LAUNCH, children, operations_in, parents_of
+
+if TYPE_CHECKING:
+    from .index.lane_values import LaneEvaluator, LaneValues, Unknown
 
 _THREAD_IDS, _BLOCK_SIZES = 3, 9
 """The first of the three arguments of a `gpu.launch` that number the lane, and that of those that
@@ -82,6 +85,9 @@ def _numbers_of(launch: ir.Operation) -> int:
 
 def lane_evaluator(kernel: ir.Operation, launch: Launch) -> LaneEvaluator:
     """Returns what evaluates the values of a kernel in every lane."""
+    # A compile looks for its kernels before it needs that.
+    from .index.lane_values import LaneEvaluator, LaneValues, Unknown, constant, thread_places
+
     if kernel.name != GPU_LAUNCH:
         return LaneEvaluator(launch)
     arguments = body_of(kernel).arguments

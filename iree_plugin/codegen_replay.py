@@ -41,7 +41,6 @@ from ..passes.pipeline_edit import (
     made,
     splice,
 )
-from ..passes.swizzles.hint_ownership import has_hints
 from .beside import Beside, Lost
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
@@ -506,6 +505,8 @@ class CodegenReplay:
                 for edit in edits
             ]
             return f"function @{function.name} keeps its {failed.step.kept}", rest
+        from ..passes.swizzles.hint_ownership import has_hints
+
         if not has_hints(function.op):
             what = f"function @{function.name} is compiled as iree-compile would compile it"
             return what, [edit for edit in edits if not edit.optional]

@@ -14,7 +14,6 @@ from ..bank_model.families import FAMILIES
 from ..dialect_utils.indexing_maps import GENERIC, MAPS, copied_buffers, maps_of, summed_loops
 from ..dialect_utils.kernels import backend_of, variants_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
-from ..dialect_utils.memory.lds_roots import lds_roots
 from ..dialect_utils.operations import SEARCH, children, has_operation, operations_in, parents_of
 from ..passes.pipeline_edit import CODEGEN_PIPELINES, COPYING, LOWERED
 from .embedding import StepError
@@ -121,8 +120,11 @@ def _pipeline_kind(function: ir.Operation) -> str | None:
         kind = str(pipeline).partition("<")[2].removesuffix(">")
         return kind if kind == COPYING or kind in CODEGEN_PIPELINES else None
     # Without LDS there is nothing to do, and nothing to risk.
-    is_lowered = isinstance(pipeline, iree_codegen.NoPipelineAttr)
-    return LOWERED if is_lowered and lds_roots(function, operations_in(function)) else None
+    if not isinstance(pipeline, iree_codegen.NoPipelineAttr):
+        return None
+    from ..dialect_utils.memory.lds_roots import lds_roots
+
+    return LOWERED if lds_roots(function, operations_in(function)) else None
 
 
 def _is_changed(function: ir.Operation, backend: str) -> bool:

@@ -16,14 +16,13 @@ from iree.compiler import ir
 
 from ..bank_model.quick_dataclass import dataclass
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink
-from ..dialect_utils.memory.lds_ops import GATHER
 from ..dialect_utils.operations import operations_in
 from ..dialect_utils.swizzle_hint import STOWED_SWIZZLE, hints_in, is_hint, remove_hints
 from ..passes.base import DroppedHints, PassContext, UnresolvedHint
 from .replay import RecoverableFailure
 
-_MAY_ORDER_DATA = frozenset({GATHER, "iree_gpu.async_dma", "iree_gpu.coalesced_gather_dma"})
-"""Operations that store direct to LDS, or become operations that do."""
+_MAY_BECOME_DIRECT = frozenset({"iree_gpu.async_dma", "iree_gpu.coalesced_gather_dma"})
+"""Operations that become operations which store direct to LDS."""
 
 
 @dataclass
@@ -148,8 +147,10 @@ def drop_hints(function: ir.Operation) -> bool:
     Returns:
         False, with nothing changed, where the function may have such operations.
     """
+    from ..dialect_utils.memory.lds_ops import GATHER
+
     operations = operations_in(function)
-    if any(op.name in _MAY_ORDER_DATA for op in operations):
+    if any(op.name == GATHER or op.name in _MAY_BECOME_DIRECT for op in operations):
         return False
     for op in operations:
         if STOWED_SWIZZLE in op.attributes:
