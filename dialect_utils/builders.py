@@ -1133,6 +1133,10 @@ class Builder:
         """Rounds floating-point numbers to a narrower type, by the hardware's instruction."""
         return self._value("llvm.fptrunc", [value], kind)
 
+    def freeze(self, value: ir.Value) -> ir.Value:
+        """Returns a value, of which LLVM takes care that it is the same at each use."""
+        return self._value("llvm.freeze", [value], value.type)
+
     def member(self, struct: ir.Value, number: int, kind: ir.Type) -> ir.Value:
         """Returns a member of a struct, which has the type `kind`."""
         return self._value("llvm.extractvalue", [struct], kind, position=self._numbers([number]))

@@ -153,6 +153,8 @@ class LdsState:
         offsets: tuple[int, ...],
         width: int,
         active: LaneMask | None,
+        *,
+        loads: bool = False,
     ) -> IssuedAccess:
         """Returns the access to `width` bytes from `base + offset` of each lane on.
 
@@ -163,6 +165,10 @@ class LdsState:
             waves: [n], the waves that execute it.
             base: [n, lanes], byte addresses as u32.
             active: [n, lanes], the lanes that take part; None if all do.
+            loads: whether it only loads. A load may go on up to the next multiple of 16 behind the
+                LDS that the kernel asks for: what a workgroup gets comes in pieces of 256 bytes or
+                more (LLVM's AMDGPUUsage, GRANULATED_LDS_SIZE), and LLVM loads 16 bytes where 10
+                are asked for at a multiple of 16. Nothing is defined there.
 
         Raises:
             LdsAddressError: a lane's bytes do not lie within the LDS of its workgroup.
@@ -180,7 +186,7 @@ class LdsState:
             patterns.known = {}
         found = patterns.known.get(key)
         if found is None:
-            found = self._resolve(instruction, waves, base, offsets, width, active)
+            found = self._resolve(instruction, waves, base, offsets, width, active, loads)
             patterns.known[key] = found
         patterns.last, patterns.last_key, patterns.waves = found, key, waves
         return found
@@ -193,10 +199,11 @@ class LdsState:
         offsets: tuple[int, ...],
         width: int,
         active: LaneMask | None,
+        loads: bool = False,
     ) -> IssuedAccess:
         # The sum wraps around in 32 bits.
         local = (base[None] + np.array(offsets, np.uint32)[:, None, None]).astype(np.int64)
-        outside = local + width > self.size
+        outside = local + width > (self.stride if loads else self.size)
         if active is not None:
             outside &= active
         if outside.any():

@@ -128,6 +128,7 @@ class _Accessor:
         offsets: what is added to it, for each part that the instruction accesses.
         width: the bytes of a part.
         hardware: the instruction in the bank model.
+        loads: whether it only loads.
         drops: whether lanes that name `NO_ADDRESS` take no part.
         costs: the cycles of rows of addresses that were counted before.
     """
@@ -136,6 +137,7 @@ class _Accessor:
     offsets: tuple[int, ...]
     width: int
     hardware: LdsInstruction
+    loads: bool
     drops: bool
     costs: dict[bytes, LdsCycles[int]]
 
@@ -145,7 +147,9 @@ class _Accessor:
         base, active = self.address(group), group.active
         if self.drops:
             active = taking_addresses(base, active)
-        found = machine.lds.access(pc, group.waves, base, self.offsets, self.width, active)
+        found = machine.lds.access(
+            *(pc, group.waves, base, self.offsets, self.width, active), loads=self.loads
+        )
         if found.cycles is None:
             found.cycles = self.cycles(found, group)
         if machine.recorder is not None and found.wave_cycles is not None:
@@ -244,7 +248,9 @@ def _accessor(
         offsets = (offset & 0xFFFFFFFF,)
     stores = instruction.mnemonic.startswith("ds_write")
     drops = stores and instruction.chip.isa is Isa.GFX1250
-    return _Accessor(_lane_address(address), offsets, width, hardware, drops, {})
+    return _Accessor(
+        _lane_address(address), offsets, width, hardware, kind is AccessKind.READ, drops, {}
+    )
 
 
 def _lane_address(operand: Operand) -> Source:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is said of a compiler that has died: in which pass.
+"""What is said of a compiler that has died: in which pass, and whether stock's compiler dies, too.
 
-That is found out after a crash, by compiling again: the compiler names a pass before it runs it, if
-asked to. A compile that ends well does not pay for it.
+Both are found out after a crash, by compiling again: the compiler names a pass before it runs it,
+if asked to. A compile that ends well does not pay for it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable
 
 from ..iree_plugin.outer_compile import passed_on
+from ..passes.mode import Mode
 from .compile_arguments import parse_arguments
 
 _CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
@@ -25,6 +26,9 @@ _NAMING_PASSES = (
     "--mlir-elide-elementsattrs-if-larger=1",
     "--mlir-elide-resource-strings-if-larger=1",
 )
+_STOCK = Mode("stock")
+_MOST_SECONDS = 120
+"""How long stock's compile may take, so that it is recommended."""
 _COMPILE = "import sys; from {package}.tools.compile import main; sys.exit(main(sys.argv[1:]))"
 
 
@@ -43,22 +47,55 @@ def explain(tool: str, number: signal.Signals) -> str:
         return f"{what} on what came from standard input; give it a file to learn more"
     what = f"'{settings.input}': {what}"
     # Outputs, dumps and printing happen in no second compile.
-    where = pass_of_crash(
-        [
-            *(str(settings.input), *passed_on(settings.process_flags), *settings.mode.flags()),
-            f"--compile-mode={settings.compile_mode}",
-            f"--compile-from={settings.compile_from}",
-            f"--compile-to={settings.compile_to}",
-            *(["--split-input-file"] if settings.split_input else []),
-        ]
-    )
-    return f"{what}{where}; --bankwise-mitigation=stock compiles as iree-compile does"
+    program = [
+        *(str(settings.input), *passed_on(settings.process_flags)),
+        f"--compile-mode={settings.compile_mode}",
+        f"--compile-from={settings.compile_from}",
+        f"--compile-to={settings.compile_to}",
+        *(["--split-input-file"] if settings.split_input else []),
+    ]
+    where = pass_of_crash([*program, *settings.mode.flags()])
+    return f"{what}{where}{_what_helps(program, settings.mode)}"
+
+
+def _what_helps(program: Iterable[str], mode: Mode) -> str:
+    """Returns what is said of stock's compile of a program that has crashed in a mode.
+
+    Args:
+        program: a file, and all flags but those of the mode.
+    """
+    if mode == _STOCK:
+        return ""
+    stock = " ".join(_STOCK.flags())
+    status = status_of([*program, *_STOCK.flags()])
+    if status == 0:
+        return f"; {stock} compiles as iree-compile does"
+    if status is not None and status < 0:
+        return f"; {stock}, which is iree-compile's code, crashes too"
+    return ""
+
+
+def status_of(arguments: Iterable[str]) -> int | None:
+    """Returns the exit status of a compile that prints nothing.
+
+    It is negative where a signal ends it, and None where it takes longer than `_MOST_SECONDS`.
+    """
+    try:
+        done = subprocess.run(
+            [*_compile(arguments), "-o", os.devnull],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_MOST_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return done.returncode
 
 
 def pass_of_crash(arguments: Iterable[str]) -> str:
     """Compiles once more; returns ` in` and the last pass that began, nothing where none did."""
-    program = _COMPILE.format(package=__name__.rsplit(".", 2)[0])
-    command = [sys.executable, "-c", program, *arguments, *_NAMING_PASSES, "-o", os.devnull]
+    command = [*_compile(arguments), *_NAMING_PASSES, "-o", os.devnull]
     begun = ""
     with subprocess.Popen(
         command,
@@ -76,3 +113,9 @@ def pass_of_crash(arguments: Iterable[str]) -> str:
         finally:
             run.kill()
     return begun
+
+
+def _compile(arguments: Iterable[str]) -> list[str]:
+    """Returns the command of a compile in a process of its own, which a crash ends."""
+    program = _COMPILE.format(package=__name__.rsplit(".", 2)[0])
+    return [sys.executable, "-c", program, *arguments]

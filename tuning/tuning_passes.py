@@ -72,6 +72,7 @@ from .workarounds.carry_integers import CarryIntegers
 from .workarounds.check_products import CheckProducts
 from .workarounds.fold_transposes import FoldTransposes
 from .workarounds.gather_windows import GatherWindows
+from .workarounds.hold_loads import HoldLoads
 from .workarounds.index_unit_loops import IndexUnitLoops
 from .workarounds.keep_equal_order import KeepEqualOrder
 from .workarounds.keep_mask_bounds import KeepMaskBounds
@@ -131,6 +132,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     MultiplyUnsigned,
     NeutralElements,
     ReduceBytes,
+    HoldLoads,
     PartScatters,
     IndexUnitLoops,
     ExcludeAbsentKeys,

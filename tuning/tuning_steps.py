@@ -112,11 +112,11 @@ MergeBlockedSizes, MultiplyIntegers, MultiplyUnsigned = pass_classes(
 NeutralElements, OrderFragments, OrderScaledOperands = pass_classes(
     f"{__package__}.workarounds", "NeutralElements", "OrderFragments", "OrderScaledOperands"
 )
-PartScatters, ReduceBytes, RoundUpKeys = pass_classes(
-    f"{__package__}.workarounds", "PartScatters", "ReduceBytes", "RoundUpKeys"
+HoldLoads, PartScatters, ReduceBytes = pass_classes(
+    f"{__package__}.workarounds", "HoldLoads", "PartScatters", "ReduceBytes"
 )
-KeepEqualOrder, SearchRowsAlone = pass_classes(
-    f"{__package__}.workarounds", "KeepEqualOrder", "SearchRowsAlone"
+KeepEqualOrder, RoundUpKeys, SearchRowsAlone = pass_classes(
+    f"{__package__}.workarounds", "KeepEqualOrder", "RoundUpKeys", "SearchRowsAlone"
 )
 SumAllWarps, SumPackedTiles, UnrollPrivateLoops = pass_classes(
     f"{__package__}.workarounds", "SumAllWarps", "SumPackedTiles", "UnrollPrivateLoops"
@@ -393,5 +393,6 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, ShortenExponentials, _unless_fast, since="exact"),
     Step(RESOLVED, NativeExp2, since="fast"),
     Step(RESOLVED, NativeBf16, _rounding, since="exact"),
+    Step(RESOLVED, HoldLoads, mitigations=ALL, only=_lacks_mma_sync, corrects=True),
 )
 """The steps. An earlier one stands before a later one of the same place."""

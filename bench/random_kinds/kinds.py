@@ -68,6 +68,7 @@ KINDS: Mapping[str, Kind] = {
         AMD,
     ),
     "ragged_batches": Kind(products.ragged_batch, "bounds-of-masks", CDNA),
+    "small_products": Kind(products.small, "loads-that-widen", AMD, stock_ends=False),
     "extremes": Kind(rows.extremes, "neutral-elements-of-rows", AMD + CUDA),
     "integer_rows": Kind(
         rows.integer_rows, "neutral-elements-of-rows", AMD + CUDA, stock_ends=False

@@ -63,6 +63,16 @@ def _named(program: Program, name: str) -> Program:
     )
 
 
+def small(random: np.random.Generator, name: str) -> Program:
+    """Returns a product of few rows and summed elements, with few or many columns."""
+    summed = int(random.choice([5, 6, 7, int(random.integers(1, 21))]))
+    columns = int(random.choice([int(random.integers(1, 21)), 100, 257, 1000]))
+    sizes = {"m": int(random.integers(1, 21)), "n": columns, "k": summed}
+    left, right = ("m k", "k m")[random.integers(2)], ("n k", "n k", "k n")[random.integers(3)]
+    kind = ("f16", "f16", "bf16")[random.integers(3)]
+    return _named(Contraction(name, kind, sizes, left, right, "m n").program(), name)
+
+
 def loop_order(random: np.random.Generator, name: str) -> Program:
     """Returns a product or an attention of whole fragments whose loops have any order."""
     if random.random() < 0.5:

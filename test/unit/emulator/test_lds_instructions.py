@@ -154,6 +154,21 @@ def test_an_address_beyond_the_workgroup_is_an_error():
         )
 
 
+def test_a_load_may_reach_up_to_the_next_multiple_of_16_bytes():
+    """LLVM loads 16 bytes where a buffer has 10, at a multiple of 16; nothing is defined behind."""
+    code = "\tds_write_b32 v1, v2\n\tds_read_b128 v[4:7], v1\n\ts_waitcnt lgkmcnt(0)"
+    machine = run(code, vectors={1: 0, 2: 9}, lds_bytes=10)
+    assert (machine.vgpr[4][0] == 9).all()
+    with pytest.raises(LdsAddressError, match="16 bytes at LDS address 0 "):
+        run(
+            "\tds_write_b128 v1, v[4:7]",
+            vectors={1: 0, **dict.fromkeys(range(4, 8), 1)},
+            lds_bytes=10,
+        )
+    with pytest.raises(LdsAddressError, match="16 bytes at LDS address 16 "):
+        run("\tds_read_b128 v[4:7], v1", vectors={1: 16}, lds_bytes=10)
+
+
 ATOMICS = {
     "add_u32": lambda old, x: (old + x) % 2**32,
     "sub_u32": lambda old, x: (old - x) % 2**32,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bankwise.tools import crash_report
-from bankwise.tools.crash_report import explain, pass_of_crash
+from bankwise.tools.crash_report import explain, pass_of_crash, status_of
 
 PRINTED = """\
 a.mlir:1:1: warning: odd
@@ -21,7 +21,8 @@ module {}
 module {}
 """
 ASKED_FOR_PASSES = "'--mlir-print-ir-before-all' in sys.argv"
-STOCK = "--bankwise-mitigation=stock compiles as iree-compile does"
+STOCK = "; --bankwise-mitigation=stock compiles as iree-compile does"
+CRASHES = "; --bankwise-mitigation=stock, which is iree-compile's code, crashes too"
 
 
 @pytest.mark.parametrize(
@@ -53,8 +54,36 @@ def test_other_ends_are_a_line(
     assert explain(tool, signal.Signals[name]) == line
 
 
-@pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT"])
-def test_a_compile_that_crashes_is_explained_in_one_line(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("program", "status"),
+    [("import sys; sys.exit(3)", 3), ("import os; os.abort()", -signal.SIGABRT)],
+)
+def test_the_status_of_another_compile(
+    program: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crash_report, "_COMPILE", program)
+    assert status_of(["a.mlir"]) == status
+
+
+def test_a_compile_without_an_end_has_no_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crash_report, "_MOST_SECONDS", 0.1)
+    monkeypatch.setattr(crash_report, "_COMPILE", "import time; time.sleep(60)")
+    assert status_of(["a.mlir"]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "status", "advice"),
+    [
+        ("SIGSEGV", "--bankwise-level=fast", 0, STOCK),
+        ("SIGABRT", "--bankwise-level=fast", -signal.SIGABRT, CRASHES),
+        ("SIGABRT", "--bankwise-level=fast", 1, ""),
+        ("SIGABRT", "--bankwise-level=fast", None, ""),
+        ("SIGABRT", "--bankwise-mitigation=stock", 0, ""),
+    ],
+)
+def test_a_compile_that_crashes_is_explained_in_one_line(
+    name: str, mode: str, status: int | None, advice: str, tmp_path: Path
+) -> None:
     program = (
         "import os, resource, signal\n"
         "from bankwise.tools import commands, crash_report\n"
@@ -63,16 +92,18 @@ def test_a_compile_that_crashes_is_explained_in_one_line(name: str, tmp_path: Pa
         f"    os.kill(os.getpid(), signal.{name})\n"
         "commands._work = work\n"
         "crash_report.pass_of_crash = lambda words: ' in CSEPass of ' + ' '.join(words)\n"
+        f"crash_report.status_of = lambda words: {status}\n"
         "commands.compile_command()\n"
     )
-    flags = ["--iree-hal-target-device=hip", "--bankwise-level=fast", "--bankwise-decisions=d.json"]
+    flags = ["--iree-hal-target-device=hip", mode, "--bankwise-decisions=d.json"]
     command = [sys.executable, "-c", program, "a.mlir", *flags, "-o", "a.vmfb"]
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    usual = "" if "stock" in mode else "--bankwise-mitigation=auto "
     again = (
-        "a.mlir --iree-hal-target-device=hip --bankwise-mitigation=auto --bankwise-level=fast "
-        "--compile-mode=std --compile-from=start --compile-to=end"
+        "a.mlir --iree-hal-target-device=hip --compile-mode=std --compile-from=start "
+        f"--compile-to=end {usual}{mode}"
     )
-    error = f"'a.mlir': the compiler crashed ({name}) in CSEPass of {again}; {STOCK}"
+    error = f"'a.mlir': the compiler crashed ({name}) in CSEPass of {again}{advice}"
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == f"bankwise-compile: error: {error}\n"
     assert list(tmp_path.iterdir()) == []

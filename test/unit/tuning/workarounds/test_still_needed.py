@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from iree.compiler.passmanager import PassManager
 
+from bankwise.bench.program_families.matmuls import Contraction
 from bankwise.emulator.emulation_errors import LdsRaceError
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.sweep.cases import target_flags
@@ -172,6 +173,16 @@ def reduces_bytes(tmp_path: Path) -> bool:
     done = iree("iree-compile", file, *target_flags("gfx942"), *flags, "-o", os.devnull)
     assert not done.returncode
     return re.search(r"gpu.subgroup_reduce minsi .* : \(i8\) -> i8", done.stderr) is not None
+
+
+def widens_what_it_loads(tmp_path: Path) -> bool:
+    """Lanes of gfx942 widen 5 elements of f16 that they load."""
+    sizes = {"m": 3, "n": 1000, "k": 5}
+    program = Contraction("few", "f16", sizes, "m k", "n k", "m n").program().source
+    # The compiler ends behind this phase.
+    flags = (*target_flags("gfx942"), "--compile-to=executable-targets")
+    done = iree("iree-compile", saved(program, tmp_path), *flags, "-o", "-")
+    return re.search(r"llvm.fpext .* : vector<5xf16>", done.stdout) is not None
 
 
 def shares_out_summed_tiles(tmp_path: Path) -> bool:
@@ -420,6 +431,7 @@ CHECKS: dict[str, Callable[[Path], bool]] = {
     f"{FOLDER}/check_products.py": drops_functions_of_factors,
     f"{FOLDER}/fold_transposes.py": gathers_residuals,
     f"{FOLDER}/gather_windows.py": reads_images_in_another_order,
+    f"{FOLDER}/hold_loads.py": widens_what_it_loads,
     f"{FOLDER}/index_unit_loops.py": leaves_unit_loops_scalar,
     f"{FOLDER}/keep_equal_order.py": exchanges_equal_elements,
     f"{FOLDER}/keep_mask_bounds.py": forgets_bounds_of_masks,
