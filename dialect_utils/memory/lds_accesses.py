@@ -249,7 +249,8 @@ class _Trace:
                     self.traced += [TracedAccess(access, use.user) for access in written]
             else:
                 for moved in (None, *self.moved.get(use.user, ())):
-                    found, iterations = replace(lanes, moved=moved).traced(self.unroll)
+                    of_vector = lanes if moved is None else replace(lanes, moved=moved)
+                    found, iterations = of_vector.traced(self.unroll)
                     self.traced += found
                     if iterations is not None:
                         self.iterations.append(iterations)
