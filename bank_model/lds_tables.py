@@ -12,6 +12,7 @@ from types import MappingProxyType
 from .errors import InvalidParameterError
 from .families import NVIDIA
 from .lds_rules import AccessKind, Evidence, Lds, LdsInstruction, Sharing, Status, coset_phases
+from .shown_text import did_you_mean
 
 
 class UnknownTargetError(InvalidParameterError):
@@ -510,5 +511,6 @@ def known_targets() -> tuple[str, ...]:
 def lds_of(arch: str) -> Lds:
     """Returns the LDS of `arch` ("gfx942", "sm_80", ...); raises UnknownTargetError."""
     if not isinstance(arch, str) or arch not in _LDS:
-        raise UnknownTargetError("arch", repr(arch), ", ".join(_LDS))
+        hint = did_you_mean(str(arch), _LDS)
+        raise UnknownTargetError("arch", repr(arch), f"{', '.join(_LDS)}{hint}")
     return _LDS[arch]

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from os.path import commonprefix
 
+_NEARLY = 0.05
+"""How much less alike than the closest name another one may be that is suggested beside it."""
 _FIRST_LONE_BYTE, _LAST_LONE_BYTE = 0xDC80, 0xDCFF
 """Characters in whose place Python holds the bytes 0x80 to 0xFF of a name that is no UTF-8."""
 
@@ -48,6 +51,31 @@ def counted(count: int, noun: str, *, separator: str = "") -> str:
 def counted_are(count: int, noun: str) -> str:
     """Returns how a sentence on them begins, such as `1 lane is` or `2 lanes are`."""
     return f"{counted(count, noun)} {'is' if count == 1 else 'are'}"
+
+
+def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
+    """Returns the end of a message on a name that is not known, such as `; did you mean 'fast'?`.
+
+    It is empty where no known name is alike.
+
+    Args:
+        least: how much alike a name must be, between 0 and 1, by difflib's ratio.
+    """
+    import difflib  # Only messages on errors need it.
+
+    names = [*known]
+    # What all of them begin with says nothing of how much alike they are.
+    begin = commonprefix([name, *names])  # noqa: RUF071
+    rest = name.removeprefix(begin)
+    rests = [each.removeprefix(begin) for each in names]
+    close = difflib.get_close_matches(rest, rests, n=2, cutoff=least)
+    ratios = [difflib.SequenceMatcher(None, each, rest).ratio() for each in close]
+    nearest = [
+        f"'{begin}{each}'"
+        for each, ratio in zip(close, ratios, strict=True)
+        if ratio > ratios[0] - _NEARLY
+    ]
+    return f"; did you mean {' or '.join(nearest)}?" if nearest else ""
 
 
 def _ansi_quoted(word: str) -> str:

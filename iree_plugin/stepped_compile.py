@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from iree.compiler.api import Session, Source
 
 from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.shown_text import did_you_mean
 from ..passes.mode import LEVELLED
 from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, PHASES, CompileSettings, has_codegen
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
@@ -383,7 +384,8 @@ def check_phases(settings: CompileSettings) -> None:
     start, end = settings.compile_from, settings.compile_to
     for flag, phase in (("--compile-from", start), ("--compile-to", end)):
         if phase not in PHASES:
-            raise DriverError(f"{flag}: '{phase}' is not a phase (phases: {', '.join(PHASES)})")
+            known, hint = ", ".join(PHASES), did_you_mean(phase, PHASES)
+            raise DriverError(f"{flag}: '{phase}' is not a phase (phases: {known}){hint}")
     if PHASES.index(start) >= PHASES.index(end):
         raise DriverError(f"--compile-from={start} must precede --compile-to={end}")
 

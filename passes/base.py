@@ -17,6 +17,7 @@ from iree.compiler import ir
 from ..bank_model.accesses import AccessKind
 from ..bank_model.lds_rules import Lds
 from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.shown_text import did_you_mean
 from ..dialect_utils.diagnostics import DiagnosticSink, PassFailure, Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, lds_model
 from ..dialect_utils.memory.memref_types import shown_type
@@ -288,8 +289,8 @@ class FunctionPass(ABC):
             if key.replace("-", "_") in values:
                 raise PassOptionError(f"{cls.name}: option '{key}' is given twice")
             if key not in kinds:
-                known = ", ".join(sorted(kinds)) or "none"
-                raise PassOptionError(f"{cls.name} has no option '{key}' (it has: {known})")
+                known, hint = ", ".join(sorted(kinds)) or "none", did_you_mean(key, kinds)
+                raise PassOptionError(f"{cls.name} has no option '{key}' (it has: {known}){hint}")
             if not separator and kinds[key] is bool:
                 text = "true"
             values[key.replace("-", "_")] = _parse_value(cls.name, key, kinds[key], text)
@@ -333,11 +334,11 @@ def _parse_value(pass_name: str, key: str, kind: Any, text: str) -> Any:
         allowed = [member.value for member in kind]
         if text in allowed:
             return kind(text)
-        expected = "one of " + ", ".join(allowed)
+        expected, hint = "one of " + ", ".join(allowed), did_you_mean(text, allowed)
     else:
         kinds = {bool: "true or false", int: "an integer", str: "a text"}
-        expected = kinds.get(kind, "what no text can give")
-    raise PassOptionError(f"{pass_name}: option '{key}' expects {expected}, got '{text}'")
+        expected, hint = kinds.get(kind, "what no text can give"), ""
+    raise PassOptionError(f"{pass_name}: option '{key}' expects {expected}, got '{text}'{hint}")
 
 
 def option_text(value: Any) -> str:

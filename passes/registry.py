@@ -9,6 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ..bank_model.shown_text import did_you_mean
 from .base import FunctionPass
 from .layout_steps import (
     AbsorbSwizzleHints,
@@ -84,10 +85,6 @@ PIPELINES: Mapping[str, NamedPipeline] = MappingProxyType(
 """The pipelines by their textual names."""
 
 
-_NEARLY = 0.05
-"""How much less alike than the closest name another one may be that is suggested beside it."""
-
-
 class PassNameError(ValueError):
     """A contributed pass that has the name of another one, or one that no pipeline can have."""
 
@@ -149,16 +146,6 @@ def make_pass(name: str, options: str) -> FunctionPass:
     """
     passes = registered_passes()
     if name not in passes:
-        close = " or ".join(f"'{each}'" for each in _closest(name, [*passes, *PIPELINES]))
-        hint = f"; did you mean {close}?" if close else ""
+        hint = did_you_mean(name, [*passes, *PIPELINES])
         raise UnknownPassError(f"'{name}' does not refer to a registered pass{hint}")
     return passes[name].from_options(options)
-
-
-def _closest(name: str, passes: Iterable[str]) -> list[str]:
-    """Returns the closest name of a pass, and the next one if it is nearly as close."""
-    import difflib  # Compiles name no unknown pass.
-
-    close = difflib.get_close_matches(name, passes, n=2)
-    ratios = [difflib.SequenceMatcher(None, each, name).ratio() for each in close]
-    return [each for each, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - _NEARLY]

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from .. import __version__
-from .usage import UsageError
+from .usage import UsageError, check_choice, unknown_flag
 
 SHELLS = ("bash", "zsh")
 """The shells that there are scripts for."""
@@ -32,3 +33,19 @@ class ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raises UsageError, where argparse prints its usage and exits with 2."""
         raise UsageError(message)
+
+    @property
+    def flags(self) -> list[str]:
+        """Returns all flags, as they are written."""
+        return [flag for action in self._actions for flag in action.option_strings]
+
+    def parse_all(self, words: Sequence[str]) -> argparse.Namespace:
+        """Returns what the words say; raises UsageError for one that is not known."""
+        known, rest = self.parse_known_args(words)
+        for word in rest:
+            raise unknown_flag(word, self.flags, "; see --help")
+        return known
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None:
+            check_choice(action.option_strings[-1], value, [*action.choices])

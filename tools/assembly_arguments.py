@@ -11,7 +11,7 @@ from typing import Any
 from ..emulator.chips import EMULATED_CHIPS
 from ..runtime.output_settings import OutputSettings
 from .argument_parser import ArgumentParser
-from .usage import UsageError, check_choice, flag_of, size_of
+from .usage import UsageError, check_choice, flag_of, size_of, unknown_flag
 
 ASSEMBLY_SUFFIXES = (".s", ".S", ".asm", ".amdgcn", ".rocmasm", ".co", ".hsaco")
 """How the names of files end that hold kernels as assembly or as code objects."""
@@ -100,7 +100,7 @@ def assembly_settings(
     Raises:
         UsageError: a flag that cannot be used; the message names it.
     """
-    path = _file(known, rest)
+    path = _file(known, rest, parser.flags)
     for name in _MEANINGLESS:
         if getattr(known, name) != parser.get_default(name):
             raise UsageError(f"--{name} has no meaning for assembly")
@@ -144,8 +144,12 @@ _MEANINGLESS = (
 )
 
 
-def _file(known: argparse.Namespace, rest: Sequence[str]) -> str:
-    """Returns the only file that a command line names, without a flag."""
+def _file(known: argparse.Namespace, rest: Sequence[str], flags: Sequence[str]) -> str:
+    """Returns the only file that a command line names, without a flag.
+
+    Args:
+        flags: those that there are.
+    """
     if known.module is not None:
         what = "is assembly" if known.module.endswith(ASSEMBLY_SUFFIXES) else "is a module"
         raise UsageError(
@@ -159,8 +163,10 @@ def _file(known: argparse.Namespace, rest: Sequence[str]) -> str:
         )
     words = [word for word in rest if not word.startswith("-")]
     for word in rest:
-        if word.startswith("-"):
+        if word.startswith(("--iree-", "--bankwise-")):
             raise UsageError(f"{flag_of(word)} has no meaning for assembly")
+        if word.startswith("-"):
+            raise unknown_flag(word, flags, " for a kernel's assembly; see --help")
     if known.triton_cache is not None:
         if words:
             raise UsageError(f"--triton-cache={known.triton_cache} and '{words[0]}': give one")

@@ -7,7 +7,7 @@ LLVM's option parser knows iree-compile's flags; it gets them untouched. Those t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +21,15 @@ from ..iree_plugin.program_flags import (
     flags_of_attributes,
 )
 from ..passes.mode import LEVELS, MITIGATIONS, MODE_PARTS, RETILE, gone_value, without_effect
-from .usage import UsageError, check_choice, flag_of, switch_of, value_of
+from .usage import (
+    UsageError,
+    check_choice,
+    flag_of,
+    refuse_mistyped,
+    switch_of,
+    unknown_flag,
+    value_of,
+)
 
 HELP = """\
 OVERVIEW: Bankwise compilation driver: iree-compile with conflict-free LDS layouts
@@ -71,6 +79,7 @@ def _listed(values: Mapping[str, str]) -> str:
     return "\n".join(f"    {'=' + name:<32}{what}" for name, what in values.items())
 
 
+_OTHERS = ("print-completion", "help", "version")
 _CHOICES = {
     **MODE_PARTS,
     "output_format": OUTPUT_FORMATS,
@@ -78,8 +87,11 @@ _CHOICES = {
 }
 
 
-def parse_arguments(argv: Sequence[str]) -> CompileSettings:
+def parse_arguments(argv: Sequence[str], others: Iterable[str] = ()) -> CompileSettings:
     """Splits a command line into ours, the program's and the library's flags.
+
+    Args:
+        others: the flags of a tool that has read its own already, for messages.
 
     Raises:
         UsageError: a flag of ours or the program's is wrong.
@@ -103,8 +115,9 @@ def parse_arguments(argv: Sequence[str]) -> CompileSettings:
             result = replace(result, **{SWITCHES[name]: switch_of(word)})
             given.add(SWITCHES[name])
         elif name.startswith("bankwise-"):
-            known = ", ".join(f"--{n}" for n in (*VALUES, *SWITCHES) if n.startswith("bankwise-"))
-            raise UsageError(f"unknown flag '{word}' (known: {known})")
+            known = [each for each in (*VALUES, *SWITCHES) if each.startswith("bankwise-")]
+            listed = ", ".join(f"--{each}" for each in known)
+            raise unknown_flag(word, known, f" (known: {listed})")
         elif name in PRINT_LISTS and separator:
             ours, native = _split_pass_names(text)
             result = replace(result, **{PRINT_LISTS[name]: ours})
@@ -114,6 +127,7 @@ def parse_arguments(argv: Sequence[str]) -> CompileSettings:
             rest.append(word)
     _check_together(result, given)
     source, flags = _take_input(rest)
+    refuse_mistyped(flags, [*VALUES, *SWITCHES, *_OTHERS, *others])
     if wrong := refuse_unknown_names(flags):
         raise UsageError(wrong)
     return replace(result, input=source, process_flags=tuple(flags), given=frozenset(given))

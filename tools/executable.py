@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .. import __version__
-from ..bank_model.shown_text import shown_text
+from ..bank_model.shown_text import did_you_mean, shown_text
 from ..iree_plugin.compile_settings import BEFORE_CODEGEN, BEFORE_CONFIGURATION, CompileSettings
 from ..iree_plugin.executable_text import holds_resources, may_change, name_of
 from ..iree_plugin.outer_compile import OuterCompile, passed_on, show_messages
@@ -140,7 +140,8 @@ def _settings(
         raise UsageError(f"unknown argument '{arguments[0]}'; settings are environment variables")
     for name in environment:
         if name.startswith("BANKWISE_") and name not in _VARIABLES:
-            raise UsageError(f"unknown variable {name} (known: {', '.join(_VARIABLES)})")
+            known, hint = ", ".join(_VARIABLES), did_you_mean(name, _VARIABLES)
+            raise UsageError(f"unknown variable {name} (known: {known}){hint}")
     flags = parse_arguments(_outer_flags(environment, outer))
     mode = _mode(environment)
     return CompileSettings(

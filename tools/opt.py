@@ -46,7 +46,7 @@ from ..passes.registry import (
 )
 from .endings import fail, let_pipes_end_process
 from .pass_options import option_descriptions
-from .usage import UsageError, flag_of, size_of, truth
+from .usage import UsageError, flag_of, refuse_mistyped, size_of, truth
 
 PROGRAM = "bankwise-opt"
 HELP = """\
@@ -156,6 +156,7 @@ def _run(arguments: Sequence[str]) -> int:
         except PipelineTextError as error:
             print_in_pipeline(line.pipeline, error)
             return 1
+    refuse_mistyped(_library_flags(line), _FLAGS)
     source = line.inputs[0] if line.inputs else "-"
     embedding.set_process_flags(PROGRAM, _library_flags(line))
     settings = replace(line.settings, input=source, anchor=anchor, pieces=pieces)
@@ -209,6 +210,8 @@ _PRINT_SWITCHES = {
 }
 _PRINT_LISTS = {"mlir-print-ir-before": "before", "mlir-print-ir-after": "after"}
 _WITH_VALUES = ("pass-pipeline", _BYTECODE_VERSION, _BLOCK, *_VALUES, *_PRINT_LISTS)
+_FLAGS = (*_WITH_VALUES, *_SWITCHES, *_PRINT_SWITCHES, "split-input-file", "verify-diagnostics",
+          "list-passes", "show-dialects", "print-completion", "help", "version")  # fmt: skip
 # Flags that our passes and the compiler's library must both know.
 _SHARED = {"iree-gpu-test-target", "mlir-timing", *_PRINT_SWITCHES}
 

@@ -11,7 +11,7 @@ from ..iree_plugin.compile_settings import BEFORE_CODEGEN, CompileSettings, has_
 from ..passes.mode import LEVELS, MITIGATIONS, RETILE
 from ..report.formats import FORMATS
 from .compile_arguments import parse_arguments, unhonoured_flags
-from .usage import UsageError, check_choice, flag_of, size_of, switch_of, value_of
+from .usage import UsageError, check_choice, flag_of, size_of, switch_of, unknown_flag, value_of
 
 HELP = """\
 OVERVIEW: Bank conflicts of every LDS allocation and access, before and after a layout is chosen
@@ -98,6 +98,7 @@ _NUMBERS = {"allocation": "allocations", "access": "accesses"}
 _COMPILE = "compile"
 _BLOCK = "block"
 _MEASURED = "measured"
+_FLAGS = (*_SWITCHES, *_VALUES, *_NUMBERS, _COMPILE, _BLOCK, _MEASURED)
 # Flags of bankwise-compile that a report can honour; the others change or name its outputs.
 _HONOURED = ("input", "mitigation", "level", "retile", "compile_from", "verify", "process_flags")
 
@@ -156,8 +157,8 @@ def _read_value(line: _CommandLine, name: str, value: str) -> None:
 def _with_files(line: _CommandLine) -> ReportSettings:
     for word in line.rest:
         if word.startswith("-") and word != "-":
-            raise UsageError(
-                f"unknown flag '{word}'; compiler flags start with --iree-, others need --compile"
+            raise unknown_flag(
+                word, _FLAGS, "; compiler flags start with --iree-, others need --compile"
             )
     if not line.rest:
         raise UsageError("no input file; name one, or `-` for stdin")
@@ -175,7 +176,7 @@ def _with_compile(line: _CommandLine) -> ReportSettings:
         raise UsageError("--block is for IR that is only read; a compile knows its workgroups")
     if settings.split_input:
         raise UsageError("--split-input-file is for IR that is only read, not for a compile")
-    compiled = parse_arguments(line.rest)
+    compiled = parse_arguments(line.rest, _FLAGS)
     for flag in unhonoured_flags(compiled, _HONOURED):
         raise UsageError(f"{flag} has no meaning for a report")
     if compiled.input is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..iree_plugin.compile_settings import CompileSettings
-from ..runtime.module_run import DEVICES, EMULATED, PROGRAM, RunSettings
+from ..runtime.module_run import DEVICES, EMULATED, RunSettings
 from . import compile_arguments
 from .argument_parser import ArgumentParser
 from .assembly_arguments import (
@@ -21,7 +21,7 @@ from .assembly_arguments import (
 )
 from .compile_arguments import unhonoured_flags
 from .runtime_flags import check_drivers, take_runtime_flags
-from .usage import UsageError, check_choice, flag_of, truth, value_of
+from .usage import UsageError, check_choice, flag_of, truth, unknown_flag, value_of
 
 # Flags of bankwise-compile that a run can honour; the others change or name its output.
 _HONOURED = (
@@ -47,7 +47,7 @@ def parse_arguments(argv: Sequence[str]) -> RunSettings | AssemblySettings:
         for flag in drivers:
             raise UsageError(f"{flag_of(flag)} has no meaning for assembly")
         return assembly_settings(parser, known, rest, _shown(known))
-    return _module_settings(known, rest, plain, drivers)
+    return _module_settings(known, rest, plain, drivers, parser.flags)
 
 
 def _shown(known: argparse.Namespace) -> dict[str, Any]:
@@ -63,21 +63,27 @@ def _shown(known: argparse.Namespace) -> dict[str, Any]:
 
 
 def _module_settings(
-    known: argparse.Namespace, rest: Sequence[str], plain: Sequence[str], drivers: Sequence[str]
+    known: argparse.Namespace,
+    rest: Sequence[str],
+    plain: Sequence[str],
+    drivers: Sequence[str],
+    flags: Sequence[str],
 ) -> RunSettings:
     """Returns the settings for a module.
 
     Args:
         plain: the words in `rest` that are no flags.
         drivers: the flags that drivers of real devices read.
+        flags: those that there are, beside the compiler's.
     """
-    compiled = _compile_settings(known, rest, plain)
+    compiled = _compile_settings(known, rest, plain, flags)
     lists = (known.list_devices, known.dump_devices) != (None, None) or known.list_drivers
     if compiled.input is None and not lists:
         ours = ("--iree-", "--bankwise-")
-        others = (word for word in rest if word.startswith("--") and not word.startswith(ours))
-        unknown = next((f"'{word}' is no flag of {PROGRAM}, and " for word in others), "")
-        raise UsageError(f"{unknown}no module; name one with --module=FILE")
+        for word in rest:
+            if word.startswith("--") and not word.startswith(ours):
+                raise unknown_flag(word, flags, ", and no module; name one with --module=FILE")
+        raise UsageError("no module; name one with --module=FILE")
     settings = RunSettings(
         module=compiled.input or "",
         function=known.function,
@@ -102,14 +108,14 @@ def _module_settings(
 
 
 def _compile_settings(
-    known: argparse.Namespace, rest: Sequence[str], plain: Sequence[str]
+    known: argparse.Namespace, rest: Sequence[str], plain: Sequence[str], flags: Sequence[str]
 ) -> CompileSettings:
     """Returns how a module that is MLIR is compiled; `plain` are words in `rest` without a flag."""
     named = [known.module] if known.module else []
     if known.module and plain and plain == rest:
         raise UsageError(f"two modules, '{known.module}' and '{plain[0]}'")
     # A module that stands first cannot be taken for the value of a flag.
-    compiled = compile_arguments.parse_arguments([*named, *rest])
+    compiled = compile_arguments.parse_arguments([*named, *rest], flags)
     for flag in unhonoured_flags(compiled, _HONOURED):
         raise UsageError(f"{flag} has no meaning for a run")
     return compiled

@@ -23,9 +23,7 @@ def parse_arguments(argv: Sequence[str]) -> SweepSettings:
         UsageError: a flag that cannot be used; the message names it.
     """
     parser = make_parser()
-    known, rest = parser.parse_known_args(list(argv))
-    for word in rest:
-        raise UsageError(f"unknown argument '{word}'; see --help")
+    known = parser.parse_all(argv)
     redrawn = Path(known.redraw) if known.redraw else None
     if redrawn:
         _check_redrawing(parser, known)

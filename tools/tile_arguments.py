@@ -43,9 +43,7 @@ def parse_arguments(argv: Sequence[str]) -> TileSettings:
     Raises:
         UsageError: a flag that cannot be used; the message names it.
     """
-    known, rest = make_parser().parse_known_args(list(argv))
-    for word in rest:
-        raise UsageError(f"unknown argument '{word}'; see --help")
+    known = make_parser().parse_all(argv)
     if known.rules and known.format != "text":
         raise UsageError(f"--rules: the table is text; leave --format={known.format} away")
     if not (known.list_patterns or known.rules or known.tile):

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+import subprocess
+from collections.abc import Collection, Iterable, Iterator
+
+from ..bank_model.shown_text import did_you_mean
 
 
 class UsageError(ValueError):
@@ -53,7 +57,60 @@ def truth(text: str) -> bool:
 def check_choice(flag: str, value: str, allowed: Collection[str]) -> None:
     """Raises UsageError where `value` is not allowed."""
     if value not in allowed:
-        raise UsageError(f"{flag}: '{value}' is not one of {', '.join(allowed)}")
+        hint = did_you_mean(value, allowed)
+        raise UsageError(f"{flag}: '{value}' is not one of {', '.join(allowed)}{hint}")
+
+
+def unknown_flag(word: str, known: Iterable[str], else_: str = "") -> UsageError:
+    """Returns the error for a flag that is not known, which names the nearest one.
+
+    Args:
+        word: the flag, as it was written.
+        known: the flags that there are, with or without their dashes.
+        else_: how the message ends where none of them is near.
+    """
+    hint = _nearest(word, known)
+    what = "flag" if word.startswith("-") else "argument"
+    return UsageError(f"unknown {what} '{word}'{hint or else_}")
+
+
+_ALIKE = 0.75
+"""How much alike a flag of the compiler's and one of a tool's are if one is meant for the other."""
+
+
+def refuse_mistyped(words: Iterable[str], known: Collection[str]) -> None:
+    """Refuses what the compiler would take for a flag of its own, and complain of.
+
+    It would suggest one of its flags for a mistyped one of the tool's, which it does not know.
+
+    Args:
+        words: the flags that the compiler is to read.
+        known: the tool's own flags.
+
+    Raises:
+        UsageError: one of the words is a flag that the compiler does not have, and the tool has one
+            that is nearly the same.
+    """
+    for word in words:
+        name = flag_of(word).lstrip("-")
+        compilers = not word.startswith("--") or name.startswith(("iree-", "mlir-", "llvm-"))
+        if not compilers and _nearest(word, known, _ALIKE) and name not in _compilers_flags():
+            raise unknown_flag(word, known)
+
+
+def _nearest(word: str, known: Iterable[str], least: float = 0.6) -> str:
+    names = (each.lstrip("-") for each in known)
+    hint = did_you_mean(flag_of(word).lstrip("-"), [each for each in names if len(each) > 1], least)
+    return hint.replace("'", "'--", 1).replace("or '", "or '--", 1)
+
+
+def _compilers_flags() -> frozenset[str]:
+    """Returns the names of all flags of the compiler, which takes it a third of a second."""
+    from ..iree_plugin.embedding import compiler_tool
+
+    command = str(compiler_tool("iree-compile")), "--help-hidden"
+    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return frozenset(re.findall(r"^ +--?([\w-]+)", listed, re.MULTILINE))
 
 
 _MOST_DIGITS = 9

@@ -15,6 +15,20 @@ import pytest
 @pytest.mark.parametrize(
     ("command", "named"),
     [
+        # A mistyped flag, also where LLVM would suggest one of its own, and a mistyped value.
+        ("compile a.mlir --bankwise-levle=fast", "did you mean '--bankwise-level'?"),
+        ("compile a.mlir --bankwise-xyz", "(known: --bankwise-mitigation, --bankwise-level"),
+        ("compile a.mlir --bankwise-level=fsat", "did you mean 'fast'?"),
+        ("compile a.mlir --quite", "unknown flag '--quite'; did you mean '--quiet'?"),
+        ("opt a.mlir --pass-pipelin=any()", "did you mean '--pass-pipeline'?"),
+        ("report a.mlir --formt=html --iree-rocm-target=gfx942", "did you mean '--format'?"),
+        ("report a.mlir --taget=gfx942", "did you mean '--target'?"),
+        ("run a.mlir --functoin=f --device=emulated-gfx942", "did you mean '--function'?"),
+        ("run a.s --grid=1 --blok=64", "unknown flag '--blok=64'; did you mean '--block'?"),
+        ("sweep --jbos=2", "did you mean '--jobs'?"),
+        ("tile --tagret=gfx942", "did you mean '--target'?"),
+        ("tile --tile=8x8xf32 --read=rows --format=hmtl", "did you mean 'html'?"),
+        ("tile --tile=8x8xf32 --read=rows --target=gfx924", "did you mean 'gfx942'?"),
         ("compile a.mlir --bankwise-mitigation=x", "--bankwise-mitigation: 'x'"),
         ("compile a.mlir --bankwise-mitigation=", "--bankwise-mitigation needs a value"),
         ("compile a.mlir --bankwise-retile=search", "--bankwise-retile=search is gone; use on"),

@@ -72,7 +72,7 @@ def test_a_real_device_may_be_a_uri():
     ("arguments", "message"),
     [
         ([], "no module"),
-        (["--modle=a.mlir"], "'--modle=a.mlir' is no flag of bankwise-run, and no module"),
+        (["--modle=a.mlir"], "unknown flag '--modle=a.mlir'; did you mean '--module'"),
         (["a.mlir", "--module=b.mlir"], "two modules"),
         (["a.mlir", "--device=mps"], "--device: 'mps' is not one of auto, hip,"),
         (["a.mlir", "--device=emulated-gfx942://0"], "has no devices to choose from"),

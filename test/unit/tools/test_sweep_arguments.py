@@ -49,7 +49,7 @@ def test_a_sweep_is_drawn_again_beside_its_table_or_elsewhere():
         (["--every=0"], "--every=0"),
         (["--workgroups=1"], "expects a number from 2: the first and the last"),
         (["--scheduler=h:1"], "--scheduler: needs --backend=dask"),
-        (["--frobnicate"], "unknown argument '--frobnicate'"),
+        (["--frobnicate"], "unknown flag '--frobnicate'; see --help"),
         (["attention"], "unknown argument 'attention'"),
         (["--redraw=a_sweep.json", "--jobs=2"], "--jobs: --redraw measures nothing"),
         (["--redraw=a_sweep.json", "--targets=gfx950"], "--targets: --redraw measures nothing"),
