@@ -17,6 +17,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import field, replace
 from functools import partial
 from io import BytesIO
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from iree.compiler import ir
@@ -49,7 +50,7 @@ from .early_import import load_no_more
 from .forked_kernels import ForkedKernels, Sent, may_fork, printed_bytes, processors
 from .mitigation import mitigation_edits
 from .passes_ahead import PassesAhead
-from .plugins import installed_plugins
+from .plugins import check_anchors, installed_plugins
 from .recording import Recording, RecordingError, RecordingKey, RecordingStore, codegen_flags
 from .replay import NativeFailure, PassRunner, RecoverableFailure, ReplayError, StockFailure
 from .rooms import TUNING, has_tuning, rooms_of
@@ -181,11 +182,11 @@ class CodegenReplay:
         """
         variants = variants_of(module)
         functions = list(device_functions(variants))
-        edits = self._edits() if functions else []
+        recordings = self._recordings(module, functions)
+        edits = self._edits(recordings) if functions else []
         self._warn(functions)
         if self.summarizes:
             self.kernels += [AS_STOCK] * (gpu_functions(variants) - len(functions))
-        recordings = self._recordings(module, functions)
         with self._beside(len(functions)), self._forked(functions, recordings, edits) as forks:
             for number, function in enumerate(functions):
                 recording = recordings[number]
@@ -374,7 +375,15 @@ class CodegenReplay:
     def _flags(self) -> tuple[str, ...]:
         return codegen_flags(self.settings.process_flags)
 
-    def _edits(self) -> list[PipelineEdit]:
+    def _edits(self, recordings: Iterable[Recording | RecordingError]) -> list[PipelineEdit]:
+        """Returns the edits of the mode and of others.
+
+        Args:
+            recordings: the pipelines that they are for.
+
+        Raises:
+            PipelineEditError: an edit of others names a pass that there is not.
+        """
         edits = mitigation_edits(self.settings.mode)
         if self.forced is not None:
             from ..tuning.forced_tile import in_place_of_choice
@@ -383,12 +392,14 @@ class CodegenReplay:
         plugins = installed_plugins()
         # Passes of others may keep what they have seen of one kernel for the next.
         self.forks = self.forks and not plugins
-        return [
-            *(verifying_edits() if self.settings.verify_lds else []),
-            *edits,
-            *plugins,
-            *self.more_edits,
-        ]
+        theirs = [*plugins, *self.more_edits]
+        made = [*(verifying_edits() if self.settings.verify_lds else []), *edits, *theirs]
+        if theirs:
+            known = [each for each in recordings if isinstance(each, Recording)]
+            steps = chain.from_iterable(chain.from_iterable(each.stages for each in known))
+            spliced = chain.from_iterable(edit.passes for edit in made)
+            check_anchors(theirs, {step.name for step in chain(steps, spliced)})
+        return made
 
     def _replay_or_blame(
         self,

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from ..bank_model.shown_text import did_you_mean
 from ..passes.base import FunctionPass
 from ..passes.pipeline_edit import PipelineEdit, PipelineEditError
-from ..passes.registry import PassNameError, contribute_passes
+from ..passes.registry import PassNameError, contribute_passes, registered_passes
 from .native_passes import is_native_pass
 from .rooms import rooms_of
 
@@ -52,6 +54,27 @@ def installed_plugins() -> list[PipelineEdit]:
                 )
             edits.append(edit)
     return edits
+
+
+def check_anchors(edits: Sequence[PipelineEdit], names: Collection[str]) -> None:
+    """Makes sure that edits of others name passes that there are.
+
+    An edit is left out silently where a pipeline does not have its anchor, because another one may.
+    A name that no pass has is none of any.
+
+    Args:
+        names: those of the passes of some pipelines, and of what is spliced into them.
+
+    Raises:
+        PipelineEditError: an anchor, or what it is to stand beside or without, is no pass.
+    """
+    for edit in edits:
+        named = (("anchor", edit.anchor), ("beside", edit.beside), ("without", edit.without))
+        for what, name in named:
+            if not name or name in names or name in registered_passes() or is_native_pass(name):
+                continue
+            hint = did_you_mean(name, names)
+            raise PipelineEditError(f"{what} '{name}' of a pipeline edit is no pass{hint}")
 
 
 def contribute_plugin_passes() -> None:

@@ -151,6 +151,9 @@ def test_an_edit_that_does_not_fit_is_an_error() -> None:
     edit = bankwise.PipelineEdit.after("cse", CountReads())
     with pytest.raises(ValueError, match="anchor 'cse' occurs"):
         bankwise.compile(ATTENTION, GFX942, edits=[edit])
+    edit = bankwise.PipelineEdit.after("iree-codegen-gpu-vector-aloc", CountReads())
+    with pytest.raises(ValueError, match=r"is no pass; did you mean '.*gpu-vector-alloc'\?"):
+        bankwise.compile(ATTENTION, GFX942, edits=[edit])
 
 
 @dataclass(frozen=True)

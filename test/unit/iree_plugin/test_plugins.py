@@ -19,6 +19,7 @@ from bankwise.iree_plugin import plugins
 from bankwise.iree_plugin.native_passes import read_pipeline
 from bankwise.iree_plugin.plugins import (
     PLUGIN_GROUP,
+    check_anchors,
     contribute_plugin_passes,
     installed_plugins,
     may_be_installed,
@@ -189,3 +190,16 @@ def test_a_plugin_that_yields_no_edit_is_named(monkeypatch: pytest.MonkeyPatch) 
     install(monkeypatch, lambda: lambda: ["canonicalize"])
     with pytest.raises(PipelineEditError, match="plugin 'example' yields str"):
         installed_plugins()
+
+
+def test_an_edit_names_passes_that_there_are() -> None:
+    names = {"cse", "memref-fold", "theirs"}
+    # In these pipelines, of the compiler's in others, and of ours.
+    anchors = ("theirs", "canonicalize", SwizzleLdsAllocs.name)
+    check_anchors([PipelineEdit.before(each, beside="cse") for each in anchors], names)
+    with pytest.raises(PipelineEditError, match=r"anchor 'memref-fodl' of .* 'memref-fold'\?$"):
+        check_anchors([PipelineEdit.after("memref-fodl")], names)
+    with pytest.raises(PipelineEditError, match="beside 'csee' of a pipeline edit is no pass"):
+        check_anchors([PipelineEdit.after("cse", beside="csee")], names)
+    with pytest.raises(PipelineEditError, match="without 'csee' of a pipeline edit is no pass"):
+        check_anchors([PipelineEdit.after("cse", without="csee")], names)

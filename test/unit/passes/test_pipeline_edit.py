@@ -54,6 +54,13 @@ def test_options_are_kept_with_single_spaces() -> None:
     assert str(parsed) == "canonicalize{x=1 y={a,b}}"
 
 
+def test_the_later_edit_stands_nearer_to_the_anchor() -> None:
+    after = [PipelineEdit.after("a", B), PipelineEdit.after("a", C, NEW)]
+    assert splice(([A],), after, "TileAndFuse") == [[A, C, NEW, B]]
+    before = [PipelineEdit.before("a", B), PipelineEdit.before("a", C, NEW)]
+    assert splice(([A],), before, "TileAndFuse") == [[B, C, NEW, A]]
+
+
 STAGES = ([A, B], [B, C])
 
 
