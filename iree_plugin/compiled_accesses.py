@@ -24,6 +24,8 @@ from .temporary_files import temporary_directory
 
 PHASE_THAT_WRITES_ASSEMBLY = "hal"
 DUMP_FLAG = "iree-hal-dump-executable-intermediates-to"
+_DUMP_FLAGS = (DUMP_FLAG, "iree-hal-dump-executable-binaries-to")
+"""PTX is what IREE writes for an NVIDIA GPU in the end: it counts as a binary."""
 _SUFFIXES = ("*.rocmasm", "*.ptx")
 _KERNEL = re.compile(r"^(?:([\w$.]+):|.*\.entry ([\w$.]+)\()")
 _DS = re.compile(
@@ -47,13 +49,13 @@ def settle(module: ir.Operation, unsettled: Iterable[Unsettled], invocations: In
     session = invocations.session
     found: dict[str, Counter[Width]] = {}
     flags = session.get_flags(non_default_only=True)
-    before = [each for each in flags if each.lstrip("-").startswith(f"{DUMP_FLAG}=")]
+    before = [each for each in flags if each.lstrip("-").partition("=")[0] in _DUMP_FLAGS]
     with temporary_directory("bankwise-verify-") as directory:
-        session.set_flags(f"--{DUMP_FLAG}={directory}")
+        session.set_flags(*(f"--{each}={directory}" for each in _DUMP_FLAGS))
         try:
             invocations.resume(executables_of(module), AFTER_LLVM, PHASE_THAT_WRITES_ASSEMBLY)
         finally:
-            session.set_flags(*(before or [f"--{DUMP_FLAG}="]))
+            session.set_flags(*(f"--{each}=" for each in _DUMP_FLAGS), *before)
         for suffix in _SUFFIXES:
             for path in sorted(directory.glob(suffix)):
                 found |= widths_of(path.read_text())

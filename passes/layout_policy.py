@@ -52,6 +52,7 @@ _JOINED_WORSE = (
 _JOINED_BEST = (
     "no swizzle with fewer was found for its accesses as the backend may unroll and join them"
 )
+_EITHER_WAY = "it has no bank conflict, whether the backend joins its accesses or not"
 _STORED_TOGETHER = (
     "a direct store keeps the elements of a lane together, and no layout that does so has fewer"
 )
@@ -98,11 +99,11 @@ class LayoutChoice(NamedTuple):
 
     Attributes:
         layout: plain, swizzled, or padded where padding costs less than every swizzle.
-        before: conflict cycles of one workgroup in the plain layout. They are those of the accesses
-            as the program has them, because everything else counts these.
+        before: conflict cycles of one workgroup in the plain layout, as the backend joins the
+            accesses where that is known.
         after: those of the chosen layout.
         instructions: the LDS instructions of one workgroup in the plain and in the chosen layout,
-            as the backend joins the accesses; None where nobody has asked.
+            likewise; None where nobody has asked.
     """
 
     layout: Layout
@@ -150,7 +151,8 @@ class LayoutPolicy(NamedTuple):
         rows = known.padded() if choice.layout == PlainLayout() and choice.before else None
         if rows is None or rows == PlainLayout():
             return choice
-        left = layout_conflicts(self.lds, known.tile, rows, known.accesses)
+        accesses = known.emitted(False) or known.accesses
+        left = layout_conflicts(self.lds, known.tile, rows, accesses)
         left += self.gathered_conflicts(known.tile, known.gathers)
         return LayoutChoice(rows, choice.reason, choice.before, left)
 
@@ -230,8 +232,7 @@ class _Choosing:
         if not isinstance(solved, SwizzledLayout):
             return self._kept(self._why_no_swizzle())
         if self._settles(solved):
-            before = self.written.of(PlainLayout()).conflict_cycles
-            return LayoutChoice(solved, Optimality.FLOOR.value, before, 0)
+            return LayoutChoice(solved, _EITHER_WAY, self._before, 0)
         if self._never_worse(solved):
             layout, reason = solved, self._why_least()
         else:
@@ -263,8 +264,8 @@ class _Choosing:
         return self._conflicts(PlainLayout())
 
     def _conflicts(self, layout: Layout) -> int:
-        """Returns the conflict cycles of a layout for the accesses as the program has them."""
-        return self.written.of(layout).conflict_cycles + self.in_any_layout
+        """Returns the conflict cycles of a layout, as the backend joins the accesses."""
+        return self.run.of(layout).conflict_cycles + self.in_any_layout
 
     def _kept(self, reason: str) -> LayoutChoice:
         return LayoutChoice(PlainLayout(), reason, self._before, self._before)

@@ -419,40 +419,39 @@ def _report(
     proposed: _Proposals,
 ) -> AllocationReport:
     """Counts one allocation; `stock_pads` says whether stock would pad those of the function."""
-    if read.tile is None or launch is None:
+    tile = read.tile
+    if tile is None or launch is None:
         return _unreadable(read)
     try:
-        report = _counted(read, read.tile, lds, launch, stock_pads, decided, proposed)
+        # What may access several allocations counts with the first of them, so that sums are right.
+        accesses = read.costing
+
+        def counted(accesses: tuple[LdsAccess, ...]) -> AllocationReport:
+            known = read, tile, accesses
+            return _counted(*known, lds, launch, stock_pads, decided, proposed)
+
+        report = counted(accesses)
         number = None if read.operation is None else arranged_number(read.operation)
         if number is None or not decided:
             return report
-        others = replace(read, counted=_not_by_ldmatrix(read))
-        described = _counted(others, read.tile, lds, launch, stock_pads, decided, proposed)
+        described = counted(tuple(a for a in accesses if a.instruction != LDMATRIX_NAME))
         return replace(report, arranged_number=number, described=described)
     except InvalidParameterError as error:
         reason = Refusal(f"its accesses cannot be counted: {error}", read.location)
         return _unreadable(replace(read, unknown=(reason, *read.unknown)))
 
 
-def _not_by_ldmatrix(read: ReadAllocation) -> frozenset[int]:
-    """Returns the places of those counted accesses that are no `ldmatrix`."""
-    return frozenset(
-        place for place in read.counted if read.accesses[place].instruction != LDMATRIX_NAME
-    )
-
-
 def _counted(
     read: ReadAllocation,
     tile: LdsTile,
+    accesses: tuple[LdsAccess, ...],
     lds: Lds,
     launch: Launch,
     stock_pads: bool,
     decided: bool,
     proposed: _Proposals,
 ) -> AllocationReport:
-    # What may access several allocations counts with the first of them, so that sums are right.
-    accesses = tuple(read.accesses[place] for place in sorted(read.counted))
-    shares_accesses = len(accesses) < len(read.accesses)
+    shares_accesses = len(read.counted) < len(read.accesses)
 
     def count(layout: Layout) -> LayoutCount:
         return count_layout(lds, tile, layout, accesses)

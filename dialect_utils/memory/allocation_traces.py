@@ -17,7 +17,12 @@ from .joined_accesses import (
     emitted_accesses,
     stand_among_conditions,
 )
-from .lds_accesses import AllocationAccesses, ordinary_accesses, trace_memory
+from .lds_accesses import (
+    AllocationAccesses,
+    first_accesses,
+    ordinary_accesses,
+    trace_memory,
+)
 from .memref_types import tile_of, type_of
 from .traced_views import TracedView
 
@@ -77,21 +82,36 @@ class AllocationTraces:
         through_conditions: bool = False,
         *,
         gathers: bool = False,
-        past_others: bool = False,
+        left_out: frozenset[ir.Operation] = frozenset(),
     ) -> tuple[LdsAccess, ...]:
         """Returns what is done to allocations that share a layout, as the backend may emit it.
 
         Args:
-            through_conditions, past_others: as `emitted_accesses` has them.
+            through_conditions: as `emitted_accesses` has it.
             gathers: whether direct stores are among the accesses.
+            left_out: operations whose accesses count as those of other allocations.
         """
         traces = [self.unrolled(each) for each in allocations]
         accesses = ordinary_accesses(traces)
         if gathers:
             accesses = [each for traced in traces for each in traced.traced]
+        if left_out:
+            accesses = [each for each in accesses if each.operation not in left_out]
         through = through_conditions and stand_among_conditions(accesses, self._orders)
-        key = (*allocations, gathers, through, past_others)
+        key = (*allocations, gathers, through, left_out)
         if key not in self._emitted:
-            found = emitted_accesses(traces[0].tile, accesses, through, self._orders, past_others)
+            found = emitted_accesses(traces[0].tile, accesses, through, self._orders)
             self._emitted[key] = found
         return self._emitted[key]
+
+    def counted(
+        self, allocation: ir.Operation, counted: set[ir.Operation]
+    ) -> tuple[LdsAccess, ...]:
+        """Returns what is done to an allocation by operations that are not `counted` yet, as the
+        backend may emit it, and adds these operations to them.
+
+        So an operation that may access several allocations counts once, with the first of them.
+        """
+        left_out = frozenset(counted)
+        first_accesses(self.written(allocation), counted)
+        return self.emitted([allocation], gathers=True, left_out=left_out)

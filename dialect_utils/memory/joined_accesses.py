@@ -14,13 +14,15 @@ What LLVM joins depends on what it can prove, and this module does not repeat it
 the reading of the program in which LLVM joins as much as it may. Accesses are joined if
 
 * all of them load, or all of them store;
-* they stand in one block, or in the iterations of one loop, and neither a barrier nor an access of
-  the other kind stands between them;
+* they stand in one block, or in the iterations of one loop, without a barrier between them;
+* no load between or among them reads what a store before it has written: a joined load stands where
+  its first part stood, and a joined store where its last one did;
 * they reach consecutive elements in every lane;
 * the joint access starts at a multiple of its size in every lane.
 
-The other reading is the program as it is written. A decision that is right in both readings is
-right for whatever LLVM does (`passes/layout_policy.py`).
+What is said of conflicts and instructions is counted in this reading, because it is nearly always
+that of the compiled code. The other reading is the program as it is written. A decision that is
+right in both readings is right for whatever LLVM does (`passes/layout_policy.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from typing import NamedTuple
 
 from iree.compiler import ir
 
-from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.accesses import AccessKind, LdsAccess, LdsTile
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ...bank_model.quick_dataclass import dataclass
@@ -49,7 +51,6 @@ def emitted_accesses(
     accesses: Sequence[TracedAccess],
     through_conditions: bool = False,
     orders: BlockOrders | None = None,
-    past_others: bool = False,
 ) -> tuple[LdsAccess, ...]:
     """Returns what the backend may make of the accesses of a program, joining what it may.
 
@@ -61,12 +62,10 @@ def emitted_accesses(
         through_conditions: whether accesses are joined that stand under different conditions, if
             these hold in the same lanes. LLVM finds that out for some conditions.
         orders: what is known already of the order of the function's operations.
-        past_others: whether loads are joined past stores, and stores past loads. LLVM does so where
-            it finds out that these access other elements.
     """
     segments: dict[tuple[object, ...], list[LdsAccess]] = {}
     numbers: dict[tuple[object, ...], int] = {}
-    places = _places(accesses, through_conditions, orders or BlockOrders(), past_others)
+    places = _places(accesses, through_conditions, orders or BlockOrders())
     for each in accesses:
         place = places[each.operation]
         iteration = 0 if place.spans_iterations else each.iteration
@@ -98,11 +97,12 @@ class _Place(NamedTuple):
 
     Attributes:
         block: the number of its block.
-        segment: the number of its part of the block. Between two parts there is a barrier, an
-            operation with regions, or a change between loads and stores.
-        spans_iterations: whether the block is a loop's body that has one part only. The accesses of
-            the next iteration then follow directly on those of this one. An access under a
-            condition has a block of its own in each iteration.
+        segment: the number of its part of the block. Between two parts there is a barrier or an
+            operation with regions, or the second one begins with a load of what the first stores.
+        spans_iterations: whether the block is a loop's body that has one part only, and no
+            iteration loads what an earlier one stores. The accesses of the next iteration then
+            follow directly on those of this one. An access under a condition has a block of its own
+            in each iteration.
     """
 
     block: int
@@ -155,14 +155,13 @@ def _order_of(operations: Iterable[ir.Operation]) -> _BlockOrder:
 
 
 def _places(
-    accesses: Iterable[TracedAccess],
-    through_conditions: bool,
-    orders: BlockOrders,
-    past_others: bool,
+    accesses: Iterable[TracedAccess], through_conditions: bool, orders: BlockOrders
 ) -> dict[ir.Operation, _Place]:
-    kinds = {each.operation: each.access.kind for each in accesses}
+    made: dict[ir.Operation, list[TracedAccess]] = {}
+    for each in accesses:
+        made.setdefault(each.operation, []).append(each)
     blocks: dict[ir.Block, list[ir.Operation]] = {}
-    for operation in kinds:
+    for operation in made:
         block = operation.block
         while through_conditions and block.owner.name == IF:
             block = block.owner.operation.block
@@ -171,22 +170,53 @@ def _places(
     for number, (block, members) in enumerate(blocks.items()):
         order = orders.of(block, through_conditions)
         members.sort(key=order.numbers.__getitem__)
-        segment, last, passed = 0, None, 0
+        segment, passed = 0, 0
         segments: list[int] = []
+        stored: list[TracedAccess] = []
         for operation in members:
             bounds = bisect_right(order.bounds, order.numbers[operation])
-            turned = last is not None and kinds[operation] is not last and not past_others
-            if bounds > passed or turned:
+            if bounds > passed or _loads_any(made[operation], stored):
                 segment += 1
-            last, passed = kinds[operation], bounds
+                stored.clear()
+            passed = bounds
             segments.append(segment)
-        is_whole = segment == 0 and not order.bounds
-        spans_iterations = is_whole and block.owner.name == FOR
+            stored += [each for each in made[operation] if each.access.kind is AccessKind.WRITE]
+        is_whole = segment == 0 and not order.bounds and block.owner.name == FOR
+        loaded = [each for operation in members for each in made[operation]]
+        spans_iterations = is_whole and not _loads_any(loaded, stored, earlier=True)
         found.update(
             (operation, _Place(number, part, spans_iterations))
             for operation, part in zip(members, segments, strict=True)
         )
     return found
+
+
+def _loads_any(
+    accesses: Iterable[TracedAccess], stored: Sequence[TracedAccess], earlier: bool = False
+) -> bool:
+    """Returns whether a lane loads what it has stored: in the same iteration of the loop right
+    around both, or in an earlier one."""
+    return any(
+        (store.iteration < load.iteration if earlier else store.iteration == load.iteration)
+        and _overlap(store.access, load.access)
+        for load in accesses
+        if load.access.kind is AccessKind.READ
+        for store in stored
+    )
+
+
+def _overlap(one: LdsAccess, other: LdsAccess) -> bool:
+    """Returns whether a lane may reach an element by both of two accesses."""
+    first, second = one.elements, other.elements
+    if first.shape != second.shape:
+        # They stand in different loops, so that it is not known which issues meet.
+        first, second = first.reshape(-1, 1, first.shape[-1]), second[None]
+    apart = second - first
+    meet = (apart < one.count) & (apart > -other.count)
+    if first is one.elements:
+        for active in (one.active, other.active):
+            meet = meet if active is None else meet & active
+    return bool(meet.any())
 
 
 def _operations_of(block: ir.Block, through_conditions: bool) -> Iterator[ir.Operation]:

@@ -82,16 +82,22 @@ class ReadAllocation:
     """Why no pass changes its layout, whatever the accesses are; empty where one may."""
     never_padded: bool = False
     """Stock leaves it unpadded, because a `memref.collapse_shape` joins its rows."""
-    emitted: Callable[[bool], tuple[LdsAccess, ...] | None] = lambda through_conditions: None
-    """Returns `accesses` as `emitted_accesses` joins them, or None if that is not known."""
-    joined: Callable[[], tuple[LdsAccess, ...] | None] = lambda: None
-    """Returns the same with loads that are joined past stores, and stores past loads."""
-    in_straight_lines: bool = False
-    """Whether `emitted` joins no accesses of different iterations of a loop."""
+    emitted: Callable[[bool], tuple[LdsAccess, ...] | None] = lambda of_its_own: None
+    """Returns the `accesses` that count as this allocation's, or all but direct stores, as
+    `emitted_accesses` joins them; None if that is not known."""
     operation: ir.Operation | None = None
     """The `memref.alloc`, if it is one."""
     gathers: tuple[Gather, ...] = ()
     """The direct stores to it, whose accesses are among `accesses`."""
+
+    @property
+    def costing(self) -> tuple[LdsAccess, ...]:
+        """Returns the accesses by which conflicts and instructions are counted: those that count as
+        this allocation's, as the backend joins them where that is known."""
+        emitted = self.emitted(True)
+        if emitted is not None:
+            return emitted
+        return tuple(self.accesses[place] for place in sorted(self.counted))
 
 
 def read_allocations(
@@ -208,15 +214,16 @@ def _read_memory(
     if isinstance(stands.layout, PaddedLayout):
         accesses = tuple(_without_padding(a, traced.tile, tile) for a in accesses)
 
-    def emitted(through_conditions: bool) -> tuple[LdsAccess, ...] | None:
-        if root.allocation is None or not isinstance(stands.layout, PlainLayout):
-            return None
-        return traces.emitted([root.allocation], through_conditions)
+    left_out = frozenset(counted)
 
-    def joined() -> tuple[LdsAccess, ...] | None:
-        if root.allocation is None or not isinstance(stands.layout, PlainLayout):
+    def emitted(of_its_own: bool) -> tuple[LdsAccess, ...] | None:
+        if root.allocation is None or isinstance(stands.layout, SwizzledLayout):
             return None
-        return traces.emitted([root.allocation], past_others=True)
+        others = left_out if of_its_own else frozenset[ir.Operation]()
+        joined = traces.emitted([root.allocation], gathers=of_its_own, left_out=others)
+        if isinstance(stands.layout, PaddedLayout):
+            joined = tuple(_without_padding(each, traced.tile, tile) for each in joined)
+        return joined
 
     users = [use.user.name for use in uses_of(root.memory)]
     first = set(map(id, first_accesses(traced, counted)))
@@ -228,8 +235,6 @@ def _read_memory(
         assumptions=(*root.assumptions, *traced.assumptions),
         never_padded=COLLAPSE_SHAPE in users,
         emitted=emitted,
-        joined=joined,
-        in_straight_lines=traced.in_straight_lines,
         gathers=traced.gathers,
     )
     return _lying(read, tile, stands.layout)

@@ -115,7 +115,7 @@ class VerifyLdsConflicts(FunctionPass):
         if allocation.tile is None:
             return
         joined = _joined_widths(allocation, lds)
-        for access, machines in standing_accesses(allocation, lds):
+        for access, machines in _standing_accesses(allocation, lds):
             try:
                 check_aligned(allocation, access)
             except Misaligned as fault:
@@ -154,7 +154,7 @@ def _joined(allocation: ReadAllocation, lds: Lds) -> list[tuple[Width, int]]:
     found: list[tuple[Width, int]] = []
     if allocation.tile is None:
         return found
-    for access in allocation.joined() or ():
+    for access in allocation.emitted(False) or ():
         try:
             machines = machine_accesses(lds, allocation.tile, allocation.layout, access)
         except InvalidParameterError:
@@ -176,7 +176,7 @@ def _joined_widths(allocation: ReadAllocation, lds: Lds) -> dict[AccessKind, int
     return sizes
 
 
-def standing_accesses(
+def _standing_accesses(
     allocation: ReadAllocation, lds: Lds
 ) -> Iterator[tuple[LdsAccess, tuple[MachineAccess, ...] | InvalidParameterError]]:
     """Yields each known access, with the machine accesses that it becomes.

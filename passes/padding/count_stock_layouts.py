@@ -15,7 +15,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...bank_model.errors import InvalidParameterError
-from ...bank_model.issue import LayoutCosts, layout_cost
+from ...bank_model.issue import layout_cost
 from ...bank_model.layout_counts import stock_padding
 from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout
 from ...bank_model.lds_rules import Lds
@@ -87,13 +87,11 @@ class CountStockLayouts(FunctionPass):
         try:
             if read.tile is None or read.unknown:
                 raise Refusal(read.unknown[0].reason if read.unknown else "it is no tile")
-            counted = [read.accesses[place] for place in sorted(read.counted)]
+            counted = read.costing
             layouts = (PlainLayout(), stock)
             plain, padded = (layout_cost(lds, read.tile, each, counted) for each in layouts)
-            issued = LayoutCosts(lds, read.tile, read.emitted(False) or counted)
         except (Refusal, InvalidParameterError) as error:
             return Decision(*named, f"its accesses are not known: {error}")
-        is_first = len(counted) == len(read.accesses)
         return Decision(
             *named,
             "what stock's layout costs for its accesses",
@@ -102,8 +100,8 @@ class CountStockLayouts(FunctionPass):
             stock.size_bytes(read.tile),
             plain.conflict_cycles,
             padded.conflict_cycles,
-            issued.instructions(PlainLayout()) if is_first else plain.instructions,
-            issued.instructions(stock) if is_first else padded.instructions,
+            plain.instructions,
+            padded.instructions,
             shown_readings(lds, read.tile, stock, counted),
         )
 

@@ -32,7 +32,7 @@ from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.allocation_traces import AllocationTraces
 from ...dialect_utils.memory.flow import is_hinted, lds_allocations
 from ...dialect_utils.memory.lane_accesses import Overrun
-from ...dialect_utils.memory.lds_accesses import AllocationAccesses, first_accesses
+from ...dialect_utils.memory.lds_accesses import AllocationAccesses
 from ...dialect_utils.memory.lds_ops import Misaligned
 from ...dialect_utils.memory.memref_types import is_row_major, tile_of, type_of
 from .padded_rows import (
@@ -116,7 +116,7 @@ class _Analysis(NamedTuple):
     """The costs of layouts for the accesses as the backend emits them."""
     choices: tuple[PaddingChoice, ...]
     counted: tuple[LdsAccess, ...]
-    """The accesses that count as this allocation's, as the program has them."""
+    """The accesses that count as this allocation's, as the backend emits them."""
 
     def solve(self, share: PaddingChoice) -> LayoutDecision:
         """Returns the solver's decision between the plain rows and those of `share`."""
@@ -267,7 +267,7 @@ class _Planner:
             choices = padding_choices(lds, traced.tile, accesses, is_legal=legal, costs=costs)
         except InvalidParameterError as error:
             raise Refusal(f"its accesses cannot be counted: {error}") from error
-        counted = tuple(each.access for each in first_accesses(traced, self.counted))
+        counted = self._model[1].counted(allocation, self.counted)
         return _Analysis(allocation, lds, traced, costs, choices, counted)
 
     def _counted(self, plan: PaddingPlan) -> PaddingPlan:
@@ -281,7 +281,7 @@ class _Planner:
             if is_hinted(plan.allocation):
                 raise Refusal("it is swizzled")
             lds, traced = self._accesses(plan.allocation)
-            counted = tuple(each.access for each in first_accesses(traced, self.counted))
+            counted = self._model[1].counted(plan.allocation, self.counted)
             before, after = _conflicts_of_both(lds, traced.tile, counted, rows)
             doubts = shown_readings(lds, traced.tile, rows, counted)
             return plan._replace(conflicts_before=before, conflicts_after=after, doubts=doubts)
@@ -292,11 +292,7 @@ class _Planner:
 def _conflicts_of_both(
     lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess], rows: Layout
 ) -> tuple[int, int]:
-    """Returns the conflict cycles of plain rows and of others.
-
-    Args:
-        accesses: as the program has them, because everything else counts these.
-    """
+    """Returns the conflict cycles of plain rows and of others."""
     plain, others = (
         layout_conflicts(lds, tile, layout, accesses) for layout in (PlainLayout(), rows)
     )

@@ -16,8 +16,8 @@ from ...bank_model.layouts import PlainLayout, layout_conflicts
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import lds_model
 from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.memory.allocation_traces import AllocationTraces
 from ...dialect_utils.memory.flow import is_hinted, lds_allocations
-from ...dialect_utils.memory.lds_accesses import trace_allocation
 from ...dialect_utils.memory.memref_types import shown_type, type_of
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
@@ -68,7 +68,9 @@ def _conflicts(allocation: ir.Operation, function: ir.Operation, context: PassCo
         InvalidParameterError: they cannot be counted.
     """
     lds, launch = lds_model(function, context.test_target)
-    traced = trace_allocation(allocation, function, LaneEvaluator(launch))
+    traces = AllocationTraces(function, LaneEvaluator(launch))
+    traced = traces.written(allocation)
     for unknown in traced.unknown:
         raise unknown
-    return layout_conflicts(lds, traced.tile, PlainLayout(), traced.accesses)
+    accesses = traces.emitted([allocation], gathers=True)
+    return layout_conflicts(lds, traced.tile, PlainLayout(), accesses)

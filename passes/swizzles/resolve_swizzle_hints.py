@@ -19,8 +19,8 @@ from ...dialect_utils.gpu_target import launch_of, lds_model
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.index_builder import IndexBuilder
 from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.memory.allocation_traces import AllocationTraces
 from ...dialect_utils.memory.flow import is_lds_allocation
-from ...dialect_utils.memory.lds_accesses import first_accesses, trace_allocation
 from ...dialect_utils.memory.lds_ops import GATHER
 from ...dialect_utils.memory.memref_types import lds_bytes, shown_type
 from ...dialect_utils.operations import defining_operation
@@ -173,10 +173,11 @@ class ResolveSwizzleHints(HintPass):
                 if not is_lds_allocation(allocation):
                     raise Refusal("no LDS allocation")
                 assert allocation is not None
-                traced = trace_allocation(allocation, function, LaneEvaluator(launch))
+                traces = AllocationTraces(function, LaneEvaluator(launch))
+                traced = traces.written(allocation)
                 if traced.unknown or traced.uncounted:
                     raise Refusal("an access is not known")
-                accesses = [each.access for each in first_accesses(traced, counted)]
+                accesses = traces.counted(allocation, counted)
                 found.append(layout_conflicts(lds, traced.tile, PlainLayout(), accesses))
             except (Refusal, InvalidParameterError):
                 found.append(None)

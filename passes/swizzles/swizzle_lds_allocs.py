@@ -140,6 +140,12 @@ class SwizzleLdsAllocs(SwizzlingPass):
         )
         # All allocations are read before the first of them is touched.
         planned = [planner.plan(group) for group in _groups(allocations)]
+        shares = {
+            member: share
+            for each in planned
+            for member, share in zip(each.group.allocations, planner.shares(each), strict=True)
+        }
+        found = [shares[allocation] for allocation in allocations]
         swizzled = [each for each in planned if each.plan.swizzles]
         for each in swizzled:
             for gather in _merged_gathers(each.traces):
@@ -151,12 +157,7 @@ class SwizzleLdsAllocs(SwizzlingPass):
             for member in members:
                 emit_hints(member.results[0], each.plan.swizzles)
             mark_hints(function)
-        shares = {
-            member: share
-            for each in planned
-            for member, share in zip(each.group.allocations, planner.shares(each), strict=True)
-        }
-        return [shares[allocation] for allocation in allocations]
+        return found
 
 
 class _Group(NamedTuple):
@@ -258,11 +259,12 @@ class _Planner(NamedTuple):
             accesses = behind_swizzles(standing, tile, accesses)
         arranged = ARRANGED in group.allocations[0].attributes
         fixed = _ARRANGED if arranged else self.unresolved(group)
+        costing = accesses if hinted else self.traced.emitted(group.allocations)
         if fixed is not None:
-            left = layout_conflicts(self.policy.lds, tile, PlainLayout(), accesses)
+            left = layout_conflicts(self.policy.lds, tile, PlainLayout(), costing)
             left += self.policy.gathered_conflicts(tile, gathers)
             plan = SwizzlePlan.kept(fixed, lds_bytes, left)
-            return self._doubted(plan, tile, accesses)
+            return self._doubted(plan, tile, costing)
         try:
             known_tile = KnownTile(
                 tile,
@@ -274,7 +276,7 @@ class _Planner(NamedTuple):
                 all(each.in_straight_lines for each in known) and not hinted,
             )
             choice = self.policy.choose(known_tile)
-            plan = self._doubted(SwizzlePlan.of(choice, lds_bytes), tile, accesses)
+            plan = self._doubted(SwizzlePlan.of(choice, lds_bytes), tile, costing)
             if hinted:
                 return _on_top(plan)
             if self.share_addresses and not gathers and isinstance(choice.layout, PlainLayout):
@@ -301,10 +303,11 @@ class _Planner(NamedTuple):
             return
         layouts = (PlainLayout(), plan.layout)
         counted: set[ir.Operation] = set()
-        for traced in planned.traces:
+        for allocation, traced in zip(planned.group.allocations, planned.traces, strict=True):
             direct = {gather.operation for gather in traced.gathers}
+            left_out = frozenset(counted)
             new = first_accesses(traced, counted)
-            accesses = tuple(each.access for each in new if each.operation not in direct)
+            accesses = self.traced.emitted([allocation], left_out=left_out)
             stored = tuple(each.access for each in new if each.operation in direct)
             gathered = layout_conflicts(self.policy.lds, traced.tile, PlainLayout(), stored)
             before, after = (

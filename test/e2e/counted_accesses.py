@@ -13,12 +13,12 @@ from iree.compiler import ir
 
 from bankwise.bank_model.conflicts import phase_costs
 from bankwise.bank_model.errors import InvalidParameterError
+from bankwise.bank_model.layouts import machine_accesses
 from bankwise.dialect_utils.diagnostics import Refusal
 from bankwise.dialect_utils.gpu_target import lds_model
 from bankwise.dialect_utils.memory.lds_reading import read_allocations
 from bankwise.dialect_utils.operations import symbol_of
 from bankwise.iree_plugin.mitigation import mitigation_edits
-from bankwise.passes.accesses.verify_lds_conflicts import standing_accesses
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.layout_steps import verifying_edits
 from bankwise.passes.mode import Mode
@@ -55,15 +55,19 @@ class CountAccesses(FunctionPass):
         for allocation in read_allocations(function, launch):
             if allocation.unknown:
                 self.unknown.add(name)
-            for place, (access, machines) in enumerate(standing_accesses(allocation, chip)):
-                if isinstance(machines, InvalidParameterError):
+            if allocation.tile is None:
+                continue
+            for access in allocation.costing:
+                try:
+                    machines = machine_accesses(chip, allocation.tile, allocation.layout, access)
+                except InvalidParameterError:
                     self.unknown.add(name)
-                elif place in allocation.counted:
-                    for machine in machines:
-                        costs = phase_costs(machine.instruction, machine.addresses, machine.active)
-                        lost = int(np.maximum(costs - 1, 0).sum()) * access.weight
-                        key = (machine.instruction.kind.value, machine.instruction.width_bytes)
-                        counted[key] += lost
+                    continue
+                for machine in machines:
+                    costs = phase_costs(machine.instruction, machine.addresses, machine.active)
+                    lost = int(np.maximum(costs - 1, 0).sum()) * access.weight
+                    key = (machine.instruction.kind.value, machine.instruction.width_bytes)
+                    counted[key] += lost
 
     def cycles(self, function: str) -> int | None:
         """Returns the conflict cycles of a function's workgroup; None if they are not known."""

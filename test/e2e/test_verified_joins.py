@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`--bankwise-verify` fails for what the compiled code has, where LLVM joins accesses."""
+"""Where LLVM joins accesses, decisions say the numbers of the compiled code, and
+`--bankwise-verify` fails for what it has."""
 
 from __future__ import annotations
 
@@ -10,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bankwise.emulator.counters import Counted
+from bankwise.emulator.counters import Counted, totals
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.iree_plugin.stepped_compile import CompileError
+from bankwise.passes.decisions import DecisionLog
 from bankwise.runtime.emulated_run import run_emulated
 from bankwise.runtime.values import dtype_of
 from bankwise.sweep.cases import target_flags
@@ -56,7 +58,10 @@ def rewritten_rows(element: str, columns: int) -> str:
 def check(
     source: str, flags: Sequence[str], mode: str, inputs: list[npt.NDArray[Any]]
 ) -> tuple[bool, int]:
-    """Returns whether the verification passes, and the conflict cycles of the compiled code."""
+    """Returns whether the verification passes, and the conflict cycles of the compiled code.
+
+    These, and its LDS instructions, are what decisions leave.
+    """
     try:
         compile(source, [*flags, "--bankwise-verify"], mode)
     except CompileError as error:
@@ -64,7 +69,15 @@ def check(
         passes = False
     else:
         passes = True
-    return passes, run_emulated(source, flags, mode, inputs).counters[Counted.CONFLICTS]
+    log = DecisionLog()
+    run = run_emulated(source, flags, mode, inputs, decisions=log)
+    for record in run.records if mode != "none" else ():
+        name, found = record.kernel.name, dict(totals(record.kernel, record.counters))
+        left = log.conflict_cycles_left(name), log.lds_instructions_left(name)
+        assert left == tuple(
+            found[each] / record.total for each in (Counted.CONFLICTS, Counted.LDS)
+        )
+    return passes, run.counters[Counted.CONFLICTS]
 
 
 @pytest.mark.sampled(every=6)
@@ -77,6 +90,16 @@ def test_joined_rows(arch: str, columns: int, element: str, mode: str) -> None:
     inputs = [np.ones((64, columns), dtype_of(element))]
     passes, cycles = check(source, target_flags(arch), mode, inputs)
     assert passes == (cycles == 0)
+
+
+@pytest.mark.sampled(every=2)
+@pytest.mark.parametrize("arch", ["sm_80", "gfx942"])
+def test_joined_rows_of_a_line_pass(arch: str) -> None:
+    """Element by element the rows of 16 bytes have conflicts, and joined they have none."""
+    source = rewritten_rows("f32", 4)
+    if arch.startswith("sm_"):
+        source = source.replace("subgroup_size = 64", "subgroup_size = 32")
+    compile(source, [*target_flags(arch), "--bankwise-verify"], "none")
 
 
 @pytest.mark.sampled(every=6)

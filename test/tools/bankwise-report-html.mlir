@@ -13,11 +13,11 @@
 // CHECK:      How to read this page
 // CHECK:      <h3 id="allocation-1">
 // CHECK:      <details id="access-1" open><summary><b>1. read x 2</b>
-// CHECK:      <code>row = lane, column = i; i = 0..1</code>
-// CHECK-NEXT: bankwise-report-html.mlir:[[# @LINE + 30]]:8</span> <code>%v = memref.load %m[%x, %c0] : memref&lt;64x32xf32, #ws&gt; // &lt;script&gt;</code>
+// CHECK:      <code>row = lane, column = i + 1; i = 0..1</code>
+// CHECK-NEXT: bankwise-report-html.mlir:[[# @LINE + 30]]:8</span> <code>%v = memref.load %m[%x, %c1] : memref&lt;64x32xf32, #ws&gt; // &lt;script&gt;</code>
 // CHECK:      and 1 more place
 // CHECK:      <b>before</b>: plain
-// CHECK:      aria-label="bank map of access 1 before, ds_read_b32, phase 1 of 2: 32 cycles: 32 words on bank 0;
+// CHECK:      aria-label="bank map of access 1 before, ds_read_b32, phase 1 of 2: 32 cycles: 32 words on bank 1;
 // CHECK:      Where they lie: the first 16 of 32 lines of 128 bytes
 // CHECK:      <b>proposed</b>: padded by 4 bytes a row
 
@@ -39,15 +39,15 @@
 #info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 64>
 #ws = #gpu.address_space<workgroup>
 func.func @columns() -> (f32, f32) attributes {translation_info = #info} {
-  %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
   %x = gpu.thread_id x
   %m = memref.alloc() : memref<64x32xf32, #ws>
   %n = memref.alloc() : memref<64x32xf32, #ws>
-  %v = memref.load %m[%x, %c0] : memref<64x32xf32, #ws> // <script>
-  %w = memref.load %m[%x, %c1] : memref<64x32xf32, #ws>
-  %u = memref.load %n[%x, %c0] : memref<64x32xf32, #ws>
-  %t = memref.load %n[%x, %c1] : memref<64x32xf32, #ws>
+  %v = memref.load %m[%x, %c1] : memref<64x32xf32, #ws> // <script>
+  %w = memref.load %m[%x, %c2] : memref<64x32xf32, #ws>
+  %u = memref.load %n[%x, %c1] : memref<64x32xf32, #ws>
+  %t = memref.load %n[%x, %c2] : memref<64x32xf32, #ws>
   %a = arith.addf %v, %w : f32
   %b = arith.addf %u, %t : f32
   return %a, %b : f32, f32

@@ -73,12 +73,20 @@ def _known(in_straight_lines: bool) -> KnownTile:
 
 
 def test_no_conflict_is_left_to_what_the_backend_joins():
-    """Plain, the tile has conflicts unless the backend joins its reads; swizzled it has none."""
-    choice = LayoutPolicy(GFX950).choose(_known(in_straight_lines=True))
+    """Plain, the tile has conflicts unless the backend joins its reads; swizzled it has none.
+
+    The choice counts them joined.
+    """
+    known = _known(in_straight_lines=True)
+    choice = LayoutPolicy(GFX950).choose(known)
     assert isinstance(choice.layout, SwizzledLayout)
-    written = _known(in_straight_lines=True).accesses
-    assert choice.before == layout_conflicts(GFX950, ROWS, PlainLayout(), written) > 0
-    assert choice.after == layout_conflicts(GFX950, ROWS, choice.layout, written) == 0
+    joined = known.emitted(False)
+    assert joined is not None
+    assert layout_conflicts(GFX950, ROWS, PlainLayout(), known.accesses) > 0
+    assert choice.before == layout_conflicts(GFX950, ROWS, PlainLayout(), joined) == 0
+    assert layout_conflicts(GFX950, ROWS, choice.layout, known.accesses) == 0
+    assert choice.after == layout_conflicts(GFX950, ROWS, choice.layout, joined) == 0
+    assert choice.reason == "it has no bank conflict, whether the backend joins its accesses or not"
 
 
 def test_what_a_loop_accesses_keeps_the_neighbours_that_the_backend_joins():

@@ -229,14 +229,15 @@ def test_stock_leaves_joined_rows_alone() -> None:
 
 
 def test_accesses_of_one_pattern_are_a_group() -> None:
-    body = f"""%v = memref.load %m[%x, %c1] : {TILE}
-               %u = memref.load %m[%x, %c0] : {TILE}
+    body = f"""%c2 = arith.constant 2 : index
+               %v = memref.load %m[%x, %c2] : {TILE}
+               %u = memref.load %m[%x, %c1] : {TILE}
                memref.store %u, %m[%x, %c0] : {TILE}
                %w = memref.load %m[%c0, %c0] : {TILE}"""
     found = allocation_of(body)
     shown = {(g.kind, len(g.members), str(g.pattern), g.runs) for g in found.groups}
     assert shown == {
-        (AccessKind.READ, 2, "row = lane, column = i; i = 0..1", 2),
+        (AccessKind.READ, 2, "row = lane, column = i + 1; i = 0..1", 2),
         (AccessKind.WRITE, 1, "row = lane, column = 0", 2),
         (AccessKind.READ, 1, "row = 0, column = 0", 2),
     }
@@ -268,14 +269,19 @@ def test_the_worst_phase_is_drawn() -> None:
     assert (after.shown.cycles, after.shown.conflicting_banks) == (1, ())
 
 
-def test_neighbours_that_the_backend_may_join_are_remarked() -> None:
+def test_neighbours_count_as_the_backend_joins_them() -> None:
     body = f"""%z = arith.constant dense<0.0> : vector<2xf32>
                %c2 = arith.constant 2 : index
                vector.store %z, %m[%x, %c0] : {TILE}, vector<2xf32>
                vector.store %z, %m[%x, %c2] : {TILE}, vector<2xf32>"""
-    assert "neighbouring writes count one by one" in allocation_of(body).remarks[0]
+    (group,) = allocation_of(body).groups
+    assert (group.elements_per_lane, len(group.members)) == (4, 1)
     apart = body.replace("constant 2 : index", "constant 4 : index")
-    assert allocation_of(apart).remarks == ()
+    (group,) = allocation_of(apart).groups
+    assert (group.elements_per_lane, len(group.members)) == (2, 2)
+    hinted = f"""%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<32, 4>] : {TILE}
+               {body.replace("%m", "%h")}"""
+    assert "neighbouring writes count one by one" in allocation_of(hinted).remarks[0]
 
 
 def test_a_function_without_a_target_is_listed_with_the_reason() -> None:

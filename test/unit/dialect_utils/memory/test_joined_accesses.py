@@ -68,6 +68,7 @@ def shapes(accesses: tuple[LdsAccess, ...] | None) -> list[tuple[int, int]] | No
 
 
 NEXT = "affine.apply affine_map<()[s0] -> (s0 * 4 + {})>()[%x]"
+LOAD, STORE = "%l = memref.load %m[%o] : TILE", "memref.store %v, %m[%o] : TILE"
 ROW = "\n".join(f"%o{i} = {NEXT.format(i)}" for i in range(4))
 
 
@@ -102,12 +103,36 @@ ROW = "\n".join(f"%o{i} = {NEXT.format(i)}" for i in range(4))
             "%c = memref.load %m[%o0] : TILE\n%d = memref.load %m[%o1] : TILE",
             [(4, 2), (4, 2)],
         ),
-        # Stores are joined with stores, and not over a load, a barrier, or into another block.
+        # Stores are joined with stores, and not over a barrier, or into another block.
         (f"{ROW}\nmemref.store %v, %m[%o0] : TILE\nmemref.store %v, %m[%o1] : TILE", [(4, 2)]),
         (f"{ROW}\nmemref.store %v, %m[%o0] : TILE\n%a = memref.load %m[%o1] : TILE", None),
         (
             f"{ROW}\nmemref.store %v, %m[%o0] : TILE\n%a = memref.load %m[%o3] : TILE\n"
             "memref.store %v, %m[%o1] : TILE",
+            [(4, 2), (7, 1)],
+        ),
+        # What was stored before is loaded after it, which keeps what is around it apart.
+        (
+            f"{ROW}\nmemref.store %v, %m[%o0] : TILE\n%a = memref.load %m[%o0] : TILE\n"
+            "memref.store %v, %m[%o1] : TILE",
+            None,
+        ),
+        # Another lane has stored it: no lane waits for what others do.
+        (
+            f"{ROW}\nmemref.store %v, %m[%o0] : TILE\n"
+            "%n = affine.apply affine_map<()[s0] -> (s0 * 4 + 4)>()[%x]\n"
+            "%a = memref.load %m[%n] : TILE\nmemref.store %v, %m[%o1] : TILE",
+            [(4, 2), (8, 1)],
+        ),
+        # A loop may load what an iteration stores itself, but not what an earlier one has stored.
+        (loop(4, 4, f"{LOAD}\n{STORE}"), [(4, 4), (4, 4)]),
+        (loop(4, 4, f"{STORE}\n{LOAD}"), None),
+        (
+            loop(4, 4, f"%n = arith.addi %o, %c1 : index\n%l = memref.load %m[%n] : TILE\n{STORE}"),
+            [(4, 4), (5, 1), (6, 2), (8, 1)],
+        ),
+        (
+            loop(4, 4, f"%n = arith.addi %o, %c1 : index\n{LOAD}\n{STORE.replace('%o', '%n')}"),
             None,
         ),
         (
@@ -144,10 +169,15 @@ def test_neighbours_are_joined(body: str, expected: list[tuple[int, int]] | None
     ("second", "expected"),
     [
         ("scf.if %d { %b = memref.load %m[%o1] : TILE }", [(4, 2)]),
-        # In other lanes, behind a barrier, or behind a store.
+        # In other lanes, or behind a barrier.
         ("scf.if %e { %b = memref.load %m[%o1] : TILE }", None),
         ("gpu.barrier\nscf.if %d { %b = memref.load %m[%o1] : TILE }", None),
-        ("memref.store %v, %m[%o3] : TILE\nscf.if %d { %b = memref.load %m[%o1] : TILE }", None),
+        # Behind a store to another element, or to its own.
+        (
+            "memref.store %v, %m[%o3] : TILE\nscf.if %d { %b = memref.load %m[%o1] : TILE }",
+            [(4, 2), (7, 1)],
+        ),
+        ("memref.store %v, %m[%o1] : TILE\nscf.if %d { %b = memref.load %m[%o1] : TILE }", None),
     ],
 )
 def test_neighbours_under_equal_conditions_can_be_joined(
