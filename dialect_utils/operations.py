@@ -253,6 +253,12 @@ def redirect(operands: Iterable[tuple[ir.Operation, int]], value: ir.Value) -> N
         user.operands[number] = value
 
 
+def replace_by(operation: ir.Operation, value: ir.Value) -> None:
+    """Erases an operation; a value stands for its first result, and nothing uses the others."""
+    redirect(operands_with(operation.results[0]), value)
+    operation.erase()
+
+
 def erase_unused(values: Iterable[ir.Value]) -> None:
     """Erases the operations of values that nothing uses, and of what only these have used.
 

@@ -31,10 +31,9 @@ from ...dialect_utils.loops import FOR, body_of, bounds_of, peel_last_step
 from ...dialect_utils.operations import (
     constant_value,
     defining_operation,
-    operands_with,
     operations_in,
     operations_of,
-    redirect,
+    replace_by,
 )
 from ...passes.base import FunctionPass, PassContext
 from ..shapes.enlarged_shapes import computed_size, unrounded
@@ -61,8 +60,7 @@ class PeelLastStep(FunctionPass):
             if needless:
                 last = peel_last_step(loop)
                 for select in needless:
-                    redirect(operands_with(select.results[0]), select.operands[_SELECTED])
-                    select.erase()
+                    replace_by(select, select.operands[_SELECTED])
                 text = f"only the {last} meets absent keys, and is no part of the loop"
                 context.sink.remark(loop.location, text)
 

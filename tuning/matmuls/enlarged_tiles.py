@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from operator import itemgetter
 
-from ...dialect_utils.diagnostics import Refusal
-from ..tiles.tiled_operation import Circumstances, doubt
+from ..tiles.tiled_operation import Circumstances, check_saves
 from .matmul_tiles import WarpTiledMatmul
 
 TimedMatmul = tuple[float, WarpTiledMatmul]
@@ -48,9 +47,5 @@ def check_gain(best: TimedMatmul, usual: float, circumstances: Circumstances, ar
     time, matmul = best
     processor = circumstances.processor
     start = processor.launch_cycles / processor.megahertz
-    why_not = doubt(time - start, usual - start, processor, arch, matmul.modelled_gain)
-    if why_not:
-        raise Refusal(
-            f"{matmul.tile} is predicted to take {time:.1f} us, and IREE's tile {usual:.1f} us; "
-            f"{why_not}, and --bankwise-retile=on does so anyway"
-        )
+    said = f"{matmul.tile} is predicted to take {time:.1f} us, and IREE's tile {usual:.1f} us"
+    check_saves(said, time - start, usual - start, processor, arch, matmul.modelled_gain)

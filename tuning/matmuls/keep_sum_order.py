@@ -32,7 +32,7 @@ from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.handed_attributes import SUM_ORDER
 from ...dialect_utils.multiplications import ACCUMULATOR, multiplications_in
-from ...dialect_utils.operations import defining_operation, operands_with, redirect
+from ...dialect_utils.operations import defining_operation, operands_with, replace_by
 from ...passes.base import FunctionPass, PassContext
 from .stock_sums import SumOrder
 
@@ -119,5 +119,4 @@ def _round(product: ir.Operation) -> None:
 
 
 def _replace(operation: ir.Operation, value: ir.Value) -> None:
-    redirect(operands_with(operation.results[0]), value)
-    operation.erase()
+    replace_by(operation, value)

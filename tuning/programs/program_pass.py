@@ -13,7 +13,7 @@ from ...dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of
 from ...dialect_utils.operations import has_operation, parents_of
 from ...passes.base import PassContext
 from ...passes.decisions import LayoutRound
-from ..tiles.tiled_operation import Circumstances, doubt
+from ..tiles.tiled_operation import Circumstances, check_saves
 from ..tiles.tiling_pass import TilingPass
 from .program_attention import ATTENTION
 
@@ -65,6 +65,4 @@ class ProgramAttentionPass(TilingPass):
         self, change: PredictedChange, target: GpuTargetInfo, circumstances: Circumstances
     ) -> None:
         """Raises Refusal where it is not sure that a change saves time."""
-        why_not = doubt(change.time, change.whole, circumstances.processor, target.arch)
-        if why_not:
-            raise Refusal(f"{change}; {why_not}, and --bankwise-retile=on does so anyway")
+        check_saves(change, change.time, change.whole, circumstances.processor, target.arch)

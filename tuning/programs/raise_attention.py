@@ -31,13 +31,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.operations import (
-    erase_unused,
-    has_operation,
-    operands_with,
-    operations_in,
-    redirect,
-)
+from ...dialect_utils.operations import erase_unused, has_operation, operations_in, replace_by
 from ...passes.base import PassContext
 from ...passes.decisions import Action
 from ..attention.attention_tiles import LOG2_E
@@ -239,8 +233,7 @@ class _Parts(NamedTuple):
             value = at.parallel([value], [read], empty, lambda _, each, before: each)
         if len(result.dims) != len(result.loops):
             value = at.collapse_shape(value, kind, result.groups)
-        redirect(operands_with(operation.results[0]), value)
-        operation.erase()
+        replace_by(operation, value)
 
     def _sizes(self, loops: Sequence[int]) -> list[int]:
         """Returns how long loops are."""

@@ -58,6 +58,7 @@ from ...dialect_utils.operations import (
     operations_in,
     parents_of,
     redirect,
+    replace_by,
 )
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import LayoutRound
@@ -230,8 +231,7 @@ def _decomposed(softmax: ir.Operation) -> list[ir.Operation]:
     )
     inputs = [source, largest.results[0], total.results[0]]
     made = at.parallel(inputs, [every, outer, outer], at.empty(kind), result)
-    redirect(operands_with(softmax.results[0]), made)
-    softmax.erase()
+    replace_by(softmax, made)
     return [largest, total]
 
 
@@ -273,8 +273,7 @@ class _Split(NamedTuple):
             ]
             places += loops
         whole = at.generic(read, init, at.looped(row + 1, [*places, result]), self._whole)
-        redirect(operands_with(reduction.results[0]), whole.results[0])
-        reduction.erase()
+        replace_by(reduction, whole.results[0])
         members = [whole, *_following(whole)]
         _dispatched(members)
 

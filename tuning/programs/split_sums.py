@@ -33,7 +33,7 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import gpu_target_of
 from ...dialect_utils.indexing_maps import MAPS, loops_of
 from ...dialect_utils.lowering_config import WarpLaunch, is_configured
-from ...dialect_utils.operations import likeness, operands_with, operations_in, parents_of, redirect
+from ...dialect_utils.operations import likeness, operations_in, parents_of, replace_by
 from ...passes.base import PassContext
 from ...passes.decisions import LayoutRound
 from ..costs.row_sum_cost import RowSums
@@ -41,7 +41,7 @@ from ..costs.split_cost import copy_microseconds
 from ..costs.tile_cost import least_microseconds
 from ..matmuls.dynamic_matmuls import DynamicMatmul, ScalarLoops, multiplies, planned_matmul
 from ..matmuls.lane_matmuls import lane_tilings, multiplies_floats
-from ..tiles.tiled_operation import Circumstances, TiledOperation, doubt, rounded_up
+from ..tiles.tiled_operation import Circumstances, TiledOperation, check_saves, rounded_up
 from ..tiles.tiling_pass import TilingPass
 
 _COUNTS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
@@ -176,9 +176,8 @@ class SplitSums(TilingPass):
             return None
         target = gpu_target_of(function, context.test_target)
         assert target is not None
-        why_not = doubt(best.time, whole, circumstances.processor, target.arch)
-        if why_not and not self.unmeasured:
-            raise Refusal(f"{best}; {why_not}, and --bankwise-retile=on does so anyway")
+        if not self.unmeasured:
+            check_saves(best, best.time, whole, circumstances.processor, target.arch)
         return best
 
 
@@ -334,8 +333,7 @@ def _split(product: ir.Operation, count: int) -> None:
         at.looped(rank + 1, [places, range(rank)]),
         lambda at, each, before: at.addf(before, each),
     )
-    redirect(operands_with(product.results[0]), added.results[0])
-    product.erase()
+    replace_by(product, added.results[0])
 
 
 def _expanded(at: Builder, value: ir.Value, dimension: int, count: int) -> ir.Value:

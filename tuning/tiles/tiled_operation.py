@@ -400,6 +400,23 @@ def doubt(
     return f"{less}no time was measured on {arch}"
 
 
+def check_saves(
+    change: object,
+    time: float,
+    usual: float,
+    processor: Processor,
+    arch: str,
+    modelled: float = MODELLED_GAIN,
+) -> None:
+    """Raises Refusal where there is a `doubt` that a change saves time.
+
+    Args:
+        change: what is predicted of it, as a text.
+    """
+    if why_not := doubt(time, usual, processor, arch, modelled):
+        raise Refusal(f"{change}; {why_not}, and --bankwise-retile=on does so anyway")
+
+
 def rounded_up(extents: Sequence[int], multiples: Mapping[int, int]) -> tuple[int, ...]:
     """Returns lengths of loops, some of them rounded up."""
     by = (multiples.get(loop, 1) for loop in range(len(extents)))

@@ -46,7 +46,7 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, index_by_loops
-from ...dialect_utils.operations import operands_with, operations_in, redirect
+from ...dialect_utils.operations import operands_with, operations_in, redirect, replace_by
 from ...passes.base import FunctionPass, PassContext
 from ..convolutions.loop_sums import LoopSum, loop_sums
 
@@ -254,8 +254,7 @@ class _Convolution:
             f"#linalg.iterator_type<{each}>" for each in map(_word, details.igemm_loop_iterators)
         )
         product.attributes[ITERATORS] = ir.Attribute.parse(f"[{kinds}]", generic.context)
-        redirect(operands_with(generic.results[0]), product.results[0])
-        generic.erase()
+        replace_by(generic, product.results[0])
 
     def _parts(self, at: Builder, image: ir.Value) -> ir.Value:
         """Emits the `im2col` of the image; returns it."""

@@ -45,7 +45,7 @@ from ...dialect_utils.operations import (
     defining_operation,
     operands_with,
     operations_in,
-    redirect,
+    replace_by,
 )
 from ...passes.base import PassContext
 from ..matmuls.dynamic_matmuls import dynamic_matmul, matrix_instruction, scalar_matmul_root
@@ -194,8 +194,7 @@ class _Merger:
     def apply(self) -> None:
         """Merges the dimensions."""
         for view in self.views:
-            redirect(operands_with(view.results[0]), view.operands[0])
-            view.erase()
+            replace_by(view, view.operands[0])
         for value, first in self.tensors.items():
             definition = defining_operation(value)
             if definition is not None and definition.name == _EMPTY:

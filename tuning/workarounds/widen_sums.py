@@ -42,13 +42,7 @@ from ...dialect_utils.indexing_maps import (
     summed_loops,
 )
 from ...dialect_utils.lowering_config import is_configured
-from ...dialect_utils.operations import (
-    children,
-    defining_operation,
-    operands_with,
-    operations_in,
-    redirect,
-)
+from ...dialect_utils.operations import children, defining_operation, operations_in, replace_by
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import LayoutRound
 
@@ -143,5 +137,4 @@ def _widen(operation: ir.Operation) -> None:
     rounded = at.parallel(
         [wide], dims, at.empty(kind), lambda at, each, _: at.truncf(each, kind.element_type)
     )
-    redirect(operands_with(operation.results[0]), rounded)
-    operation.erase()
+    replace_by(operation, rounded)
