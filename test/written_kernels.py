@@ -161,6 +161,18 @@ def conflict_cycles(kernel: Kernel) -> int:
     return total
 
 
+def may_be_joined(kernel: Kernel) -> bool:
+    """Returns whether all threads access neighbours of what they have accessed."""
+    for piece in kernel.pieces:
+        for kind in AccessKind:
+            touches = [each for each in piece.touches if each.kind is kind]
+            rows = {row.tobytes() for each in touches for row in each.addresses}
+            behind = (row + each.width for each in touches for row in each.addresses)
+            if any(row.tobytes() in rows for row in behind):
+                return True
+    return False
+
+
 # Its MLIR.
 
 

@@ -78,8 +78,11 @@ class VerifyLdsConflicts(FunctionPass):
             worst = max(faults, key=lambda fault: fault.rank)
             more = len(faults) - 1
             rest = f" (and {more} more such accesses)" if more else ""
+            may_be_joined = all(fault.joined for fault in faults)
+            if may_be_joined and context.unsettled is None:
+                rest += _UNLESS_JOINED
             failure = PassFailure(location_at(worst.location, function), worst.message + rest)
-            if context.unsettled is None or not all(fault.joined for fault in faults):
+            if context.unsettled is None or not may_be_joined:
                 raise failure
             widths = frozenset[Width]().union(*(fault.joined for fault in faults))
             context.unsettled.append(Unsettled(symbol_of(function), failure, widths, joined))
@@ -143,6 +146,12 @@ class VerifyLdsConflicts(FunctionPass):
                 apart = range(least, whole) if not access.instruction else ()
                 widths = frozenset((access.kind, each) for each in apart)
                 yield _Fault(place, text, cycles, joined=widths)
+
+
+_UNLESS_JOINED = (
+    ", unless LLVM joins it with its neighbours; bankwise-compile --bankwise-verify asks the "
+    "compiled code"
+)
 
 
 def _joined(allocation: ReadAllocation, lds: Lds) -> list[tuple[Width, int]]:

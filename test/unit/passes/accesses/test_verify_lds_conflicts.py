@@ -52,6 +52,21 @@ FAILS: Kept = {
         f"{_COLUMN.format('read')}",
         (_LOAD, f"%r = memref.load %a[%x, %c0] : !tile {HERE}"),
     ),
+    # Element by element they have conflicts, by 16 bytes they have none.
+    "joined": (
+        "ds_read_b32 takes 4 cycles where lanes 0, 8, 16, 24 want 4 words of bank 0 (and 3 more "
+        "such accesses), unless LLVM joins it with its neighbours; bankwise-compile "
+        "--bankwise-verify asks the compiled code",
+        ("64x64xf32", "64x4xf32"),
+        (
+            _LOAD,
+            f"%r = memref.load %a[%x, %c0] : !tile {HERE}\n"
+            + "\n".join(
+                f"%c{n} = arith.constant {n} : index\n%r{n} = memref.load %a[%x, %c{n}] : !tile"
+                for n in (1, 2, 3)
+            ),
+        ),
+    ),
     # The worst access is named, the others are counted.
     "worst": (
         f"write of 1 element a lane of memref<64x64xf32> has 62 conflict cycles: "
