@@ -47,7 +47,15 @@ from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
 from .diagnostic_capture import captured_diagnostics
 from .early_import import load_no_more
-from .forked_kernels import ForkedKernels, Sent, may_fork, printed_bytes, processors
+from .finished_kernels import Finished, FinishedKernels, executable_of, finish
+from .forked_kernels import (
+    ForkedKernels,
+    Sent,
+    allow_threads,
+    may_fork,
+    printed_bytes,
+    processors,
+)
 from .mitigation import mitigation_edits
 from .passes_ahead import PassesAhead
 from .plugins import check_anchors, installed_plugins
@@ -122,7 +130,7 @@ class _Compiled(NamedTuple):
     """What a fork has made of a function.
 
     Attributes:
-        body: the function as bytecode of MLIR.
+        body: the function as bytecode of MLIR; or all that has become of its executable.
         said: the diagnostics of our passes, each behind so many bytes of the compiler's.
         log: their decisions.
         tuned: the operations that got another configuration.
@@ -130,7 +138,7 @@ class _Compiled(NamedTuple):
         kernels: what its LDS costs, if somebody reads that.
     """
 
-    body: bytes
+    body: bytes | Finished
     said: Sequence[tuple[int, Diagnostic]]
     log: DecisionLog
     tuned: Sequence[TunedOperation]
@@ -154,6 +162,8 @@ class CodegenReplay:
         summarizes: whether somebody reads `kernels`.
         kernels: what the LDS of each GPU kernel costs in stock's layouts and in ours.
         forks: whether several functions are compiled beside each other, in forked processes.
+        finishes: whether the forks make machine code of them.
+        finished: those executables of which that has been made.
     """
 
     runner: PassRunner
@@ -167,6 +177,8 @@ class CodegenReplay:
     summarizes: bool = False
     kernels: list[KernelCost] = field(default_factory=list)
     forks: bool = False
+    finishes: bool = False
+    finished: FinishedKernels = field(default_factory=FinishedKernels)
     _missing: set[str] = field(default_factory=set)
     """The functions of which it was said that a pipeline is missing."""
     _given_up: list[FunctionCopy] = field(default_factory=list)
@@ -201,7 +213,7 @@ class CodegenReplay:
         if self.settings.mitigation in LEVELLED and has_tuning():
             from ..tuning.workarounds.own_lds import shares_lds
 
-            self.shares_lds = shares_lds(variants)
+            self.shares_lds = shares_lds(variants_of(module))
 
     def _recordings(
         self, module: ir.Operation, functions: Sequence[DeviceFunction]
@@ -324,10 +336,8 @@ class CodegenReplay:
         before = len(context.log.decisions), len(context.tuned), len(self.advice), len(self.kernels)
         self._compile(function, recording, edits, FunctionCopy.of(function.op))
         log, tuned, advice, kernels = before
-        body = BytesIO()
-        function.op.write_bytecode(body)
         return _Compiled(
-            body.getvalue(),
+            self._compiled_body(function),
             said,
             context.log.since(log),
             context.tuned[tuned:],
@@ -335,16 +345,30 @@ class CodegenReplay:
             self.kernels[kernels:],
         )
 
+    def _compiled_body(self, function: DeviceFunction) -> bytes | Finished:
+        """Returns what a fork sends of a function that is compiled as far as it is here."""
+        executable = executable_of(function.op) if self.finishes else None
+        if executable is not None:
+            return finish(self.runner.session, executable, verify=self.settings.verify)
+        body = BytesIO()
+        function.op.write_bytecode(body)
+        return body.getvalue()
+
     def _take_over(self, function: DeviceFunction, sent: Sent) -> bool:
         """Puts what a fork has made of a function in its place; returns whether that is valid."""
         compiled: _Compiled = sent.result
         try:
-            module = ir.Module.parse(compiled.body, function.op.context)
+            if isinstance(compiled.body, Finished):
+                executable = executable_of(function.op)
+                assert executable is not None
+                self.finished.put_shell(executable, compiled.body)
+            else:
+                module = ir.Module.parse(compiled.body, function.op.context)
+                (made,) = children(module.operation)
+                ir.InsertionPoint(function.op).insert(made.detach_from_parent())
+                function.op.erase()
         except (ir.MLIRError, ValueError):
             return False
-        (made,) = children(module.operation)
-        ir.InsertionPoint(function.op).insert(made.detach_from_parent())
-        function.op.erase()
         context = self.runner.context
         shown = 0
         for place, diagnostic in compiled.said:
@@ -443,7 +467,7 @@ class CodegenReplay:
         except (ReplayError, RecoverableFailure):
             return False
         finally:
-            function.op.context.enable_multithreading(True)
+            allow_threads(function.op.context)
         return False
 
     def _replay(
@@ -568,6 +592,9 @@ class CodegenReplay:
         Raises:
             MissingPipeline: the compiler prints none.
         """
+        found = self.recordings.find(key)
+        if found is not None:
+            return found
         try:
             return self.recordings.get(key, function.executable_alone(), function.name)
         except RecordingError as error:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
@@ -39,6 +40,11 @@ BEFORE_CONFIGURATION = "executable-sources"
 """The phase at whose end tools of the user's get each executable. It has no configuration yet."""
 AFTER_LLVM = "executable-targets"
 """The phase after which device code is in the LLVM dialect."""
+
+_LINKING = "iree-hal-link-executables"
+_LINKS = re.compile(rf"--?{_LINKING}(=|$)")
+_HOST = re.compile(r"--?iree-hal-target-(device|backends?)=.*\b(local|llvm-cpu|vmvx)\b")
+"""A flag that asks for code for processors of the host, of which one library is made."""
 
 
 def has_codegen(start: str, end: str) -> bool:
@@ -96,6 +102,26 @@ class CompileSettings:
         if PHASES.index(self.compile_from) > PHASES.index(BEFORE_CODEGEN):
             return f"--compile-from={self.compile_from} begins behind the codegen for GPUs"
         return f"--compile-to={self.compile_to} ends before the codegen for GPUs"
+
+    @property
+    def links_executables(self) -> bool:
+        """Returns whether the kernels of a module become one executable, as they do with
+        `iree-compile`, or one each.
+
+        IREE works on executables beside each other, and on the kernels of one in turn.
+        """
+        asked = [flag for flag in joined_flags(self.process_flags) if _LINKS.match(flag)]
+        if asked:
+            return asked[-1].partition("=")[2].lower() not in ("false", "0")
+        hosts = any(_HOST.search(flag) for flag in joined_flags(self.process_flags))
+        return self.mitigation == "stock" or hosts
+
+    @property
+    def library_flags(self) -> list[str]:
+        """Returns what the compiler's library gets as the command line of a process."""
+        asked = any(_LINKS.match(flag) for flag in self.process_flags)
+        own = [] if asked or self.links_executables else [f"--{_LINKING}=false"]
+        return [*self.process_flags, *own]
 
     @property
     def mode(self) -> Mode:

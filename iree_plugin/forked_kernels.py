@@ -43,6 +43,19 @@ _SECONDS_TO_END = 0.1
 _INTERRUPTIONS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
+_is_fork = False
+
+
+def allow_threads(context: ir.Context) -> None:
+    """Lets MLIR work in threads again, except in a fork.
+
+    The threads of IREE's pool are not in a fork, but the pool believes that they are, so that
+    whatever is given to it there waits for ever.
+    """
+    if not _is_fork:
+        context.enable_multithreading(True)
+
+
 def may_fork() -> bool:
     """Returns whether the process may be forked, and has processors for that.
 
@@ -105,7 +118,7 @@ class ForkedKernels:
                 for number in kernels[:_MOST_WAITING]:
                     file.write(number.to_bytes(_NUMBER_BYTES, "little"))
             context.enable_multithreading(False)
-            end.callback(context.enable_multithreading, True)
+            end.callback(allow_threads, context)
             while len(self._forks) < most and _has_no_busy_threads():
                 self._forks.append(self._fork(numbers))
 
@@ -183,6 +196,8 @@ class ForkedKernels:
 
     def _work_on(self, numbers: int, results: int) -> None:
         """Works on kernels until all are taken."""
+        global _is_fork
+        _is_fork = True
         printed = os.memfd_create("bankwise")
         os.dup2(printed, 2)
         while taken := os.read(numbers, _NUMBER_BYTES):

@@ -24,6 +24,7 @@ from .atomic_file import write_output
 from .beside import Beside
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import StepError, SteppedInvocation
+from .forked_kernels import allow_threads
 from .native_callbacks import AROUND_NATIVE_PASS
 from .passes_ahead import PassesAhead
 
@@ -283,7 +284,7 @@ class PassRunner:
             with captured_diagnostics(function.context, said.append):
                 errors = self._errors(function, passes, CapturedInvocation)
         finally:
-            function.context.enable_multithreading(True)
+            allow_threads(function.context)
         if errors is not None:
             reasons = (each.message for each in (*errors, *said))
             reason = next(reasons, "the compiler gives no reason")

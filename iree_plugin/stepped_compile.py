@@ -186,6 +186,11 @@ class SteppedCompile:
         if self.settings.verify_lds:
             yield AFTER_LLVM
             yield from self._verifying_steps(replay)
+        if replay.finished:
+            from .finished_kernels import SERIALIZED
+
+            yield SERIALIZED
+            yield replay.finished.put_binaries
         yield end
         if self.settings.verify_lds and self._dropped_hints():
             raise DriverError("--bankwise-verify: swizzle hints were dropped, see the warnings")
@@ -254,6 +259,7 @@ class SteppedCompile:
 
     def _new_replay(self) -> CodegenReplay:
         from .codegen_replay import CodegenReplay
+        from .finished_kernels import may_finish
 
         replay = CodegenReplay(
             self._runner,
@@ -264,6 +270,7 @@ class SteppedCompile:
             advice=self.advice,
             kernels=self._kernels,
             forks=self.forks and self._hides_nothing(),
+            finishes=self.described is None and may_finish(self.settings),
         )
         self._replays.append(replay)
         return replay

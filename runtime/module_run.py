@@ -362,8 +362,9 @@ def _set_up_compiler(settings: RunSettings, defaults: Sequence[str]) -> CompileS
 
     given = {flag.split("=")[0] for flag in settings.compile_flags}
     flags = [*(f for f in defaults if f.split("=")[0] not in given), *settings.compile_flags]
-    embedding.set_process_flags(PROGRAM, flags)
-    return replace(settings.compile, process_flags=tuple(flags))
+    compile_settings = replace(settings.compile, process_flags=tuple(flags))
+    embedding.set_process_flags(PROGRAM, compile_settings.library_flags)
+    return compile_settings
 
 
 def _check_outputs(settings: RunSettings, results: int) -> None:

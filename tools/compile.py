@@ -37,7 +37,7 @@ def _run(settings: CompileSettings) -> int:
     import_beside_compiler(settings.mode)
     from ..iree_plugin import embedding
 
-    embedding.set_process_flags(PROGRAM, list(settings.process_flags))
+    embedding.set_process_flags(PROGRAM, settings.library_flags)
     if settings.list_backends:
         print("Registered target backends:", *embedding.target_backends(), sep="\n  ")
         return 0

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels that forks compile to machine code, and what the module becomes then."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from iree.compiler import ir
+
+from bankwise.iree_plugin.compile_settings import CompileSettings
+from bankwise.iree_plugin.embedding import StepError
+from bankwise.iree_plugin.finished_kernels import FinishedKernels, may_finish
+
+_SUM = """
+func.func @sum{size}(%x: tensor<{size}xf32>, %y: tensor<{size}xf32>) -> tensor<{size}xf32> {{
+  %sum = arith.addf %x, %y : tensor<{size}xf32>
+  return %sum : tensor<{size}xf32>
+}}
+"""
+
+_COMPILE = """
+import os, sys
+os.sched_getaffinity = lambda _: range(2)
+from bankwise.iree_plugin import finished_kernels
+put = finished_kernels.FinishedKernels.put_shell
+def count(*arguments):
+    print("finished")
+    put(*arguments)
+finished_kernels.FinishedKernels.put_shell = count
+from bankwise.tools.compile import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def _compiled(tmp_path: Path, name: str, *flags: str) -> tuple[bytes, int]:
+    """Returns a module of two kernels, and how many of them forks have finished."""
+    source, made = tmp_path / "sums.mlir", tmp_path / name
+    source.write_text("".join(_SUM.format(size=size) for size in (64, 96)))
+    run = subprocess.run(
+        [sys.executable, "-c", _COMPILE, str(source), "-o", str(made), *flags],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert run.returncode == 0, run.stderr
+    return made.read_bytes(), run.stdout.count("finished")
+
+
+_GPUS = {
+    "cuda": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
+    "hip": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
+}
+
+
+@pytest.mark.parametrize("gpu", _GPUS)
+def test_what_forks_have_finished_is_what_would_have_become_of_it(gpu: str, tmp_path: Path) -> None:
+    finished, count = _compiled(tmp_path, "finished.vmfb", *_GPUS[gpu])
+    phases = f"--dump-compilation-phases-to={tmp_path / 'phases'}"
+    other, none = _compiled(tmp_path, "other.vmfb", *_GPUS[gpu], phases)
+    assert (count, none) == (2, 0)
+    assert finished == other
+
+
+def test_linked_kernels_are_not_finished(tmp_path: Path) -> None:
+    linked = "--iree-hal-link-executables=true"
+    assert _compiled(tmp_path, "linked.vmfb", *_GPUS["cuda"], linked)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "links"),
+    [
+        ((), False),
+        (("--iree-hal-link-executables",), True),
+        (("--iree-hal-link-executables=1",), True),
+        (("-iree-hal-link-executables=false",), False),
+        (("--iree-hal-link-executables", "false"), False),
+        (("--iree-hal-target-device=local",), True),
+        (("--iree-hal-target-backends=cuda,llvm-cpu",), True),
+        (("--iree-hal-target-device=hip",), False),
+    ],
+)
+def test_each_kernel_is_an_executable_unless_somebody_asks(
+    flags: tuple[str, ...], links: bool
+) -> None:
+    settings = CompileSettings(process_flags=flags)
+    assert settings.links_executables == links
+    added = [flag for flag in settings.library_flags if flag not in flags]
+    asked = any("link" in flag for flag in flags)
+    assert added == ([] if links or asked else ["--iree-hal-link-executables=false"])
+    stock = CompileSettings(mitigation="stock", process_flags=flags)
+    assert stock.library_flags == list(flags)
+
+
+@pytest.mark.parametrize(
+    ("settings", "may"),
+    [
+        (CompileSettings(), True),
+        (CompileSettings(compile_to="hal"), True),
+        (CompileSettings(compile_to="executable-targets"), False),
+        (CompileSettings(dump_phases_to="somewhere"), False),
+        (CompileSettings(process_flags=("--iree-hal-dump-executable-files-to=x",)), False),
+        (CompileSettings(process_flags=("--iree-hal-substitute-executable-object=x=y",)), False),
+    ],
+)
+def test_nothing_is_finished_where_somebody_asks_for_what_is_between(
+    settings: CompileSettings, may: bool
+) -> None:
+    assert may_finish(settings) == may
+
+
+def test_a_shell_without_machine_code_does_not_compile() -> None:
+    text = b"the place of a kernel that is compiled already"
+    with ir.Context() as context, ir.Location.unknown():
+        module = ir.Module.parse(
+            "hal.executable private @lost { hal.executable.binary public @cuda_nvptx_fb "
+            f'<format = "cuda-nvptx-fb", data = dense<"0x{text.hex()}"> : vector<46xi8>> }}'
+        )
+        said: list[str] = []
+        handler = context.attach_diagnostic_handler(
+            lambda diagnostic: bool(said.append(diagnostic.message)) or True
+        )
+        with pytest.raises(StepError):
+            FinishedKernels().put_binaries(module.operation)
+        handler.detach()
+    assert said == ["the machine code of this executable got lost"]
