@@ -15,7 +15,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...bank_model.errors import InvalidParameterError
-from ...bank_model.issue import layout_cost
+from ...bank_model.issue import LayoutCosts, layout_cost
 from ...bank_model.layout_counts import stock_padding
 from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout
 from ...bank_model.lds_rules import Lds
@@ -90,8 +90,11 @@ class CountStockLayouts(FunctionPass):
             counted = read.costing
             layouts = (PlainLayout(), stock)
             plain, padded = (layout_cost(lds, read.tile, each, counted) for each in layouts)
+            # A direct store is no LDS instruction.
+            issued = LayoutCosts(lds, read.tile, read.emitted(False) or counted)
         except (Refusal, InvalidParameterError) as error:
             return Decision(*named, f"its accesses are not known: {error}")
+        is_first = len(read.counted) == len(read.accesses)
         return Decision(
             *named,
             "what stock's layout costs for its accesses",
@@ -100,8 +103,8 @@ class CountStockLayouts(FunctionPass):
             stock.size_bytes(read.tile),
             plain.conflict_cycles,
             padded.conflict_cycles,
-            plain.instructions,
-            padded.instructions,
+            issued.instructions(PlainLayout()) if is_first else plain.instructions,
+            issued.instructions(stock) if is_first else padded.instructions,
             shown_readings(lds, read.tile, stock, counted),
         )
 

@@ -58,6 +58,25 @@ def test_stock_pads_nothing_where_that_needs_more_lds_than_there_is() -> None:
     )
 
 
+def test_neighbours_count_as_the_backend_joins_them() -> None:
+    # Rows of 16 bytes and stock's 8: alone, four reads have 3 conflicts in each of two phases.
+    names = ("%c0", "%c1", "%c2", "%c3")
+    constants = "\n".join(f"%c{n} = arith.constant {n} : index" for n in range(4))
+    tile = f"memref<64x4xf32, {SPACE}>"
+    reads = "\n".join(f"%v{n} = memref.load %tile[%x, {c}] : {tile}" for n, c in enumerate(names))
+    body = f"{constants}\n%x = gpu.thread_id x\n%tile = memref.alloc() : {tile}\n{reads}"
+    assert figures(counted(body, "padded=false")) == (1024, 1024, 0, 0, 1, 1)
+
+
+def test_direct_stores_are_no_lds_instructions() -> None:
+    store = f"""
+  %from = memref.alloc() : memref<2048xf32>
+  amdgpu.gather_to_lds %from[%c0], %tile[%c0, %c0]
+      : vector<4xf32>, memref<2048xf32>, memref<64x32xf32, {SPACE}>
+"""
+    assert figures(counted(COLUMN + store, "padded=false"))[4:] == (1, 1)
+
+
 def test_what_is_not_known_has_no_figures() -> None:
     loaded = f"""
   %c0 = arith.constant 0 : index
