@@ -356,14 +356,16 @@ def _compiled(settings: RunSettings, device: str) -> bytes:
 def _set_up_compiler(settings: RunSettings, defaults: Sequence[str]) -> CompileSettings:
     """Gives the process the compile's flags, and of `defaults` those that the user did not give.
 
-    All flags of `iree-compile` can be given so; a session takes only some of them.
+    All flags of `iree-compile` can be given so; a session takes only some of them. A process is
+    given them once, so that two compiles that are compared link kernels as `iree-compile` does.
     """
     from ..iree_plugin import embedding
 
     given = {flag.split("=")[0] for flag in settings.compile_flags}
     flags = [*(f for f in defaults if f.split("=")[0] not in given), *settings.compile_flags]
     compile_settings = replace(settings.compile, process_flags=tuple(flags))
-    embedding.set_process_flags(PROGRAM, compile_settings.library_flags)
+    alone = settings.compare is None
+    embedding.set_process_flags(PROGRAM, compile_settings.library_flags if alone else flags)
     return compile_settings
 
 
