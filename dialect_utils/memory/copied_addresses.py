@@ -18,7 +18,7 @@ Buffers are taken to begin at a line, as those of IREE's CUDA driver do; the IR 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
 from functools import reduce
 from itertools import product
@@ -81,6 +81,8 @@ _MOST_ENDS = 1 << 10
 """The most ends of rows that are looked at one by one."""
 _NUMBERS_AT_ONCE = 1 << 19
 """How many numbers the workgroups may have together that are looked at at once."""
+_NUMBERS_KEPT = 1 << 16
+"""How many numbers a value of several workgroups may be, if it is kept for the next copy."""
 WORST_WORKGROUP = (
     "where some workgroups read other rows by cp.async than others, that with most bank conflicts "
     "counts"
@@ -248,6 +250,9 @@ class CopiedAddresses:
     function: ir.Operation
     evaluator: LaneEvaluator
     _known: dict[ir.Value, _Offset] = field(default_factory=dict, init=False, repr=False)
+    _of_workgroups: dict[Hashable, CopiedAddresses] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         self._bits = IndexBits(self.function, self.evaluator)
@@ -301,13 +306,28 @@ class CopiedAddresses:
             raise Refusal("it is not known which workgroups there are")
 
         def lanes_of(part: Mapping[ir.Value, LaneValues]) -> CopiedLanes:
-            evaluator = LaneEvaluator(self.evaluator.launch, {**self.evaluator.given, **part})
-            return CopiedAddresses(self.function, evaluator)._lanes_of_one(memory, indices, counts)
+            return self._in_workgroups(part)._lanes_of_one(memory, indices, counts)
 
         _, arrays = align(lanes_of(next(parts_of_workgroups(numbers, 1))).values)
         size = max(1, _NUMBERS_AT_ONCE // max(1, np.broadcast(*arrays).size))
         parts = [lanes_of(part) for part in parts_of_workgroups(numbers, size)]
         return _joined(parts, self.evaluator.launch)
+
+    def _in_workgroups(self, part: Mapping[ir.Value, LaneValues]) -> CopiedAddresses:
+        """Returns what computes the addresses in workgroups whose numbers are given.
+
+        It is remembered where its values are small: the copies of a tile are computed alike.
+        """
+        key = tuple((value, numbers.values.tobytes()) for value, numbers in part.items())
+        if key in self._of_workgroups:
+            return self._of_workgroups[key]
+        launch = self.evaluator.launch
+        evaluator = LaneEvaluator(launch, {**self.evaluator.given, **part})
+        made = CopiedAddresses(self.function, evaluator)
+        count = max((each.values.size for each in part.values()), default=1)
+        if count * launch.waves * launch.subgroup_size <= _NUMBERS_KEPT:
+            self._of_workgroups[key] = made
+        return made
 
     def _lanes_of_one(
         self, memory: ir.Value, indices: Sequence[ir.Value], counts: Sequence[ir.Value]
