@@ -105,7 +105,8 @@ def _run_and_show(
     show_records(settings, run.records, run.assembly)
     if settings.compare is not None and other is not None:
         print_comparison(settings.compare, other.records, run.records)
-        print_equality(settings.compare, other.outputs, run.outputs)
+        is_sample = settings.workgroups is not None
+        print_equality(settings.compare, other.outputs, run.outputs, is_sample)
     return run
 
 

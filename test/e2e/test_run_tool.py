@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -156,9 +157,9 @@ def test_annotated_assembly_names_the_conflicts(tool: Tool, attention: Kernel):
 
 
 def test_two_compiles_are_compared_in_one_table(tool: Tool, tmp_path: Path):
-    (tmp_path / "m.mlir").write_text(Matmul(64, 64, 64, "f32").source())
+    (tmp_path / "m.mlir").write_text(Matmul(256, 128, 64, "f32").source())
     common = ("bankwise-run", "m.mlir", "--device=emulated-gfx942", "--output=")
-    inputs = ("--input=64x64xf32=1", "--input=64x64xf32=1")
+    inputs = ("--input=256x64xf32=1", "--input=64x128xf32=1")
     result = tool(*common, *inputs, "--compare=stock", "--counters-json=ours.json")
     assert result.returncode == 0, result.stderr
     assert result.stdout.endswith("outputs: the same bits as with stock\n")
@@ -174,6 +175,11 @@ def test_two_compiles_are_compared_in_one_table(tool: Tool, tmp_path: Path):
     ]
     for name in ("SQ_LDS_BANK_CONFLICT", "SQ_INSTS_LDS", "LDS_CYCLES"):
         assert rows[name][:2] == [f"{each[name]:,}" for each in found]
+    sample = tool(*common, *inputs, "--compare=stock", "--workgroups=1").stdout
+    assert "\n(a sample of workgroups was emulated; its counters are scaled to the" in sample
+    assert "\noutputs: not compared, because those of a sample are incomplete\n" in sample
+    scaled = rows["SQ_INSTS_MFMA"]
+    assert re.search(rf"SQ_INSTS_MFMA +│ +{scaled[0]} │ +{scaled[1]} │", sample)
     wrong = tool(*common, *inputs, "--compare=stock", "--bankwise-mitigation=stock")
     assert wrong.returncode == 1 and "the module is compiled so itself" in wrong.stderr
 
