@@ -380,6 +380,56 @@ def test_the_predicted_best_tile_of_few_rows_is_nearly_the_best(
     assert measured[min(measured, key=predicted)] <= 1.05 * min(measured.values())
 
 
+GATHERED = [
+    # Workgroups, warps, steps; matrix instructions, LDS cycles, instructions and copies of a step;
+    # registers, LDS, result; whether by descriptors; microseconds on an H200 by ncu.
+    ((98, 8, 36, 16, 813, 102, 5, 70, 20480), 16384, False, 35.9),
+    ((196, 4, 36, 16, 557, 152, 6, 78, 12288), 8192, False, 41.0),
+    ((68, 4, 36, 48, 1398, 307, 10, 161, 20480), 24576, False, 52.2),
+    ((196, 4, 18, 32, 987, 258, 12, 110, 24576), 8192, True, 26.4),
+    ((131, 8, 9, 48, 1966, 327, 8, 153, 32768), 49152, False, 23.9),
+    ((392, 4, 9, 32, 600, 225, 8, 119, 16384), 16384, True, 17.1),
+    ((98, 8, 18, 32, 1362, 212, 6, 119, 24576), 32768, False, 33.4),
+    ((132, 8, 4, 96, 1701, 158, 11, 230, 45056), 98304, False, 17.0),
+    ((132, 8, 8, 48, 849, 116, 5, 206, 20480), 98304, True, 19.3),
+    ((104, 8, 72, 8, 586, 84, 3, 49, 12288), 8192, False, 58.8),
+    ((1568, 4, 5, 16, 394, 177, 4, 103, 8192), 16384, True, 42.4),
+    ((120, 8, 60, 64, 1797, 250, 10, 186, 40960), 65536, False, 119.9),
+    ((240, 8, 60, 32, 1157, 220, 6, 119, 24576), 32768, True, 96.2),
+]
+
+
+@pytest.mark.parametrize(("numbers", "result_bytes", "described", "measured"), GATHERED)
+def test_tiles_of_images_take_about_as_long_as_measured(
+    numbers: tuple[int, int, int, int, int, int, int, int, int],
+    result_bytes: int,
+    described: bool,
+    measured: float,
+) -> None:
+    work = TileWork(
+        *numbers,
+        slots=2,
+        result_bytes=result_bytes,
+        described=described,
+        rows_described=described,
+        through_registers=True,
+    )
+    processor = SM90A if described else SM80
+    assert 0.8 < predicted_microseconds(work, processor) / measured < 1.25
+
+
+def test_warps_of_a_workgroup_alone_put_images_together_and_multiply_in_turns() -> None:
+    alone = TileWork(120, 8, 60, 64, 1797, 250, 10, 186, 40960, 2, result_bytes=65536)
+    several = alone._replace(
+        workgroups=240, matrix_instructions=32, lds_cycles=900, instructions=125, registers=103
+    )
+    gathered, copied = (
+        [predicted_microseconds(each._replace(through_registers=how), SM80) for each in ways]
+        for how, ways in ((True, (alone, several)), (False, (alone, several)))
+    )
+    assert gathered[1] / gathered[0] < 0.9 < copied[1] / copied[0]
+
+
 def test_many_slots_gain_where_one_workgroup_waits() -> None:
     """f16 100x4096x4096, 64 x 64 by 4 warps: 28.4 us with 4 slots, 19.1 with 6, 18.4 with 8."""
     times = [
