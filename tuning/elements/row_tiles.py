@@ -43,6 +43,8 @@ _LEAST_WARPS = 4
 _LEAST_LANES = 4
 _FEW_ELEMENTS, _MOST_ELEMENTS = 8, 32
 """How many elements of a row a lane has at least, where the rows are long, and at most."""
+_FULL_ELEMENTS = 16
+"""How many it has where warps share a row without a rest."""
 _MOST_REGISTERS = 40
 """How many it keeps at most, where these are a whole row or no more warps can share it."""
 _LEAST_VECTORS = 4
@@ -150,8 +152,9 @@ def row_tile(rows: Rows, warp_size: int, processor: Processor) -> RowTile:
     | 4096x4096 f16 | 1.45 | 1.10 | 1.00 | 1.01 | 1.16 | |
     | 160x6625 f32 | | | 1.19 | 1.00 | 1.05 | 1.26 |
 
-    Norms are no exception, although a register holds two elements of f16: with one warp a row,
-    layer norms of 4096x2048 f16 take 1.09 times as long as with two, and RMS norms 0.98 times.
+    Rows that warps share without a rest have 16 elements a lane, so that many warps find registers.
+    RMS norms and layer norms of f16 take so many times as long with 32 elements a lane as with 16:
+    8192x1024 1.02, 4096x2048 1.09 and 1.06, 2048x4096 1.05 and 1.04, 1024x8192 1.02.
 
     Short rows share a warp: 512x33 f32 takes 0.90 times as long with four rows as with one.
     """
@@ -169,7 +172,12 @@ def row_tile(rows: Rows, warp_size: int, processor: Processor) -> RowTile:
         divides = found * lanes * warps == rows.length
         return found <= (_MOST_REGISTERS if divides else _MOST_ELEMENTS)
 
-    warps = next(filter(suffices, counts), counts[-1])
+    def divides_well(warps: int) -> bool:
+        return elements(warps) * lanes * warps == rows.length and elements(warps) <= _FULL_ELEMENTS
+
+    found = next(filter(suffices, counts), counts[-1])
+    more = (each for each in counts if each >= found and divides_well(each))
+    warps = next(more, found)
     vectors = elements(warps) // rows.neighbours
     if elements(warps) > _MOST_REGISTERS:
         vectors = _step(vectors, rows.neighbours)

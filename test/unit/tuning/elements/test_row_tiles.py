@@ -23,7 +23,10 @@ def tile(length: int, count: int, neighbours: int = 1, beside: int = 0) -> RowTi
         # Measured on an H200, the fastest but for a tenth.
         (777, 3000, 1, RowTile(1, 32, 1, 25, 4)),
         (6625, 160, 1, RowTile(1, 32, 8, 26, 1)),
-        (4096, 4096, 8, RowTile(8, 32, 4, 4, 1)),
+        (1024, 8192, 8, RowTile(8, 32, 2, 2, 2)),
+        (2048, 4096, 8, RowTile(8, 32, 4, 2, 1)),
+        (4096, 2048, 8, RowTile(8, 32, 8, 2, 1)),
+        (4096, 1024, 4, RowTile(4, 32, 8, 4, 1)),
         (5120, 4096, 8, RowTile(8, 32, 4, 5, 1)),
         (33, 512, 1, RowTile(1, 8, 1, 5, 4)),
         # Few rows get more warps, and rows that registers do not hold are read in steps.
