@@ -210,8 +210,8 @@ _TAKING_TURNS = 1.4
 """Where an operand of a matmul is put together of elements or words (`gathered_copies.py`): how
 busy units and latency add up there, how long steps wait that are loaded ahead, what comes before
 and behind them, of which other workgroups hide nothing, and how busy units add up where a
-multiprocessor has one workgroup, whose warps put together and then multiply. Fitted to 51 kernels of
-eight convolutions with channels first, code for sm_80 and for sm_90a, times on an H200: the root
+multiprocessor has one workgroup, whose warps put together and then multiply. Fitted to 51 kernels
+of eight convolutions with channels first, code for sm_80 and sm_90a, times on an H200: the root
 mean square of the logarithmic error is 0.12. Of each convolution the kernel of the least predicted
 time is at most 1.09 times as slow as the best one measured."""
 

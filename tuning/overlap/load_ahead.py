@@ -62,8 +62,8 @@ _MOST_CARRIED = 72
 microseconds with loads one, two and three iterations ahead, and the registers of one: 8x9x512x512
 72, 62, 68 (24 registers); 8x30x128x128 52, 38, 38 (32); 8x58x64x64 25, 25, 27 (40); 8x56x256x512
 30, 32, 34 (40); 8x58x128x128 of stride 2 42, 45, 54 (56). Of 8x16x256x256 (128 x 32, by
-`mma.sync`) two iterations ahead take 41 and three 36 (24 registers); by `wgmma` (128 summed elements
-a step) one takes 28 and two 32 (48)."""
+`mma.sync`) two iterations ahead take 41 and three 36 (24 registers); by `wgmma` (128 summed
+elements a step) one takes 28 and two 32 (48)."""
 
 
 @dataclass(frozen=True)
