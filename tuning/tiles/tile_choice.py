@@ -13,9 +13,11 @@ from typing import Any, Generic
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
-from ..costs.tile_cost import AnyTile, TileWork, concurrent_workgroups
+from ..costs.tile_cost import AnyTile, TileWork, concurrent_workgroups, least_microseconds
 from .tiled_operation import Circumstances, Tile, TiledOperation
 
+_EXACT = 1 - 1e-9
+"""Sums of floating-point numbers are right to that."""
 LEAST_GAIN = 0.03
 """The part of the predicted time that another tile must save: differences below it are no more than
 the model's own error."""
@@ -73,6 +75,8 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
     for candidate in filter(tiled.takes, tiled.candidates(circumstances)):
         if candidate == tiled.tile._replace(slots=candidate.slots):
             continue
+        if _is_surely_slower(tiled.work(candidate, circumstances), least, circumstances):
+            continue
         tile = circumstances.slotted(tiled, candidate)
         time = circumstances.time(circumstances.work(tiled, tile))
         if time <= least:
@@ -83,6 +87,16 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
     if not tiled.computed:
         held = min(held, -(-work.workgroups // circumstances.processor.multiprocessors))
     return TileChoice(tiled, best, stock_time, best_time, limit, work.described, held)
+
+
+def _is_surely_slower(work: TileWork, most: float, circumstances: Circumstances) -> bool:
+    """Returns whether a tile takes more than so many microseconds, in whatever number of slots.
+
+    Which number lets descriptors give operands, and with it how long the matrix units are busy, is
+    not asked.
+    """
+    processor = circumstances.processor
+    return not processor.described_cycles and _EXACT * least_microseconds(work, processor) > most
 
 
 def tile_time(
