@@ -349,7 +349,7 @@ class CodegenReplay:
         """Returns what a fork sends of a function that is compiled as far as it is here."""
         executable = executable_of(function.op) if self.finishes else None
         if executable is not None:
-            return finish(self.runner.session, executable, verify=self.settings.verify)
+            return finish(self.runner.session, executable, verify=self.settings.verifies_each_pass)
         body = BytesIO()
         function.op.write_bytecode(body)
         return body.getvalue()

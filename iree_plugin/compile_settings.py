@@ -104,6 +104,15 @@ class CompileSettings:
         return f"--compile-to={self.compile_to} ends before the codegen for GPUs"
 
     @property
+    def verifies_each_pass(self) -> bool:
+        """Returns whether the compiler verifies the module behind each of its passes that follow
+        codegen, as it does before.
+
+        That takes a third of their time. The module is verified before the first of them.
+        """
+        return self.verify and ("verify" in self.given or self.mitigation == "stock")
+
+    @property
     def links_executables(self) -> bool:
         """Returns whether the kernels of a module become one executable, as they do with
         `iree-compile`, or one each.

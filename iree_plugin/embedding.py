@@ -195,6 +195,11 @@ class SteppedInvocation:
         self._pointer: c_void_p = self.invocation._inv_p
         self._interrupted: list[BaseException] = []
         self._exported: ir.Operation | None = None
+        self.verify_each_pass(verify)
+
+    def verify_each_pass(self, verify: bool) -> None:
+        """Says whether the module is verified behind each pass, from the next phase on. It is
+        verified in either case when a module is taken in."""
         _library.ireeCompilerInvocationSetVerifyIR(self._pointer, verify)
 
     def close(self) -> None:

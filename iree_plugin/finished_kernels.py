@@ -76,6 +76,10 @@ def executable_of(function: ir.Operation) -> ir.Operation | None:
 def finish(session: Session, executable: ir.Operation, *, verify: bool) -> Finished:
     """Compiles a configured executable, whose own codegen has run, to machine code.
 
+    Args:
+        verify: whether it is verified behind each pass, and not only before the first one and
+            where it is in the LLVM dialect.
+
     Raises:
         StepError: the compiler has reported an error.
     """

@@ -144,6 +144,8 @@ class SteppedCompile:
                 elif step != reached:
                     invocation.execute(reached, step, pipeline)
                     reached = step
+                    if step == BEFORE_CODEGEN and end != BEFORE_CODEGEN:
+                        invocation.verify_each_pass(self.settings.verifies_each_pass)
         return invocation
 
     def _steps(self, end: str) -> Iterator[Step]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from iree.compiler import ir
 
+from bankwise.iree_plugin.compile_settings import CompileSettings
 from bankwise.iree_plugin.embedding import SteppedInvocation
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.iree_plugin.second_attempt import FunctionCopy
@@ -57,3 +58,18 @@ def test_a_kernel_is_copied_once(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(FunctionCopy, "of", counted)
     compile(_truncated(0, 4_194_304), target_flags("sm_80"), "auto/layout")
     assert len(copied) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "each"),
+    [
+        (CompileSettings(), False),
+        (CompileSettings(given=frozenset({"verify"})), True),
+        (CompileSettings(verify=False, given=frozenset({"verify"})), False),
+        (CompileSettings(mitigation="stock"), True),
+    ],
+)
+def test_what_follows_codegen_is_verified_behind_each_pass_if_asked(
+    settings: CompileSettings, each: bool
+) -> None:
+    assert settings.verifies_each_pass == each
