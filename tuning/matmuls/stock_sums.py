@@ -12,6 +12,9 @@ most convolutions, and one whose part ends with the result, as 16 of 100 columns
 (PTX of IREE 3.13 for sm_80: of 52 matmuls and convolutions, 41 have `mul.rn.f32` and `add.rn.f32`
 alone, and the others `fma.rn.f32`, as this module says.) Where loops over summed elements have
 steps, those over the steps are outside of those over the elements of a step.
+
+What is added to the whole sum, such as a bias, comes first where one step has all elements: MLIR
+makes one `vector.contract` of a product and the addition behind it. Else it comes last.
 """
 
 from __future__ import annotations
@@ -23,11 +26,13 @@ from iree.compiler import ir
 
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.handed_attributes import SUM_ORDER
+from ...dialect_utils.indexing_maps import GENERIC
 from ...dialect_utils.lowering_config import CONFIG, REDUCTION, THREAD, WORKGROUP, LoweringConfig
-from ...dialect_utils.operations import has_zero_bits, operations_of
+from ...dialect_utils.operations import has_zero_bits, operands_with, operations_of
 from .scalar_matmul_tiles import MOST_ELEMENTS
 
 _FILL = "linalg.fill"
+_ADD = "arith.addf"
 
 
 class SummedLoop(NamedTuple):
@@ -52,12 +57,16 @@ class StockSums(NamedTuple):
             added from the first to the last.
         rounded: whether products are rounded before they are added.
         padded: whether products of zeros may be added, too, without changing bits.
+        added: whether something is added to the sums; it is the first summand where `at_once`.
+        at_once: whether one step has all products.
     """
 
     loops: tuple[SummedLoop, ...]
     group: int
     rounded: bool
     padded: bool
+    added: bool = False
+    at_once: bool = False
 
     def keeps(self, summed: int, step: int) -> bool:
         """Returns whether a tile can add the products in this order without changing a bit.
@@ -66,6 +75,8 @@ class StockSums(NamedTuple):
             summed: how many elements are summed.
             step: how many of them a step of the tile has.
         """
+        if self.added and self.at_once != (step >= summed):
+            return False
         return step % self.group == 0 and (self.padded or summed % step == 0)
 
 
@@ -93,17 +104,21 @@ def stock_sums(
         return None
     if any(not steps[loop] or extents[loop] % steps[loop] for loop in summed):
         return None
+    # A window is no `vector.contract`.
+    long = [loop for loop in summed if extents[loop] > 1]
+    at_once = len(long) < 2 and all(steps[loop] == extents[loop] for loop in long)
+    added = _is_added_to(root)
     elements = _vector([(extents[each], workgroup[each], thread[each]) for each in parallel])
     if elements == 1:
         order = _order(extents, steps, sorted(summed))
         # A sum that begins with 0.0 never is -0.0, which a product of zeros would change.
-        return StockSums(order, 1, rounded=True, padded=_begins_with_zero(root))
+        return StockSums(order, 1, True, _begins_with_zero(root), added, at_once)
     if elements > MOST_ELEMENTS or len(summed) > 1:
         return None
     (loop,) = summed
     # A fused multiply-add makes -0.0 of 0.0 and a product that is below all numbers but zero.
     order = (SummedLoop(loop, extents[loop]),)
-    return StockSums(order, steps[loop], rounded=False, padded=False)
+    return StockSums(order, steps[loop], False, False, added, at_once)
 
 
 def _order(
@@ -127,6 +142,20 @@ def _begins_with_zero(root: ir.Operation) -> bool:
     start, beside = root.operands[-1], operations_of(root.block)
     fill = next((each for each in beside if each.name == _FILL and each.results[0] == start), None)
     return fill is not None and has_zero_bits(fill.operands[0])
+
+
+def _is_added_to(root: ir.Operation) -> bool:
+    """Returns whether the result of a contraction is first of all added to something."""
+    bodies = (
+        (user.regions[0].blocks[0], number)
+        for user, number in operands_with(root.results[0])
+        if user.name == GENERIC
+    )
+    return any(
+        user.name == _ADD
+        for body, number in bodies
+        for user, _ in operands_with(body.arguments[number])
+    )
 
 
 def _vector(loops: Sequence[tuple[int, int, int]]) -> int:
