@@ -90,6 +90,11 @@ class Records:
         return ModelRecord.read(self.folder / "model_calls.json")
 
     @cached_property
+    def real_models(self) -> ModelRecord:
+        """Returns the times of models of ONNX files on a GPU, with random weights."""
+        return ModelRecord.read(self.folder / "real_model_times.json")
+
+    @cached_property
     def shapes(self) -> list[ShapeRow]:
         """Returns the emulated attentions as models have them."""
         return self._rows("attention_shapes", ShapeRow)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import geometric_mean
@@ -17,7 +18,7 @@ from ..gpu.modes import EXACT, FAST, FAST_HOPPER, HOPPER, LAYOUT, STOCK
 from ..gpu.ratios import LIBRARY, is_scalar_in_stock
 from ..gpu.references import CUBLAS, FLASH, SERIES
 from ..gpu.timed_kernels import ATTENTION, MATMUL, TimedKernel
-from ..whole_models.model_record import TORCH_SERIES, Figure, ModelRecord
+from ..whole_models.model_record import EAGER, TORCH_SERIES, Figure, ModelRecord
 from .ladder import OF_SM_90, kernels
 from .overview import LARGE, SMALL, mean, times
 from .records import Records
@@ -36,6 +37,7 @@ def sections(records: Records) -> dict[str, str]:
         "matmul times": _matmul_times,
         "attentions of models": _model_attentions,
         "whole models": lambda each: _models(each.models, "kernels"),
+        "models with real weights": _real_models,
         "calls of whole models": lambda each: _models(each.model_calls, "call"),
         "shared memory": _shared_memory,
         "convolutions": _convolutions,
@@ -139,13 +141,42 @@ def _models(record: ModelRecord, what: str) -> Lines:
     yield ["model", f"stock IREE, {what}", *columns]
     stock = {row.kernel: figure(row) for row in record.rows if row.mode == STOCK}
     for model, *found in zip(record.models(), *columns.values(), strict=True):
-        cells = ("" if ratio is None else times(ratio) for ratio in found)
-        yield [model.replace("_", " "), f"{stock[model]:.3f} ms", *cells]
+        yield [model.replace("_", " "), f"{stock[model]:.3f} ms", *map(_cell, found)]
     means = (
         "" if "rms" in head else times(geometric_mean([each for each in column if each]))
         for head, column in columns.items()
     )
     yield ["geometric mean", "", *means]
+
+
+def _cell(ratio: float | None) -> str:
+    return "" if ratio is None else times(ratio)
+
+
+def _real_models(records: Records) -> Lines:
+    """Yields the kernel times of models of ONNX files, over stock's and over PyTorch's."""
+    record = records.real_models
+    levels = {"stock IREE": STOCK, "`exact`": EXACT, "`fast`": FAST}
+    over = (
+        "`exact` over stock",
+        "`fast` over stock",
+        "`exact` over PyTorch",
+        "`fast` over PyTorch",
+    )
+    yield ["model", *levels, "PyTorch", *over]
+    for model in record.models():
+        rows = [record.row(model, mode) for mode in levels.values()]
+        torch = sum(
+            math.fsum(row.kernels.values())
+            for row in record.torch
+            if (row.kernel, row.series) == (model, EAGER)
+        )
+        stock, exact, fast = (row.kernel_milliseconds if row else 0.0 for row in rows)
+        found = [(exact, stock), (fast, stock), (exact, torch), (fast, torch)]
+        ratios = (ours / other if other else None for ours, other in found)
+        all_of_it = (stock, exact, fast, torch)
+        micros = (f"{each * 1e3:,.0f} us" if each else "" for each in all_of_it)
+        yield [model.replace("_", " "), *micros, *map(_cell, ratios)]
 
 
 def _shapes(records: Records, chip: str) -> Lines:
