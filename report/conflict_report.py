@@ -480,7 +480,10 @@ def _counted(
         groups=groups,
         unknown=read.unknown,
         assumptions=read.assumptions,
-        remarks=(*_joinable(groups, tile), *shown_readings(lds, tile, shown.layout, accesses)),
+        remarks=(
+            *(_joinable(groups, tile) if read.emitted(True) is None else ()),
+            *shown_readings(lds, tile, shown.layout, accesses),
+        ),
         before=before,
         padded=before if isinstance(stock, PlainLayout) else count(stock),
         standing=standing,

@@ -217,7 +217,7 @@ def _read_memory(
     left_out = frozenset(counted)
 
     def emitted(of_its_own: bool) -> tuple[LdsAccess, ...] | None:
-        if root.allocation is None or isinstance(stands.layout, SwizzledLayout):
+        if root.allocation is None:
             return None
         others = left_out if of_its_own else frozenset[ir.Operation]()
         joined = traces.emitted([root.allocation], gathers=of_its_own, left_out=others)

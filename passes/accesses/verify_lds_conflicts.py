@@ -28,6 +28,7 @@ from ...bank_model.conflicts import phase_costs
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import (
     MachineAccess,
+    SwizzledLayout,
     access_copy,
     machine_accesses,
 )
@@ -158,10 +159,10 @@ def _joined(allocation: ReadAllocation, lds: Lds) -> list[tuple[Width, int]]:
     """Returns what the backend makes of the accesses if it joins all that it may.
 
     With each width come the conflict cycles of the worst wave. Nothing is returned where an access
-    cannot be counted.
+    cannot be counted, or is split by a hint.
     """
     found: list[tuple[Width, int]] = []
-    if allocation.tile is None:
+    if allocation.tile is None or isinstance(allocation.layout, SwizzledLayout):
         return found
     for access in allocation.emitted(False) or ():
         try:

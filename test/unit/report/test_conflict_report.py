@@ -279,9 +279,23 @@ def test_neighbours_count_as_the_backend_joins_them() -> None:
     apart = body.replace("constant 2 : index", "constant 4 : index")
     (group,) = allocation_of(apart).groups
     assert (group.elements_per_lane, len(group.members)) == (2, 2)
-    hinted = f"""%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<32, 4>] : {TILE}
-               {body.replace("%m", "%h")}"""
-    assert "neighbouring writes count one by one" in allocation_of(hinted).remarks[0]
+    hinted = body.replace("%m", "%h")
+    hint = f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<32, 4>] : {TILE}"
+    (group,) = allocation_of(f"{hint}\n{hinted}").groups
+    assert (group.elements_per_lane, len(group.members)) == (4, 1)
+
+
+def test_neighbours_in_an_argument_count_one_by_one_with_a_remark() -> None:
+    text = text_of(
+        f"""%c2 = arith.constant 2 : index
+            %v = vector.load %m[%x, %c0] : {TILE}, vector<2xf32>
+            %u = vector.load %m[%x, %c2] : {TILE}, vector<2xf32>""",
+        tile="",
+    )
+    named = text.replace("(%unknown", f"(%m: {TILE}, %unknown")
+    (found,) = report_of(named).allocations
+    assert len(found.groups[0].members) == 2
+    assert "neighbouring reads count one by one" in found.remarks[0]
 
 
 def test_a_function_without_a_target_is_listed_with_the_reason() -> None:
