@@ -161,14 +161,21 @@ def conflict_cycles(kernel: Kernel) -> int:
     return total
 
 
-def may_be_joined(kernel: Kernel) -> bool:
-    """Returns whether all threads access neighbours of what they have accessed."""
+def may_be_changed(kernel: Kernel) -> bool:
+    """Returns whether the backend may carry out other accesses, once it has unrolled loops.
+
+    It joins neighbours, and splits runs of one access differently that are not aligned alike.
+    """
     for piece in kernel.pieces:
         for kind in AccessKind:
             touches = [each for each in piece.touches if each.kind is kind]
             rows = {row.tobytes() for each in touches for row in each.addresses}
             behind = (row + each.width for each in touches for row in each.addresses)
             if any(row.tobytes() in rows for row in behind):
+                return True
+        for touch in piece.touches:
+            bits = np.bitwise_or.reduce(touch.addresses, axis=1) & 15
+            if len(set((bits & -bits).tolist())) > 1:
                 return True
     return False
 
