@@ -457,11 +457,8 @@ def _counted(
         return count_layout(lds, tile, layout, accesses)
 
     before = count(PlainLayout())
-    stock = (
-        stock_padding(tile, read.accesses)
-        if stock_pads and not read.never_padded
-        else PlainLayout()
-    )
+    pads = stock_pads and not read.never_padded
+    stock = stock_padding(tile, read.accesses) if pads else PlainLayout()
     layout = read.layout
     standing = before if isinstance(layout, PlainLayout) else count(layout)
     reason, proposal = "", None
@@ -471,6 +468,7 @@ def _counted(
         proposal = None if isinstance(better, PlainLayout) else count(better)
     groups = group_accesses(lds, tile, accesses, launch)
     shown = standing if proposal is None or decided else proposal
+    joinable = _joinable(groups, tile) if read.emitted(True) is None else []
     report = AllocationReport(
         read.type,
         read.location,
@@ -480,10 +478,7 @@ def _counted(
         groups=groups,
         unknown=read.unknown,
         assumptions=read.assumptions,
-        remarks=(
-            *(_joinable(groups, tile) if read.emitted(True) is None else ()),
-            *shown_readings(lds, tile, shown.layout, accesses),
-        ),
+        remarks=(*joinable, *shown_readings(lds, tile, shown.layout, accesses)),
         before=before,
         padded=before if isinstance(stock, PlainLayout) else count(stock),
         standing=standing,
