@@ -125,6 +125,8 @@ def _compile(kernel: AnyKernel, target: str, tool: str, *flags: str) -> _Compile
     # Of the IR no dumps: locations would be those in the dumped files.
     kinds = ("intermediates", "binaries")
     dumps = [f"--iree-hal-dump-executable-{kind}-to=." for kind in kinds]
+    # Else each tool decides by itself whether the kernels of a module become one executable.
+    dumps.append("--iree-hal-link-executables=true")
     with tempfile.TemporaryDirectory(prefix="bankwise-bench-") as name:
         directory = Path(name)
         seconds = run_compiler(directory, tool, kernel.source(), target, *flags, *dumps)
