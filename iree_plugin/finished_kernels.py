@@ -33,9 +33,10 @@ SERIALIZED = "hal"
 
 _EXECUTABLE, _BINARY = "hal.executable", "hal.executable.binary"
 _VARIANT, _MODULE, _FUNCTION = "hal.executable.variant", "builtin.module", "func.func"
+_PARTS = (_MODULE, "hal.executable.export", "hal.executable.variant_end")
 _TEXT = b"the place of a kernel that is compiled already"
 _TYPE = f"vector<{len(_TEXT)}xi8>"
-_SEEN = ("iree-hal-dump-", "iree-hal-substitute-", "iree-hal-preprocess-", "iree-hal-benchmark-")
+_SEEN = ("iree-hal-dump-", "iree-hal-substitute-", "iree-hal-preprocess-", "iree-hal-instrument-")
 """How flags begin that read or write kernels between codegen and the phase `SERIALIZED`."""
 
 
@@ -63,14 +64,16 @@ def may_finish(settings: CompileSettings) -> bool:
 
 
 def executable_of(function: ir.Operation) -> ir.Operation | None:
-    """Returns the executable of a function; None where that has other functions or variants."""
+    """Returns the executable of a function; None where that has something else, too: other
+    functions or variants, or what a user links with it."""
     inner = function.parent
     variant = inner and inner.parent
     executable = variant and variant.parent
-    if executable is None or executable.name != _EXECUTABLE:
+    if executable is None or executable.name != _EXECUTABLE or "objects" in variant.attributes:
         return None
     alone = len(children(executable, _VARIANT)) == len(children(inner, _FUNCTION)) == 1
-    return executable if alone and len(children(variant, _MODULE)) == 1 else None
+    parts = sorted(each.name for each in children(variant))
+    return executable if alone and parts == sorted(_PARTS) else None
 
 
 def finish(session: Session, executable: ir.Operation, *, verify: bool) -> Finished:

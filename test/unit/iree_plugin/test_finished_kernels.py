@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from iree.compiler import ir
 
+from bankwise.dialect_utils.operations import operations_in
 from bankwise.iree_plugin.compile_settings import CompileSettings
 from bankwise.iree_plugin.embedding import StepError
-from bankwise.iree_plugin.finished_kernels import FinishedKernels, may_finish
+from bankwise.iree_plugin.finished_kernels import FinishedKernels, executable_of, may_finish
 
 _SUM = """
 func.func @sum{size}(%x: tensor<{size}xf32>, %y: tensor<{size}xf32>) -> tensor<{size}xf32> {{
@@ -128,3 +129,30 @@ def test_a_shell_without_machine_code_does_not_compile() -> None:
             FinishedKernels().put_binaries(module.operation)
         handler.detach()
     assert said == ["the machine code of this executable got lost"]
+
+
+@pytest.mark.parametrize(
+    ("objects", "other", "alone"),
+    [
+        ("", "", True),
+        ('objects([#hal.executable.object<{path = "mine.bc"}>])', "", False),
+        ("", "func.func @other() { return }", False),
+    ],
+)
+def test_an_executable_with_more_than_a_kernel_is_not_finished(
+    objects: str, other: str, alone: bool
+) -> None:
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(f"""
+hal.executable private @x {{
+  hal.executable.variant public @cuda target(<"cuda", "cuda-nvptx-fb">) {objects} {{
+    hal.executable.export public @f ordinal(0) layout(#hal.pipeline.layout<bindings = []>)
+    builtin.module {{
+      func.func @f() {{ return }}
+      {other}
+    }}
+  }}
+}}
+""")
+        (function, *_) = operations_in(module.operation, "func.func")
+        assert (executable_of(function) is not None) == alone
