@@ -80,7 +80,15 @@ class TracedLds:
         self.base: Traced | None = None
 
     def access(
-        self, pc: int, waves: Any, base: Traced, offsets: tuple[int, ...], width: int, active: Any
+        self,
+        pc: int,
+        waves: Any,
+        base: Traced,
+        offsets: tuple[int, ...],
+        width: int,
+        active: Any,
+        *,
+        loads: bool,
     ) -> _Access:
         """Returns an access."""
         return _Access(traced(self.group.code, base, _U32), offsets, width)
