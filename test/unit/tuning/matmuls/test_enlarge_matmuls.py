@@ -6,11 +6,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from iree.compiler import ir
 
 from bankwise.dialect_utils.copy_slots import noted_slots
 from bankwise.dialect_utils.described_tiles import has_described_tile
 from bankwise.tuning.costs.tile_cost import MatmulTile, matmul_work
 from bankwise.tuning.matmuls.enlarge_matmuls import EnlargeMatmuls
+from bankwise.tuning.matmuls.matmul_tiles import padded_matmul as padded
 from bankwise.tuning.matmuls.matmul_tiles import warp_tiled_matmul
 from bankwise.tuning.retile import Retile
 from bankwise.tuning.tiles.tiled_operation import Circumstances
@@ -100,6 +102,59 @@ def test_few_and_ragged_rows_are_multiplied_by_descriptors(shape: Shape, transpo
     workgroups = -(-shape[0] // tile.rows) * -(-shape[1] // tile.columns)
     assert workgroups <= 132
     assert tile.slots >= 3
+
+
+IMAGES = {
+    # 64 channels of 8 images of 58 x 58, in windows of 3 x 3.
+    (64, 25088, 576): "[64, 3364, 3, 58, 3, 1], [8, 215296, 56, 58, 56, 1]",
+    # 1280 channels of 3002 places, in windows of 3, of which every second one is taken.
+    (1280, 1500, 3840): "[1280, 3002, 3, 1], [1500, 2]",
+    # 256 channels of 8 images of 16 x 16, in windows of 3 x 3.
+    (256, 1568, 2304): "[256, 256, 3, 16, 3, 1], [8, 65536, 14, 16, 14, 1]",
+}
+"""Convolutions as matmuls, and how the elements of their images lie."""
+
+
+def of_image(shape: Shape, arch: str) -> str:
+    """Returns a matmul whose B is an image that a convolution of f16 multiplies by."""
+    dims = IMAGES[shape].replace("[", "array<i64: ").replace("]", ">")
+    elements = {64: 1722368, 1280: 3842560, 256: 524288}[shape[0]]
+    strided = (
+        f"{{bankwise.strided = {{dims = [{dims}], elements = {elements} : i64, offset = 0 : i64}}}}"
+    )
+    text = padded_matmul(shape, arch=arch, transposed=False)
+    return text.replace(
+        "binding(1) offset(%zero)", f"binding(1) alignment(64) offset(%zero) {strided}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "slow", "fast"),
+    [
+        # Microseconds on an H200: 479 and 158, 33 and 22 with single elements, 49 and 31.
+        ((1280, 1500, 3840), (64, 256, 64, 4, 1), (128, 64, 64, 8, 1)),
+        ((64, 25088, 576), (64, 256, 64, 4, 1), (64, 64, 64, 4, 1)),
+        ((256, 1568, 2304), (64, 64, 64, 4, 1), (64, 32, 128, 4, 1)),
+    ],
+)
+def test_tiles_whose_images_fill_registers_are_predicted_to_be_slow(
+    context: ir.Context, shape: Shape, slow: tuple[int, ...], fast: tuple[int, ...]
+) -> None:
+    parsed = parse(of_image(shape, "sm_90a"))
+    matmul = padded(parsed.function)
+    known = Circumstances.of(parsed.function, None, other_order=False, overlap=True)
+    assert matmul is not None and known is not None
+    tiles = (matmul.enlarged(MatmulTile(*each)) for each in (slow, fast))
+    times = [known.time(known.work(each, each.tile)) for each in tiles]
+    assert times[0] > 1.05 * times[1]
+
+
+@pytest.mark.parametrize("shape", IMAGES)
+def test_images_are_put_together_in_registers(shape: Shape) -> None:
+    """No `cp.async` copies what begins anywhere, so that there are no slots."""
+    parsed = parse(of_image(shape, "sm_90a"))
+    run(parsed, EnlargeMatmuls())
+    assert noted_slots(parsed.function) == 1
 
 
 @pytest.mark.parametrize(("rows", "described"), [(7, False), (17, False), (33, True)])
