@@ -165,10 +165,10 @@ class LdsState:
             waves: [n], the waves that execute it.
             base: [n, lanes], byte addresses as u32.
             active: [n, lanes], the lanes that take part; None if all do.
-            loads: whether it only loads. A load may go on up to the next multiple of 16 behind the
-                LDS that the kernel asks for: what a workgroup gets comes in pieces of 256 bytes or
-                more (LLVM's AMDGPUUsage, GRANULATED_LDS_SIZE), and LLVM loads 16 bytes where 10
-                are asked for at a multiple of 16. Nothing is defined there.
+            loads: whether it only loads. A load that begins in the LDS that the kernel asks for may
+                go on up to the next multiple of 16, where nothing is defined: what a workgroup gets
+                comes in pieces of 256 bytes or more (LLVM's AMDGPUUsage, GRANULATED_LDS_SIZE), and
+                LLVM loads 16 bytes where 10 are asked for at a multiple of 16.
 
         Raises:
             LdsAddressError: a lane's bytes do not lie within the LDS of its workgroup.
@@ -204,6 +204,7 @@ class LdsState:
         # The sum wraps around in 32 bits.
         local = (base[None] + np.array(offsets, np.uint32)[:, None, None]).astype(np.int64)
         outside = local + width > (self.stride if loads else self.size)
+        outside |= local >= self.size
         if active is not None:
             outside &= active
         if outside.any():

@@ -144,6 +144,17 @@ def test_the_offset_wraps_around_32_bits():
     assert (machine.lds.bytes.view(np.uint32) == LANES).all()
 
 
+def test_a_load_may_end_behind_the_lds_that_it_begins_in():
+    setup = {"vectors": {1: 0, 4: 16}, "lds_bytes": 22}
+    load = "\tds_read_b64 v[2:3], v4"
+    machine = run(f"\tds_write_b32 v4, v1\n\ts_waitcnt lgkmcnt(0)\n{load}", **setup)
+    assert (machine.vgpr[2][0] == 0).all()
+    writes = ("ds_write_b64 v4, v[2:3]", "ds_add_u64 v4, v[2:3]")
+    for outside in ("ds_read_b64 v[2:3], v4 offset:8", *writes):
+        with pytest.raises(LdsAddressError, match="the workgroup has 22 bytes of LDS"):
+            run(f"\t{outside}", **setup)
+
+
 def test_an_address_beyond_the_workgroup_is_an_error():
     with pytest.raises(LdsAddressError, match=r"4 bytes at LDS address 256 \(wave 1, lane 63\)"):
         run(
