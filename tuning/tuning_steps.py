@@ -335,6 +335,7 @@ STEPS: tuple[Step, ...] = (
     Step(_UNHINTED, DeferLaneSums, since="fast"),
     Step(_UNHINTED, TransposeTiles, since="fast", by_mma_sync=False),
     Step(_SLICES, FoldTransposes, since="exact", by_mma_sync=True, optional=True),
+    Step(_SLICES, FoldTransposes, since="fast", only=_lacks_mma_sync, optional=True),
     # Right products come before equal ones: stock takes the scales of other blocks.
     Step(_FIRST_COPIES, OrderScaledOperands, mitigations=SWIZZLING | PAD, corrects=True),
     Step(_FIRST_COPIES, RestoreShapes, {"ahead": True}, since="exact"),

@@ -4,11 +4,14 @@ other tiles under `fast`, which compute the same."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
 from bankwise.bench.program_families.matmuls import Contraction
-from bankwise.passes.decisions import Action
+from bankwise.passes.decisions import Action, DecisionLog
+from bankwise.runtime.emulated_run import run_emulated
+from bankwise.sweep.cases import target_flags
 from bankwise.tuning.matmuls.enlarge_matmuls import EnlargeMatmuls
 from bankwise.tuning.matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
 
@@ -72,3 +75,41 @@ def test_few_rows_are_multiplied_by_matrix_instructions(right: str, sizes: dict[
     run = run_again(matmul.program())
     assert run.error <= run.program.tolerance
     assert run.actions_of(TileDynamicMatmuls.name) == [Action.RETILE]
+
+
+EACH = "affine_map<(n, f, h, w) -> (n, f, h, w)>"
+RESULT = "tensor<1x48x13x12xf32>"
+IMAGE, WEIGHTS, OTHER = (1, 32, 15, 14), (48, 32, 3, 3), (1, 96, 13, 12)
+RESIDUAL = f"""
+func.func @f(%image: tensor<1x32x15x14xf32>, %weights: tensor<48x32x3x3xf32>,
+    %other: tensor<1x96x13x12xf32>) -> {RESULT} {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {RESULT}
+  %init = linalg.fill ins(%zero : f32) outs(%empty : {RESULT}) -> {RESULT}
+  %sum = linalg.conv_2d_nchw_fchw
+      ins(%image, %weights : tensor<1x32x15x14xf32>, tensor<48x32x3x3xf32>)
+      outs(%init : {RESULT}) -> {RESULT}
+  %part = tensor.extract_slice %other[0, 48, 0, 0] [1, 48, 13, 12] [1, 1, 1, 1]
+      : tensor<1x96x13x12xf32> to {RESULT}
+  %r = linalg.generic {{indexing_maps = [{EACH}, {EACH}, {EACH}],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}}
+      ins(%sum, %part : {RESULT}, {RESULT}) outs(%empty : {RESULT}) {{
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.addf %x, %y : f32
+    linalg.yield %0 : f32
+  }} -> {RESULT}
+  return %r : {RESULT}
+}}"""
+
+
+def test_residuals_are_added_to_convolutions() -> None:
+    random = np.random.default_rng(5)
+    inputs = [random.standard_normal(each, np.float32) for each in (IMAGE, WEIGHTS, OTHER)]
+    (image, weights, other), log = inputs, DecisionLog()
+    flags = target_flags("gfx942")
+    run = run_emulated(RESIDUAL, flags, "auto/fast", inputs, decisions=log)
+    windows = np.lib.stride_tricks.sliding_window_view(image[0], (3, 3), axis=(1, 2))
+    right = np.einsum("chwyx,fcyx->fhw", windows, weights.astype(np.float64)) + other[0, 48:]
+    assert np.abs(run.outputs[0][0] - right).max() <= 1e-5 * np.abs(right).max()
+    taken = [each.pass_name for each in log if each.action is Action.RETILE]
+    assert taken == [EnlargeMatmuls.name]
