@@ -61,8 +61,8 @@ def try_fewer_examples(item: pytest.Function) -> None:
 def leave_cases_to_the_night(items: list[pytest.Item]) -> None:
     """Leaves to the nightly tests what `@pytest.mark.sampled` does not keep.
 
-    Of a table the first of four cases stays, or with `sampled(every=n)` the first of n. A grid
-    names its parameters, as in `sampled("dtype", "arch")`, and keeps every fourth diagonal, or
+    Of a table the first of eight cases stays, or with `sampled(every=n)` the first of n. A grid
+    names its parameters, as in `sampled("dtype", "arch")`, and keeps every eighth diagonal, or
     with `every=n` every n-th.
     """
     seen: dict[tuple[str, str], list[object]] = {}
@@ -78,5 +78,5 @@ def leave_cases_to_the_night(items: list[pytest.Item]) -> None:
             if value not in values:
                 values.append(value)
             place += values.index(value)
-        if place % sampled.kwargs.get("every", 4):
+        if place % sampled.kwargs.get("every", 8):
             item.add_marker(pytest.mark.nightly)

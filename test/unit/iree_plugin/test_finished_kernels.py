@@ -58,6 +58,7 @@ _GPUS = {
 }
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("gpu", _GPUS)
 def test_what_forks_have_finished_is_what_would_have_become_of_it(gpu: str, tmp_path: Path) -> None:
     finished, count = _compiled(tmp_path, "finished.vmfb", *_GPUS[gpu])
