@@ -40,6 +40,8 @@ BEFORE_CONFIGURATION = "executable-sources"
 """The phase at whose end tools of the user's get each executable. It has no configuration yet."""
 AFTER_LLVM = "executable-targets"
 """The phase after which device code is in the LLVM dialect."""
+SERIALIZED = "hal"
+"""The phase after which executables are machine code, whose assembly it writes if asked."""
 
 _LINKING = "iree-hal-link-executables"
 _LINKS = re.compile(rf"--?{_LINKING}(=|$)")

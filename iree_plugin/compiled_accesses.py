@@ -17,12 +17,11 @@ from iree.compiler import ir
 from ..bank_model.accesses import AccessKind
 from ..dialect_utils.operations import children
 from ..passes.base import Unsettled, Width
-from .compile_settings import AFTER_LLVM
+from .compile_settings import AFTER_LLVM, SERIALIZED
 from .embedding import StepError
 from .invocations import Invocations
 from .temporary_files import temporary_directory
 
-PHASE_THAT_WRITES_ASSEMBLY = "hal"
 DUMP_FLAG = "iree-hal-dump-executable-intermediates-to"
 _DUMP_FLAGS = (DUMP_FLAG, "iree-hal-dump-executable-binaries-to")
 """PTX is what IREE writes for an NVIDIA GPU in the end: it counts as a binary."""
@@ -53,7 +52,7 @@ def settle(module: ir.Operation, unsettled: Iterable[Unsettled], invocations: In
     with temporary_directory("bankwise-verify-") as directory:
         session.set_flags(*(f"--{each}={directory}" for each in _DUMP_FLAGS))
         try:
-            invocations.resume(executables_of(module), AFTER_LLVM, PHASE_THAT_WRITES_ASSEMBLY)
+            invocations.resume(executables_of(module), AFTER_LLVM, SERIALIZED)
         finally:
             session.set_flags(*(f"--{each}=" for each in _DUMP_FLAGS), *before)
         for suffix in _SUFFIXES:

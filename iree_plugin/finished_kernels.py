@@ -25,11 +25,14 @@ from iree.compiler.api import Session
 
 from ..bank_model.quick_dataclass import dataclass
 from ..dialect_utils.operations import children, operations_in, symbol_of
-from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, PHASES, CompileSettings
+from .compile_settings import (
+    AFTER_LLVM,
+    BEFORE_CODEGEN,
+    PHASES,
+    SERIALIZED,
+    CompileSettings,
+)
 from .embedding import StepError, SteppedInvocation
-
-SERIALIZED = "hal"
-"""The phase after which executables are machine code."""
 
 _EXECUTABLE, _BINARY = "hal.executable", "hal.executable.binary"
 _VARIANT, _MODULE, _FUNCTION = "hal.executable.variant", "builtin.module", "func.func"

@@ -23,7 +23,14 @@ from iree.compiler.api import Session, Source
 from ..bank_model.quick_dataclass import dataclass
 from ..bank_model.shown_text import did_you_mean
 from ..passes.mode import LEVELLED
-from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, PHASES, CompileSettings, has_codegen
+from .compile_settings import (
+    AFTER_LLVM,
+    BEFORE_CODEGEN,
+    PHASES,
+    SERIALIZED,
+    CompileSettings,
+    has_codegen,
+)
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
 from .embedding import Pipeline, StepError, SteppedInvocation
 from .invocations import CompileError, Invocations
@@ -189,8 +196,6 @@ class SteppedCompile:
             yield AFTER_LLVM
             yield from self._verifying_steps(replay)
         if replay.finished:
-            from .finished_kernels import SERIALIZED
-
             yield SERIALIZED
             yield replay.finished.put_binaries
         yield end

@@ -16,12 +16,8 @@ from iree.compiler.api import Session, Source
 from ..emulator.assembly import Kernel, parse_assembly
 from ..emulator.instruction_text import AssemblyError
 from ..iree_plugin.compile_driver import records_written
-from ..iree_plugin.compile_settings import AFTER_LLVM, CompileSettings
-from ..iree_plugin.compiled_accesses import (
-    DUMP_FLAG,
-    PHASE_THAT_WRITES_ASSEMBLY,
-    executables_of,
-)
+from ..iree_plugin.compile_settings import AFTER_LLVM, SERIALIZED, CompileSettings
+from ..iree_plugin.compiled_accesses import DUMP_FLAG, executables_of
 from ..iree_plugin.invocations import Invocations
 from ..iree_plugin.python_compile import compile_in_child, open_source, settings_of, takes_flags
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
@@ -155,7 +151,7 @@ def _compile(compilation: SteppedCompile, source: Source) -> ir.Operation:
     """
     host = compilation.run(source).export()
     copy = executables_of(host)
-    compilation.invocations.resume(copy, _LAST_PHASE_OF_HOST_PROGRAM, PHASE_THAT_WRITES_ASSEMBLY)
+    compilation.invocations.resume(copy, _LAST_PHASE_OF_HOST_PROGRAM, SERIALIZED)
     return host
 
 
@@ -165,7 +161,7 @@ def _compile_in_child(
     """Translates the module in a process of its own, and reads the result."""
     with temporary_directory("bankwise-emulate-") as directory:
         phases = [
-            f"--compile-to={PHASE_THAT_WRITES_ASSEMBLY}",
+            f"--compile-to={SERIALIZED}",
             f"--dump-compilation-phases-to={directory}",
         ]
         compile_in_child(source, [*flags, *phases], mode, directory / "last.mlir")

@@ -49,7 +49,6 @@ from .attention_tiles import (
     only_attention,
 )
 
-"""What the configuration of an attention has that lanes reduce."""
 _OPERANDS_WITHOUT_MASK = 7
 """Q, K, V, the scale, the output, and the maxima and sums of its rows."""
 
