@@ -2,11 +2,10 @@
 """Runs what only decides in a fork, while passes change the function.
 
 What stock's layouts would cost is a quarter of the time of our passes over one kernel. Only
-decisions say it, so that nothing waits for it before the pipeline has run. So it is with the
+decisions say it, so that nothing waits for it before the kernel is machine code. So it is with the
 conflicts of copies, which a pass counts that changes the function, too: it runs in a fork and, with
-nothing to count, here. Where the system has no
-process for it, it runs in turn. Where a fork is killed or fails, the function is compiled again
-without any.
+nothing to count, here. Where the system has no process for it, it runs in turn. Where a fork is
+killed or fails, the function is compiled again without any.
 """
 
 from __future__ import annotations

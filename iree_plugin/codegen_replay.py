@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import field, replace
 from functools import partial
@@ -27,6 +27,7 @@ from ..bank_model.lds_tables import known_targets
 from ..bank_model.quick_dataclass import dataclass
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure
 from ..dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of
+from ..dialect_utils.grid import workgroups_of
 from ..dialect_utils.kernels import variants_of
 from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass
@@ -183,6 +184,8 @@ class CodegenReplay:
     """The functions of which it was said that a pipeline is missing."""
     _given_up: list[FunctionCopy] = field(default_factory=list)
     """What functions had become when an optional pass failed, kept for Python's ops in it."""
+    _waiting: tuple[Beside, Callable[[], None]] | None = None
+    """What still runs beside the compile of a single kernel, and what notes its result."""
 
     def run(self, module: ir.Operation) -> None:
         """Runs the edited pipeline of every GPU function of a configured module.
@@ -208,12 +211,34 @@ class CodegenReplay:
                     continue
                 sent = None if forks is None else forks.sent(number)
                 if sent is None or not self._take_over(function, sent):
-                    self._compile_again_if_lost(function, recording, edits)
+                    notes = self._compile_again_if_lost(function, recording, edits)
+                    if self.runner.beside is None:
+                        notes()
+                    else:
+                        self._waiting = self.runner.beside, notes
                 self.replayed.add(function.name)
         if self.settings.mitigation in LEVELLED and has_tuning():
             from ..tuning.workarounds.own_lds import shares_lds
 
             self.shares_lds = shares_lds(variants_of(module))
+
+    def settle(self) -> None:
+        """Waits for what still decides beside the compile of a single kernel, and notes it.
+
+        Raises:
+            Lost: it is lost.
+        """
+        if self._waiting is not None:
+            _, notes = self._waiting
+            notes()
+            self._waiting = None
+
+    def drop(self) -> None:
+        """Ends what still decides beside the compile, which has failed."""
+        if self._waiting is not None:
+            beside, _ = self._waiting
+            beside.drop()
+            self._waiting = None
 
     def _recordings(
         self, module: ir.Operation, functions: Sequence[DeviceFunction]
@@ -235,8 +260,11 @@ class CodegenReplay:
 
     def _compile_again_if_lost(
         self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
-    ) -> None:
+    ) -> Callable[[], None]:
         """Compiles a function, in one process where work that ran beside it is lost.
+
+        Returns:
+            What `_compile` returns.
 
         Raises:
             StockFailure, ReplayError, PipelineEditError: see `run`.
@@ -247,13 +275,13 @@ class CodegenReplay:
         lengths = [len(each) for each in lists]
         try:
             with said_unless(Lost, context.sink):
-                self._compile(function, recording, edits, before)
+                return self._compile(function, recording, edits, before)
         except Lost:
             for each, length in zip(lists, lengths, strict=True):
                 del each[length:]
             self._take_back(function, before, edits)
             self.runner.beside = None
-            self._compile(function, recording, edits, before)
+            return self._compile(function, recording, edits, before)
 
     def _compile(
         self,
@@ -261,11 +289,15 @@ class CodegenReplay:
         recording: Recording,
         edits: Sequence[PipelineEdit],
         before: FunctionCopy,
-    ) -> None:
-        """Runs the edited pipeline of one function, and notes what it has become.
+    ) -> Callable[[], None]:
+        """Runs the edited pipeline of one function.
 
         Args:
             before: a copy of the function as it is.
+
+        Returns:
+            What waits for all that runs beside, and notes what the function has become; it may
+            raise Lost.
 
         Raises:
             StockFailure, ReplayError, PipelineEditError: see `run`.
@@ -275,13 +307,19 @@ class CodegenReplay:
         decided = len(self.runner.context.log.decisions)
         self.runner.context.unresolved.clear()
         is_stock = self._replay_or_blame(function, recording, edits, before)
-        if self.runner.beside is not None:
-            self.runner.beside.settle()
-        if self.summarizes:
-            log = self.runner.context.log.since(decided)
-            cost = AS_STOCK if is_stock else KernelCost.of(function.op, function.name, log)
-            self.kernels.append(cost)
+        beside = self.runner.beside
+        grid = workgroups_of(function.op) if self.summarizes else None
         function.mark_done()
+
+        def note() -> None:
+            if beside is not None:
+                beside.settle()
+            if self.summarizes:
+                log = self.runner.context.log.since(decided)
+                cost = AS_STOCK if is_stock else KernelCost.of(function.name, log, grid)
+                self.kernels.append(cost)
+
+        return note
 
     @contextmanager
     def _beside(self, count: int) -> Iterator[None]:
@@ -294,7 +332,8 @@ class CodegenReplay:
             yield
         finally:
             if self.runner.beside is not None:
-                self.runner.beside.drop()
+                if self._waiting is None:
+                    self.runner.beside.drop()
                 self.runner.beside = None
 
     def _forked(
@@ -334,7 +373,7 @@ class CodegenReplay:
         said: list[tuple[int, Diagnostic]] = []
         context.sink.consume = lambda diagnostic: said.append((printed_bytes(), diagnostic))
         before = len(context.log.decisions), len(context.tuned), len(self.advice), len(self.kernels)
-        self._compile(function, recording, edits, FunctionCopy.of(function.op))
+        self._compile(function, recording, edits, FunctionCopy.of(function.op))()
         log, tuned, advice, kernels = before
         return _Compiled(
             self._compiled_body(function),

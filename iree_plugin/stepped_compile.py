@@ -103,6 +103,8 @@ class SteppedCompile:
     invocations: Invocations = field(init=False)
     _kernels: list[KernelCost] = field(default_factory=list)
     _replays: list[CodegenReplay] = field(default_factory=list)
+    _noted: Sequence[int] = (0, 0, 0, 0)
+    """How many decisions, tuned operations, advices and costs of kernels earlier sources have."""
     _managers: dict[str, PassManager] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -128,6 +130,8 @@ class SteppedCompile:
     def close(self) -> None:
         """Ends all invocations; written outputs stay, and another source can be compiled."""
         self.invocations.close()
+        for replay in self._replays:
+            replay.drop()
         self._replays.clear()
         self._managers.clear()
 
@@ -142,6 +146,30 @@ class SteppedCompile:
             DriverError: everything was to be verified, and swizzle hints were dropped.
             PipelineEditError: an edit does not fit a pipeline.
         """
+        invocation = self._run(source, end)
+        if self._replays and not self._settle():
+            # A fork was killed, or could not work: all of it again, without any.
+            self.forks = False
+            invocation = self._run(source, end)
+        return invocation
+
+    def _settle(self) -> bool:
+        """Waits for what still decides, and returns whether it has; else nothing was decided."""
+        from .beside import Lost
+
+        lists = self.context.log.decisions, self.context.tuned, self.advice, self._kernels
+        try:
+            for replay in self._replays:
+                replay.settle()
+        except Lost:
+            for each, length in zip(lists, self._noted, strict=True):
+                del each[length:]
+            return False
+        self._noted = [len(each) for each in lists]
+        return True
+
+    def _run(self, source: Source, end: str) -> SteppedInvocation:
+        """Compiles `source`; what only decides may still run beside."""
         invocation = self.invocations.read(source)
         reached, pipeline = self.settings.compile_from, _PIPELINES[self.settings.compile_mode]
         with self._reported():

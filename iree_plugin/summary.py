@@ -14,10 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from iree.compiler import ir
-
 from ..bank_model.shown_text import counted
-from ..dialect_utils.grid import workgroups_of
 from ..passes.decisions import DecisionLog
 from .compile_settings import CompileSettings
 
@@ -38,11 +35,12 @@ class KernelCost(NamedTuple):
     workgroups: int | None = None
 
     @staticmethod
-    def of(function: ir.Operation, name: str, log: DecisionLog) -> KernelCost:
+    def of(name: str, log: DecisionLog, workgroups: int | None) -> KernelCost:
         """Returns the cost of a function whose pipeline has run.
 
         Args:
             log: what was decided on the function in this run.
+            workgroups: see `workgroups`.
         """
         stock = log.stock_costs(name)
         conflicts, instructions = log.conflict_cycles_left(name), log.lds_instructions_left(name)
@@ -50,7 +48,7 @@ class KernelCost(NamedTuple):
             False,
             None if stock is None or conflicts is None else (stock[0], conflicts),
             None if stock is None or instructions is None else (stock[1], instructions),
-            workgroups_of(function),
+            workgroups,
         )
 
 

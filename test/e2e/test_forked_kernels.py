@@ -72,24 +72,33 @@ def test_forks_change_nothing(tool: Tool, tmp_path: Path) -> None:
 
 
 _PRODUCT = """
-func.func @f(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %z: tensor<64x64xf32>)
-    -> tensor<64x64xf32> {
-  %p = linalg.matmul ins(%x, %y : tensor<64x64xf16>, tensor<64x64xf16>)
-    outs(%z : tensor<64x64xf32>) -> tensor<64x64xf32>
-  return %p : tensor<64x64xf32>
+func.func @f(%x: tensor<512x256xf16>, %y: tensor<256x512xf16>, %z: tensor<512x512xf32>)
+    -> tensor<512x512xf32> {
+  %p = linalg.matmul ins(%x, %y : tensor<512x256xf16>, tensor<256x512xf16>)
+    outs(%z : tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %p : tensor<512x512xf32>
 }
 """
 _LOST = """
 import os, sys
-from bankwise.iree_plugin import forked_kernels
+from bankwise.iree_plugin.forked_kernels import ForkedKernels
 from bankwise.tools.compile import main
 
-def work_on(self, numbers, results):
-    os._exit(1)
+kept, fork, work = int(sys.argv[1]), ForkedKernels._fork, ForkedKernels._work_on
 
-forked_kernels.ForkedKernels._work_on = work_on
+def fork_one(self, numbers):
+    global kept
+    kept -= 1
+    return fork(self, numbers)
+
+def work_on(self, numbers, results):
+    os._exit(1) if kept < 0 else work(self, numbers, results)
+
+ForkedKernels._fork, ForkedKernels._work_on = fork_one, work_on
 os.sched_getaffinity = lambda _: (0, 1)
-sys.exit(main(sys.argv[1:]))
+code = main(sys.argv[2:])
+print(kept)
+sys.exit(code)
 """
 
 
@@ -97,8 +106,10 @@ def test_a_kernel_whose_forks_are_lost_is_compiled_without(tool: Tool, tmp_path:
     """Neither what is counted nor what advises is missing then."""
     (tmp_path / "one.mlir").write_text(_PRODUCT)
     flags = (*("one.mlir", "--iree-hal-target-device=cuda"), "--iree-cuda-target=sm_80")
-    more = ("--bankwise-remarks", "--bankwise-level=layout")
-    alone = tool("bankwise-compile", *flags, *more, "-o", "alone.vmfb", "--bankwise-dump-ir=ir")
-    lost = run_here(tmp_path, _LOST, *flags, *more, "-o", "lost.vmfb")
-    assert (lost.returncode, lost.stderr) == (0, alone.stderr) != (0, "")
-    assert (tmp_path / "lost.vmfb").read_bytes() == (tmp_path / "alone.vmfb").read_bytes()
+    alone = tool("bankwise-compile", *flags, "-o", "alone.vmfb", "--bankwise-dump-ir=ir")
+    # The last fork is asked for what it has decided when the kernel is machine code.
+    for kept, started in (0, 1), (1, 2):
+        lost = run_here(tmp_path, _LOST, str(kept), *flags, "-o", "lost.vmfb")
+        assert (lost.returncode, lost.stderr) == (0, alone.stderr) != (0, "")
+        assert lost.stdout == f"{kept - started}\n"
+        assert (tmp_path / "lost.vmfb").read_bytes() == (tmp_path / "alone.vmfb").read_bytes()
