@@ -296,6 +296,22 @@ def _pipeline_options(info: ir.Attribute) -> iree_gpu.PipelineOptionsAttr | None
     return iree_gpu.PipelineOptionsAttr(configuration[_OPTIONS])
 
 
+def has_padding_pass(function: ir.Operation) -> bool:
+    """Returns whether IREE's pipeline of a function pads its LDS, as far as the function says that.
+
+    Data-tiled matmuls leave it out by an option, and functions that come lowered have no pipeline.
+    A function without a `translation_info` counts as one that is still to be given a pipeline.
+    """
+    attributes = function.attributes
+    if TRANSLATION_INFO not in attributes:
+        return True
+    info = iree_codegen.TranslationInfoAttr(attributes[TRANSLATION_INFO])
+    if isinstance(info.pass_pipeline, iree_codegen.NoPipelineAttr):
+        return False
+    options = _pipeline_options(info)
+    return options is None or not options.no_reduce_shared_memory_bank_conflicts
+
+
 def _entries(info: ir.Attribute) -> dict[str, ir.Attribute]:
     """Returns the configuration of a `translation_info`."""
     configuration = iree_codegen.TranslationInfoAttr(info).configuration

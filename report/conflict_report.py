@@ -45,6 +45,7 @@ from ..dialect_utils.described_tiles import arranged_number
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.gpu_target import WHY_NO_LAUNCH, Launch, gpu_target_of, launch_of, lds_model
 from ..dialect_utils.grid import workgroups_of
+from ..dialect_utils.lowering_config import has_padding_pass
 from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
 from ..dialect_utils.operations import parents_of, symbol_of
 from ..passes.base import UnresolvedHint
@@ -317,7 +318,8 @@ def report_function(
         else:
             read = read_allocations(function, launch)
             limit = None if arch or info is None else info.max_workgroup_memory_bytes
-            pads = _stock_bytes(read) <= (limit or lds.workgroup_bytes)
+            fits = _stock_bytes(read) <= (limit or lds.workgroup_bytes)
+            pads = fits and has_padding_pass(function)
             proposed = _Proposals(function, read, lds, arch or lds.arch, limit, unresolved or {})
             reports = [
                 _report(each, lds, launch, pads, decided, proposed)
@@ -386,6 +388,8 @@ class _Proposals:
             each: KnownTile(
                 costs.tile, costs.accesses, padded=partial(budget.rows, number), costs=costs
             )
+            if has_padding_pass(self.function)
+            else KnownTile(costs.tile, costs.accesses, costs=costs)
             for number, (each, costs) in enumerate(tiles.items())
         }
 

@@ -14,6 +14,7 @@ from iree.compiler import ir
 from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout
 from ..dialect_utils.diagnostics import Refusal
 from ..dialect_utils.gpu_target import TARGET_ATTRIBUTES
+from ..dialect_utils.lowering_config import has_padding_pass
 from ..dialect_utils.memory.allocation_layout import standing_layout
 from ..dialect_utils.memory.flow import lds_allocations
 from ..dialect_utils.operations import GPU_LAUNCH
@@ -33,6 +34,7 @@ def proposed_layouts(
     """Returns the layout that the passes would give each `memref.alloc` in LDS, and why.
 
     Returns nothing where they would not look at the function, as at a `gpu.launch` in another one.
+    Nothing is padded where stock pads nothing, unless a hint of it cannot be resolved.
 
     Args:
         arch: the GPU, whatever target the function has.
@@ -47,10 +49,12 @@ def proposed_layouts(
         if name in copy.attributes:
             del copy.attributes[name]
     context = PassContext(test_target=arch, unresolved={**unresolved})
-    SwizzleLdsAllocs(defer_to_padding=True).run(copy, context)
+    pads = has_padding_pass(function)
+    SwizzleLdsAllocs(defer_to_padding=pads).run(copy, context)
     swizzled = list(context.log)
     FlattenSwizzleHints().run(copy, context)
-    PadUnhintedAllocs(lds_limit_bytes=limit_bytes or 0).run(copy, context)
+    padding = PadUnhintedAllocs(lds_limit_bytes=limit_bytes or 0, unresolved_only=not pads)
+    padding.run(copy, context)
     if not swizzled:
         return {}
     decided = zip(lds_allocations(function), lds_allocations(copy), swizzled, strict=True)

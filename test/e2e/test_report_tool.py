@@ -53,6 +53,18 @@ def test_other_mitigations_are_only_observed(
     assert (attention.parent / "r.txt").read_text().startswith("Bank conflicts of attention.mlir")
 
 
+@pytest.mark.sampled(every=2)
+@pytest.mark.parametrize("tiled", [True, False])
+def test_the_padded_column_is_what_stock_does(tool: Tool, tmp_path: Path, tiled: bool) -> None:
+    """IREE pads no tiles of data-tiled matmuls; the emulator counts 0 and 512 in stock's code."""
+    path = tmp_path / "matmul.mlir"
+    path.write_text(Matmul(64, 48, 256, "bf16", transposed=True).source())
+    flags = (*GFX942, f"--iree-dispatch-creation-data-tiling={str(tiled).lower()}")
+    padded = totals(tool, path, *flags)["padded"]
+    assert padded == totals(tool, path, *flags, "--bankwise-mitigation=stock")["chosen"]
+    assert padded["conflict_cycles"] == (0 if tiled else 512)
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("kernel", [Attention(1, 256, 64, "f16"), Matmul(256, 256, 256, "f16")])
 def test_operands_read_by_ldmatrix_are_seen_with_their_layouts(

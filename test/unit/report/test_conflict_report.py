@@ -20,6 +20,10 @@ from ..functions import launched, parse
 from .small_reports import TILE, WS, kernel, module_of, report_of
 
 LOAD = f"%v = memref.load %m[%x, %c0] : {TILE}"
+MASKED_LOAD = f"""%mask = arith.constant dense<true> : vector<1xi1>
+%other = arith.constant dense<0.0> : vector<1xf32>
+%v = vector.maskedload %m[%x, %c0], %mask, %other
+    : {TILE}, vector<1xi1>, vector<1xf32> into vector<1xf32>"""
 HINT = f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<32, 1>] : {TILE}"
 
 
@@ -78,12 +82,7 @@ def test_a_proposal_is_what_a_compile_chooses(body: str, tile: str, proposed: bo
 
 
 def test_a_swizzle_that_a_compile_refuses_is_not_proposed() -> None:
-    found = allocation_of(
-        f"""%mask = arith.constant dense<true> : vector<1xi1>
-        %other = arith.constant dense<0.0> : vector<1xf32>
-        %v = vector.maskedload %m[%x, %c0], %mask, %other
-            : {TILE}, vector<1xi1>, vector<1xf32> into vector<1xf32>""",
-    )
+    found = allocation_of(MASKED_LOAD)
     assert found.before
     assert found.before.conflict_cycles == 124
     assert found.proposal
@@ -218,6 +217,27 @@ def test_stock_pads_nothing_beyond_the_limit() -> None:
     (roomy,) = report_of(text_of(LOAD.replace(TILE, tile), tile), "gfx950").allocations
     assert roomy.padded is not None
     assert roomy.padded.lds_bytes == 512 * 34 * 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "padded"),
+    [
+        ("", "", 4),
+        (
+            "subgroup_size = 64",
+            "subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<"
+            "no_reduce_shared_memory_bank_conflicts = true>}",
+            124,
+        ),
+        ("#iree_gpu.pipeline<VectorDistribute>", "#iree_codegen.no_pipeline", 124),
+    ],
+    ids=["with the pass", "without", "lowered"],
+)
+def test_stock_pads_by_a_pass(old: str, new: str, padded: int) -> None:
+    """A compile pads in its place; without it a tile that no swizzle is for stays plain."""
+    text = text_of(MASKED_LOAD)
+    (found,) = report_of(text.replace(old, new, 1)).allocations
+    assert cycles(found) == [124, padded, 124, 0 if padded == 4 else 124]
 
 
 def test_stock_leaves_joined_rows_alone() -> None:
