@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import pytest
 
 from bankwise.bench.program_families.convolutions import NCHW, NHWC, Windowed
 from bankwise.bench.program_families.matmuls import Contraction
+from bankwise.bench.program_families.program import Program, normal
+from bankwise.bench.random_kinds.generic_convolutions import Convolution as GenericConvolution
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.passes.decisions import Action, DecisionLog
 from bankwise.passes.pipeline_edit import PipelineEdit
@@ -126,6 +130,36 @@ def keeping_bits(tile: str) -> tuple[PipelineEdit, ...]:
     return (PipelineEdit.before(place, step, pipelines=frozenset({"TileAndFuse"}), optional=True),)
 
 
+def ncw(n: int, w: int, c: int, f: int, window: int, stride: int = 1) -> Windowed:
+    """Returns a convolution along one dimension, with channels first."""
+    sizes = {"n": n, "w": w, "c": c, "f": f, "x": window}
+    return convolution("conv_1d_ncw_fcw", ("n c w", "f c x", "n f w"), stride, **sizes)
+
+
+@dataclass(frozen=True)
+class Reordered:
+    """A convolution as `linalg.generic`, of normal values, whose sums show their order."""
+
+    convolution: GenericConvolution
+
+    @property
+    def name(self) -> str:
+        """Returns the loops in their order."""
+        return self.convolution.loops
+
+    def program(self) -> Program:
+        """Returns it with its inputs."""
+        case = self.convolution
+        values = tuple(normal(case.dtype, *case.shape(each)) for each in (case.image, case.window))
+        return replace(case.program(), inputs=values)
+
+
+def along_width(image: str, window: str, output: str, loops: str) -> Reordered:
+    """Returns a convolution along one dimension with its loops in any order."""
+    sizes = {"n": 2, "w": 16, "f": 8, "c": 16, "q": 3}
+    return Reordered(GenericConvolution(sizes, image, window, output, loops, "f32"))
+
+
 @pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     ("program", "tile"),
@@ -136,6 +170,15 @@ def keeping_bits(tile: str) -> tuple[PipelineEdit, ...]:
         # Steps of 4 of 24 channels.
         (nchw(1, 7, 9, 24, 8, 2), "16,64,16,2,4,1"),
         (nhwc(1, 9, 7, 12, 20, 3), "16,64,16,1,4,1"),
+        # MLIR makes vectors of the channels of a step, for each place of the window.
+        (ncw(2, 18, 16, 8, 3), "16,64,16,1,4,1"),
+        (ncw(3, 19, 8, 8, 5, stride=2), "16,64,16,1,4,1"),
+        # Without a batch it makes none, and with another order of loops, neither.
+        (ncw(1, 22, 12, 8, 7), "16,64,16,1,4,1"),
+        (along_width("ncx", "fcq", "nfw", "nwfcq"), "16,64,16,1,4,1"),
+        (along_width("ncx", "fcq", "nwf", "nfwcq"), "16,64,16,1,4,1"),
+        (along_width("cnx", "fcq", "nfw", "nfwcq"), "16,64,16,1,4,1"),
+        (along_width("nxc", "qcf", "nwf", "nwfqc"), "16,64,16,1,4,1"),
         (
             Contraction("", "f32", {"a": 2, "m": 10, "n": 36, "k": 36}, "a k n", "m k", "a m n"),
             "16,64,16,1,4,1",
@@ -143,7 +186,9 @@ def keeping_bits(tile: str) -> tuple[PipelineEdit, ...]:
     ],
     ids=lambda each: each if isinstance(each, str) else each.name,
 )
-def test_sum_order_have_the_bits_of_stock(program: Windowed | Contraction, tile: str) -> None:
+def test_sum_order_have_the_bits_of_stock(
+    program: Windowed | Contraction | Reordered, tile: str
+) -> None:
     # RDNA4 has no matrix instruction for f32, so that IREE computes there as for NVIDIA.
     made, arch = program.program(), "gfx1201"
     stock = run_program(made, arch, "stock")

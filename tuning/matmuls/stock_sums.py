@@ -11,7 +11,10 @@ most convolutions, and one whose part ends with the result, as 16 of 100 columns
 
 (PTX of IREE 3.13 for sm_80: of 52 matmuls and convolutions, 41 have `mul.rn.f32` and `add.rn.f32`
 alone, and the others `fma.rn.f32`, as this module says.) Where loops over summed elements have
-steps, those over the steps are outside of those over the elements of a step.
+steps, those over the steps are outside of those over the elements of a step. Of a step, the loops
+come in their own order, except in a convolution along one dimension of images with channels first:
+MLIR makes one `vector.contract` over the channels for each place of the window, so that the loop
+over the window is outside of that over the channels.
 
 What is added to the whole sum, such as a bias, comes first where one step has all elements: MLIR
 makes one `vector.contract` of a product and the addition behind it. Else it comes last.
@@ -29,6 +32,7 @@ from ...dialect_utils.handed_attributes import SUM_ORDER
 from ...dialect_utils.indexing_maps import GENERIC
 from ...dialect_utils.lowering_config import CONFIG, REDUCTION, THREAD, WORKGROUP, LoweringConfig
 from ...dialect_utils.operations import has_zero_bits, operands_with, operations_of
+from ..convolutions.loop_sums import loop_sums
 from .scalar_matmul_tiles import MOST_ELEMENTS
 
 _FILL = "linalg.fill"
@@ -110,7 +114,7 @@ def stock_sums(
     added = _is_added_to(root)
     elements = _vector([(extents[each], workgroup[each], thread[each]) for each in parallel])
     if elements == 1:
-        order = _order(extents, steps, sorted(summed))
+        order = _order(extents, steps, sorted(summed), _window(root))
         # A sum that begins with 0.0 never is -0.0, which a product of zeros would change.
         return StockSums(order, 1, True, _begins_with_zero(root), added, at_once)
     if elements > MOST_ELEMENTS or len(summed) > 1:
@@ -122,18 +126,43 @@ def stock_sums(
 
 
 def _order(
-    extents: Sequence[int], steps: Sequence[int], loops: Sequence[int]
+    extents: Sequence[int], steps: Sequence[int], loops: Sequence[int], window: int | None
 ) -> tuple[SummedLoop, ...]:
-    """Returns loops over summed elements in the order in which IREE adds rounded products."""
+    """Returns loops over summed elements in the order in which IREE adds rounded products.
+
+    Args:
+        window: the loop that is outside of the others within a step, if one is.
+    """
     outside = [SummedLoop(loop, extents[loop] // steps[loop]) for loop in loops]
-    inside = [SummedLoop(loop, steps[loop]) for loop in loops]
+    of_step = sorted(loops, key=lambda loop: loop != window)
+    inside = [SummedLoop(loop, steps[loop]) for loop in of_step]
     order: list[SummedLoop] = []
     for each in (*outside, *inside):
+        if each.size == 1:
+            continue
         if order and order[-1].loop == each.loop:
             order[-1] = SummedLoop(each.loop, extents[each.loop])
-        elif each.size > 1:
+        else:
             order.append(each)
     return tuple(order) or (SummedLoop(loops[0], 1),)
+
+
+def _window(root: ir.Operation) -> int | None:
+    """Returns the loop over the window of a convolution that MLIR vectorizes place by place.
+
+    It has the operands of `linalg.conv_1d_ncw_fcw`, and loops over its result in their order. MLIR
+    takes any other convolution with channels first for a contraction over all its loops, and one
+    with channels last has the loop over the window outside by its own order.
+    """
+    image, filters, result = loop_sums(root)
+    if not len(image) == len(filters) == len(result) == 3:
+        return None
+    batch, filtered, place = result
+    _, channel, window = filters
+    is_one = image[:2] == (batch, channel) and filters[0] == filtered
+    in_order = [*range(3)] == [each.loop for each in result]
+    places = image[2].factors.keys()
+    return window.loop if is_one and in_order and places == {place.loop, window.loop} else None
 
 
 def _begins_with_zero(root: ir.Operation) -> bool:
