@@ -49,6 +49,9 @@ class Features(NamedTuple):
     """Whether 16 bytes of a lane go straight from global memory to the LDS."""
     unaligned_loads: bool = False
     """Whether a lane loads 16 bytes of global memory from any address."""
+    register_exchanges: frozenset[int] = frozenset()
+    """The numbers that `gpu.shuffle xor` combines with those of lanes and for which LLVM makes no
+    LDS instruction, as IREE 3.13's assembly has it."""
     conflicts_of_time: bool = False
     """Whether AMD's profilers relate `LDSBankConflict` to a kernel's time, and not to the cycles of
     the LDS (`counter_defs.yaml` of rocprofiler-sdk 1.0)."""
@@ -74,7 +77,13 @@ def _cdna() -> Iterator[Features]:
     )
     cdna3 = cdna2._replace(arch="gfx942", matrix_generation=3, adds_pairs=True)
     cdna4 = cdna3._replace(arch="gfx950", matrix_generation=4, rounds_pairs=True)
-    yield from (cdna2, cdna3, cdna4._replace(multiplies_eight=True, direct_loads=True))
+    # `v_permlane16_swap_b32` and `v_permlane32_swap_b32`.
+    exchanges = frozenset({16, 32})
+    yield from (
+        cdna2,
+        cdna3,
+        cdna4._replace(multiplies_eight=True, direct_loads=True, register_exchanges=exchanges),
+    )
 
 
 def _rdna() -> Iterator[Features]:
@@ -93,7 +102,14 @@ def _rdna() -> Iterator[Features]:
       3.13 makes none. The pass that makes `ds_read_b64_tr_b16` on gfx950 does so for what came to
       the LDS without registers; columns of other tiles are read wide once they are renamed.
     """
-    since_11 = Features("", prefetches=True, byte_permutes=True, unaligned_loads=True)
+    since_11 = Features(
+        "",
+        prefetches=True,
+        byte_permutes=True,
+        unaligned_loads=True,
+        # DPP within 16 lanes, and `v_permlanex16_b32` to the other 16.
+        register_exchanges=frozenset(range(1, 32)),
+    )
     for arch in ("1100", "1101", "1102", "1103", "1150", "1151", "1200", "1250"):
         yield since_11._replace(arch=f"{AMD.prefix}{arch}")
     yield since_11._replace(

@@ -188,6 +188,7 @@ def _counted(
     texts = list(assembly)
     standing = [each for each in decisions if each["stands"]]
     stock = [each for each in decisions if each["action"] == "stock"]
+    exchanges = [each for each in decisions if each["action"] == "exchange"]
     widths = Counter[Any]()
     for text in texts:
         for found in widths_of(text.decode()).values():
@@ -198,7 +199,7 @@ def _counted(
 
     return Compiled(
         *(_sum(stock, "conflict_cycles_after"), _sum(standing, "conflict_cycles_after")),
-        *(_sum(stock, "lds_instructions_after"), _sum(standing, "lds_instructions_after")),
+        *(_sum([*found, *exchanges], "lds_instructions_after") for found in (stock, standing)),
         left=tuple(
             f"{each['allocation']}: {each['action']}: {each['reason']} "
             f"({each['conflict_cycles_after']} conflict cycles)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from ..passes.layout_steps import counting_edits
 from ..passes.mode import MITIGATIONS, Mode
 from ..passes.pipeline_edit import PipelineEdit
 from ..passes.steps import Step, edits_of, joined
@@ -25,4 +26,4 @@ def mitigation_edits(mode: Mode) -> list[PipelineEdit]:
     """
     if mode.mitigation not in MITIGATIONS:
         raise KeyError(mode.mitigation)
-    return edits_of(steps(), mode)
+    return [*counting_edits(mode), *edits_of(steps(), mode)]

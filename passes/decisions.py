@@ -45,6 +45,8 @@ class Action(Enum):
     """The operation is part of an attention."""
     STOCK = "stock"
     """Nothing: what stock's layout of the allocation would cost was counted."""
+    EXCHANGE = "exchange"
+    """Nothing: the LDS instructions by which lanes exchange values were counted."""
     KEEP = "keep"
     """The allocation was left as it is."""
 
@@ -173,23 +175,25 @@ class DecisionLog:
     def lds_instructions_left(self, function: str) -> int | None:
         """Returns the LDS instructions of a workgroup of one function, by the decisions that stand.
 
-        Returns None where a decision does not say them.
+        Those by which lanes exchange values are among them. Returns None where a decision does not
+        say them.
         """
         left = [
             each.lds_instructions_after
             for each in self.decisions
-            if each.function == function and self.stands(each)
+            if each.function == function and (self.stands(each) or each.action is Action.EXCHANGE)
         ]
         known = [each for each in left if each is not None]
         return sum(known) if len(known) == len(left) else None
 
     def stock_costs(self, function: str) -> tuple[int, int] | None:
         """Returns the conflict cycles and the LDS instructions of a workgroup of one function in
-        stock's layouts; None where they were not all counted."""
+        stock's layouts, with exchanges as the function has them; None where they were not all
+        counted."""
         stock = [
             (each.conflict_cycles_after, each.lds_instructions_after)
             for each in self.decisions
-            if each.function == function and each.action is Action.STOCK
+            if each.function == function and each.action in (Action.STOCK, Action.EXCHANGE)
         ]
         known = [(c, i) for c, i in stock if c is not None and i is not None]
         if len(known) < len(stock):

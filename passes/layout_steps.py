@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .mode import Mode
 from .pipeline_edit import (
     CODEGEN_PIPELINES,
     LOWERED,
@@ -29,8 +30,9 @@ from .steps import (
     Step,
 )
 
-AlignLdsAccesses, JoinLdsAccesses, VerifyLdsConflicts = pass_classes(
-    f"{__package__}.accesses", "AlignLdsAccesses", "JoinLdsAccesses", "VerifyLdsConflicts"
+AlignLdsAccesses, CountExchanges, JoinLdsAccesses, VerifyLdsConflicts = pass_classes(
+    f"{__package__}.accesses",
+    *("AlignLdsAccesses", "CountExchanges", "JoinLdsAccesses", "VerifyLdsConflicts"),
 )
 CountStockLayouts, PadUnhintedAllocs, WarnUnhintedAllocs = pass_classes(
     f"{__package__}.padding", "CountStockLayouts", "PadUnhintedAllocs", "WarnUnhintedAllocs"
@@ -167,6 +169,14 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, AlignLdsAccesses, mitigations=SWIZZLING | PAD),
 )
 """The steps, in the order of a compile where they have the same place."""
+
+
+def counting_edits(mode: Mode) -> list[PipelineEdit]:
+    """Returns the edits that count what stands in the end; they are made before those of a mode."""
+    if mode.mitigation not in SWIZZLING | PAD:
+        return []
+    place, count = RESOLVED, PlannedPass(CountExchanges)
+    return [PipelineEdit.after(place.anchor, count, pipelines=place.pipelines, required=True)]
 
 
 def verifying_edits() -> list[PipelineEdit]:

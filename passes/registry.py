@@ -14,6 +14,7 @@ from .base import FunctionPass
 from .layout_steps import (
     AbsorbSwizzleHints,
     AlignLdsAccesses,
+    CountExchanges,
     CountStockLayouts,
     FlattenSwizzleHints,
     HintVectorAllocs,
@@ -45,6 +46,7 @@ PASSES: tuple[PassClass, ...] = (
     ReinsertSwizzleHints,
     ResolveSwizzleHints,
     AlignLdsAccesses,
+    CountExchanges,
     VerifyLdsConflicts,
 )
 """The passes in the order of a compile."""

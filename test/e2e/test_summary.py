@@ -44,7 +44,7 @@ def test_conflict_cycles_are_those_of_both_codes(kernel: Kernel, tool: Tool, tmp
     said = [int(each.replace(",", "")) for each in found.groups()]
     conflicts = "SQ_LDS_BANK_CONFLICT"
     assert said[:3] == [1, before[conflicts], after[conflicts]]
-    # Lanes exchange values by LDS instructions too, and not all pairs are those that LLVM makes.
+    # Not all pairs are those that LLVM makes.
     assert said[3] <= before["SQ_INSTS_LDS"]
 
 
