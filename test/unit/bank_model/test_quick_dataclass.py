@@ -6,8 +6,8 @@ from __future__ import annotations
 import dataclasses
 import pickle
 from collections.abc import Callable
-from dataclasses import field
-from typing import Any
+from dataclasses import InitVar, field
+from typing import Any, ClassVar
 
 import pytest
 
@@ -66,27 +66,77 @@ def _classes(dataclass: Decorator) -> list[type]:
     class Empty:
         pass
 
+    @dataclass
+    class Varied(Plain):
+        third: int = field(default=3, init=False)
+        fourth: list[int] = field(default_factory=list[int], init=False)
+        named: tuple[int, ...] = field(default=(), kw_only=True)
+        one: int = 7
+        shared: ClassVar[list[int]] = []
+
+        def __post_init__(self) -> None:
+            self.fourth.append(self.one)
+
+    @dataclass
+    class Initialized:
+        one: int = 1
+        other: InitVar[int] = 2
+
+        def __post_init__(self, other: int) -> None:
+            self.one += other
+
+    class Undecorated(Varied):
+        pass
+
+    @dataclass(frozen=True)
+    class OwnInit:
+        one: int = 1
+        other: int = 2
+
+        def __init__(self, one: int = 4, other: int = 5) -> None:
+            object.__setattr__(self, "one", other)
+            object.__setattr__(self, "other", one)
+
     return [
         *(Plain, Frozen, Derived, Identical, PartlyCompared, ComparedByItself, HashedByItself),
-        Empty,
+        *(Empty, Varied, Initialized, Undecorated, OwnInit),
     ]
 
 
 def _behaviour(made: type[Any]) -> dict[str, object]:
+    instances = [made()]
+    # What the library adds is there before the fields are asked for, and behind that.
+    attributes = [sorted(vars(made())), [name for name in ("one", "other") if hasattr(made, name)]]
     names = [each.name for each in dataclasses.fields(made)]
-    instances = [made(), *(made(*values) for values in ((2,), (1, 9))[: len(names)])]
+    instances += [made(*values) for values in ((2,), (1, 9))[: len(names)]]
     hashes = [hash(each) if made.__hash__ else None for each in instances]
     return {
+        "attributes": attributes,
         "fields": names,
+        "values": [sorted(vars(each).items()) for each in instances],
+        "refused": [_refused(made, (1, 2, 3, 4)), _refused(made, (), absent=1)],
         "equal": [one == other for one in instances for other in (*instances, made(), 1)],
         "hashes": hashes if made.__hash__ is not object.__hash__ else "by identity",
         "shown": [repr(each).rpartition(".")[2] for each in instances],
-        "replaced": [dataclasses.replace(each, one=5).one for each in instances if "one" in names],
+        "replaced": [_replaced(each) for each in instances if "one" in names],
         "matched": made.__match_args__,
     }
 
 
-@pytest.mark.parametrize("number", range(8))
+def _replaced(instance: Any) -> object:
+    try:
+        return dataclasses.replace(instance, one=5).one
+    except ValueError as error:  # A field that only `__init__` takes has to be given.
+        return str(error)
+
+
+def _refused(made: type[Any], values: tuple[int, ...], **named: int) -> str:
+    with pytest.raises(TypeError) as error:
+        made(*values, **named)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("number", range(12))
 def test_a_class_behaves_as_the_librarys(number: int) -> None:
     ours, theirs = (
         _classes(each)[number] for each in (quick_dataclass.dataclass, dataclasses.dataclass)
