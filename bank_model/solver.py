@@ -46,7 +46,7 @@ from .layouts import (
 )
 from .lds_rules import Lds
 from .linear_cases import LinearCase, LinearCases
-from .linear_swizzle import FieldStep, LinearSwizzle
+from .linear_swizzle import FieldStep
 from .paddings import padding_amounts, padding_choices
 from .proof import Optimality, Proof
 from .swizzle_legality import HintRules
@@ -358,15 +358,17 @@ class _Solver:
         self, case: LinearCase, to_words: int, below: int
     ) -> tuple[list[_Candidate], int, bool]:
         """Searches all matrices: (swizzles, what they cost, whether the search is complete)."""
-
-        def admits(swizzle: LinearSwizzle, cost: int) -> bool:
-            return self.admits(swizzle.scaled(-to_words).group_elements, cost)
-
+        space, rules = case.space, self.options.rules
+        if rules is not None:
+            bits = [bit for bit in range(space.targets.bit_length()) if space.targets >> bit & 1]
+            refused = sum(1 << b for b in bits if not rules.allows_run(1 << (b - to_words)))
+            space = space._replace(refused=refused)
         nodes = min(self.nodes_left, _MAX_NODES_PER_CASE)
         search = cheapest_swizzles(
-            case.constraints, case.space, case.division, below, nodes, admits
+            case.constraints, space, case.division, below, nodes, self.least_illegal
         )
         self.nodes_left -= search.nodes
+        self.least_illegal = search.least_refused
         chains = [SwizzledLayout(xor_chain(s.scaled(-to_words))) for s in search.swizzles]
         return list(self.exact(self.by_arithmetic(chains))), search.cost, search.complete
 

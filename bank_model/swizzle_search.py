@@ -25,12 +25,17 @@ What a swizzle costs also depends on which wide accesses it splits. Each search 
 divide the accesses (`Division`). Some accesses stay whole if certain vectors do not hit bank 0 at
 all, so that these vectors enter the search with a forbidding weight. Whether the other accesses are
 split is asked when a swizzle is complete (`splitting.py`).
+
+Rules may refuse swizzles by the lowest bit that they change. Of the refused ones only the least
+cost is asked for, so that the search also leaves a branch that ends in refused ones alone, once its
+cost reaches the least cost of these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -53,10 +58,12 @@ class SearchSpace(NamedTuple):
     Attributes:
         bits: a word index has the bits below this one.
         targets: a mask of the bits that a swizzle may change.
+        refused: those of them that may not be the lowest one that a swizzle changes.
     """
 
     bits: int
     targets: int
+    refused: int = 0
 
     def targets_of(self, source: int) -> int:
         """Returns a mask of the bits into which bit `source` may be XORed."""
@@ -163,14 +170,17 @@ class SearchResult(NamedTuple):
     Attributes:
         cost: what each of `swizzles` costs; without any, the bound that none undercut.
         swizzles: the cheapest that were found.
-        complete: no admitted swizzle of the space is cheaper.
+        complete: no swizzle of the space that is not refused is cheaper, and no refused one is
+            cheaper than both `cost` and `least_refused`.
         nodes: how many columns were tried.
+        least_refused: the least cost of the refused ones that were seen; None without any.
     """
 
     cost: int
     swizzles: tuple[LinearSwizzle, ...]
     complete: bool
     nodes: int = 0
+    least_refused: int | None = None
 
 
 def cheapest_swizzles(
@@ -179,29 +189,30 @@ def cheapest_swizzles(
     division: Division,
     below: int,
     max_nodes: int,
-    admits: Callable[[LinearSwizzle, int], bool] = lambda swizzle, cost: True,
+    least_refused: int | None = None,
     max_solutions: int = 8,
 ) -> SearchResult:
     """Searches for the cheapest swizzles that divide the accesses as `division` says.
 
-    The identity is left out, and so is what `admits` (a swizzle, its cost) refuses. If many
-    swizzles are equally cheap, some of them are returned. The search is deterministic.
+    The identity is left out, and so is what the space refuses. If many swizzles are equally cheap,
+    some of them are returned. The search is deterministic.
 
     Args:
         below: only swizzles that cost less than this are of interest.
+        least_refused: what a refused swizzle is known to cost, if that is known of one.
         max_nodes: the search gives up after this many columns. Otherwise it is complete: it has
             tried everything, or has found a swizzle that costs no more than the pigeonhole bound.
     """
     bound = constraints.pigeonhole_bound(space.targets, division.vanishing)
     if bound >= below:
-        return SearchResult(below, (), True)
+        return SearchResult(below, (), True, least_refused=least_refused)
     bank_bits = min(constraints.common_bank_bits, space.bits)
     vectors, masks = division.lone_bits(bank_bits)
     x = np.concatenate([constraints.vectors, np.array(vectors, dtype=np.int64)])
     bank_masks = np.concatenate([constraints.bank_masks, np.array(masks, dtype=np.int64)])
     weights = np.concatenate([constraints.weights, np.full(len(masks), _FORBIDDEN)])
     if len(x) > _MAX_VECTORS:
-        return SearchResult(below, (), False)
+        return SearchResult(below, (), False, least_refused=least_refused)
     tops = np.array([v.bit_length() - 1 for v in x.tolist()])
     columns: list[_Column] = []
     for j in range(bank_bits, space.bits):
@@ -213,10 +224,11 @@ def cheapest_swizzles(
         values = np.array(submasks(choices), dtype=np.int64)
         masks = bank_masks[finished]
         columns.append(_Column(j, finished, masks, weights[finished], passing, values))
-    walk = _Walk(division, bank_bits, space.targets, below, bound, max_nodes, max_solutions, admits)
+    walk = _Walk(division, bank_bits, space, below, bound, max_nodes, max_solutions, least_refused)
     walk.descend(columns, x, 0, [])
     nodes = max_nodes - walk.nodes_left
-    return SearchResult(walk.best_cost, tuple(walk.solutions), walk.complete, nodes)
+    found = tuple(walk.solutions)
+    return SearchResult(walk.best_cost, found, walk.complete, nodes, walk.least_refused)
 
 
 def _dividing_targets(division: Division, source: int) -> int:
@@ -264,12 +276,12 @@ class _Walk:
 
     division: Division
     bank_bits: int
-    targets: int
+    space: SearchSpace
     best_cost: int
     bound: int
     nodes_left: int
     max_solutions: int
-    admits: Callable[[LinearSwizzle, int], bool]
+    least_refused: int | None
     solutions: list[LinearSwizzle] = field(default_factory=list)
     complete: bool = True
 
@@ -287,20 +299,21 @@ class _Walk:
         column = columns[0]
         costs, order = column.ranked(images, self.best_cost - cost)
         for i in order:
-            total = cost + int(costs[i])
+            total, value = cost + int(costs[i]), int(column.values[i])
             if not self.is_worth(total):
                 return
+            following = [*chosen, (column.source, value)] if value else chosen
+            if self.is_settled(total, following):
+                continue
             if self.nodes_left <= 0:
                 self.complete = self.best_cost == self.bound
                 return
             self.nodes_left -= 1
-            value = int(column.values[i])
-            if not value:
-                self.descend(columns[1:], images, total, chosen)
-                continue
-            following = images.copy()
-            following[column.passing] ^= value
-            self.descend(columns[1:], following, total, [*chosen, (column.source, value)])
+            moved = images
+            if value:
+                moved = images.copy()
+                moved[column.passing] ^= value
+            self.descend(columns[1:], moved, total, following)
 
     def is_worth(self, cost: int) -> bool:
         """Returns whether a swizzle of this cost is still of interest.
@@ -312,10 +325,34 @@ class _Walk:
         collecting = self.best_cost == self.bound and len(self.solutions) < self.max_solutions
         return cost == self.best_cost and collecting and bool(self.solutions)
 
+    def is_settled(self, cost: int, chosen: Sequence[tuple[int, int]]) -> bool:
+        """Returns whether all swizzles that begin with these columns are refused, and cost no less
+        than one that was.
+
+        What a column changes no later one changes back, nor does `Division.realize`: that adds to a
+        row the rows above it, each of which has its own bit.
+        """
+        if self.least_refused is None or cost < self.least_refused:
+            return False
+        required = 1 << self.division.group_bit if self.division.changes_group_bit else 0
+        return bool(self.hopeless & required) or any(each & self.hopeless for _, each in chosen)
+
+    @cached_property
+    def hopeless(self) -> int:
+        """Returns a mask of the bits such that whatever changes one of them is refused: all that
+        may be changed up to it are refused as the lowest."""
+        allowed = self.space.targets & ~self.space.refused
+        return self.space.refused & ((allowed & -allowed) - 1)
+
     def finish(self, cost: int, chosen: Sequence[tuple[int, int]]) -> None:
-        """Keeps a complete swizzle if it divides the accesses as it should, and is admitted."""
-        found = self.division.realize(LinearSwizzle.of(chosen), self.bank_bits, self.targets)
-        if found is None or not found.columns or not self.admits(found, cost):
+        """Keeps a complete swizzle if it divides the accesses as it should, and is not refused."""
+        chain = LinearSwizzle.of(chosen)
+        found = self.division.realize(chain, self.bank_bits, self.space.targets)
+        if found is None or not found.columns:
+            return
+        if found.group_elements & self.space.refused:
+            if self.least_refused is None or cost < self.least_refused:
+                self.least_refused = cost
             return
         if cost < self.best_cost:
             self.best_cost = cost

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The search for linear swizzles against enumeration of all of them."""
 
+import functools
 import itertools
+import operator
 from collections import Counter
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankwise.bank_model import f2
+from bankwise.bank_model import f2, swizzle_search
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.constraints import BankConstraints, PhaseSets, bank_constraints, phase_sets
 from bankwise.bank_model.layouts import SwizzledLayout, layout_conflicts
@@ -59,6 +62,11 @@ def cost_of(constraints, swizzle):
 
 def enumerate_costs(constraints, space):
     """Yields the cost of every choice of columns at and above the lowest bank count."""
+    return (cost for _, cost in enumerate_choices(constraints, space))
+
+
+def enumerate_choices(constraints, space):
+    """Yields every choice of columns at and above the lowest bank count, with its cost."""
     low = constraints.common_bank_bits
     allowed = [
         [v for v in range(1 << min(j, 3)) if v & ~space.targets == 0]
@@ -68,7 +76,7 @@ def enumerate_costs(constraints, space):
         images = constraints.vectors.copy()
         for j, value in zip(range(low, space.bits), columns, strict=True):
             images ^= (constraints.vectors >> j & 1) * value
-        yield int(constraints.cost(images))
+        yield columns, int(constraints.cost(images))
 
 
 @settings(max_examples=60, deadline=None)
@@ -99,6 +107,27 @@ def test_the_cheapest_swizzle_is_found(seed):
             assert min(result.cost, identity) == least
         else:
             assert result.cost >= least
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_of_refused_swizzles_the_least_cost_is_found(seed):
+    rng = np.random.default_rng(seed)
+    constraints = random_constraints(rng, (7,) if rng.integers(4) == 0 else (3,))
+    refused = int(rng.integers(1, 8)) & int(constraints.bank_masks.max())
+    space = SearchSpace(BITS, int(constraints.bank_masks.max()), refused)
+    costs = {False: [10**6], True: [10**6]}
+    for columns, cost in enumerate_choices(constraints, space):
+        changed = functools.reduce(operator.or_, columns)
+        costs[bool(changed & -changed & refused)].append(cost)
+    result = cheapest_swizzles(constraints, space, Division(0), 10**6, max_nodes=10**6)
+    assert result.complete
+    assert all(each.group_elements & ~refused for each in result.swizzles)
+    # The identity is no answer, nor is a column on which no vector depends.
+    identity = int(constraints.cost(constraints.vectors))
+    assert min(result.cost, identity) == min(costs[False])
+    least = 10**6 if result.least_refused is None else result.least_refused
+    assert min(result.cost, least, identity) == min(*costs[False], *costs[True])
 
 
 @settings(deadline=None, max_examples=100)
@@ -162,6 +191,19 @@ def test_swizzles_divide_the_vectors_as_they_should(seed):
         assert divides(division, swizzle)
         assert cost_of(constraints, swizzle) == result.cost
         assert result.cost >= constraints.pigeonhole_bound(space.targets, division.vanishing)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1))
+def test_branches_that_end_in_refused_swizzles_hold_nothing_else(seed):
+    rng = np.random.default_rng(seed)
+    constraints, division = random_constraints(rng, (3,)), random_division(rng)
+    space = SearchSpace(BITS, 3, int(rng.integers(1, 4)))
+    result = cheapest_swizzles(constraints, space, division, 10**6, max_nodes=10**4)
+    with mock.patch.object(swizzle_search._Walk, "is_settled", return_value=False):
+        longer = cheapest_swizzles(constraints, space, division, 10**6, max_nodes=10**4)
+    assert longer.nodes >= result.nodes
+    assert result == longer._replace(nodes=result.nodes)
 
 
 def test_accesses_are_sorted_by_what_swizzles_do_to_them():
