@@ -197,6 +197,8 @@ class CodegenReplay:
         """
         variants = variants_of(module)
         functions = list(device_functions(variants))
+        if len(functions) == 1 and self.forks:
+            load_no_more()
         recordings = self._recordings(module, functions)
         edits = self._edits(recordings) if functions else []
         self._warn(functions)
@@ -324,10 +326,8 @@ class CodegenReplay:
     @contextmanager
     def _beside(self, count: int) -> Iterator[None]:
         """Lets passes that only decide run beside others, where no fork has other kernels."""
-        if count == 1 and self.forks:
-            load_no_more()
-            if may_fork():
-                self.runner.beside = Beside(self.runner.context)
+        if count == 1 and self.forks and may_fork():
+            self.runner.beside = Beside(self.runner.context)
         try:
             yield
         finally:

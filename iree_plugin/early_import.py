@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 
 from ..passes.mode import LEVELS, Mode
@@ -87,12 +88,28 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
     global _importing
     _importing = threading.Thread(target=_load, args=(spec, package, mode, collects), daemon=True)
     _importing.start()
+    _open_library(spec)
     try:
         importlib.import_module(f"{_PACKAGE}.api")
     except ImportError:
         del sys.modules[_PACKAGE]
     finally:
         _has_api.set()
+
+
+def _open_library(package: ModuleSpec) -> None:
+    """Loads the compiler's library while the thread works, where that goes without its package.
+
+    `ctypes.CDLL` and the import of an extension keep the interpreter's lock meanwhile. To call the
+    C library, `ctypes` releases it.
+    """
+    import ctypes
+
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        system_opens = ctypes.CDLL(None).dlopen
+        system_opens.restype = ctypes.c_void_p
+        library = Path(package.origin or "").parent / "_mlir_libs" / "libIREECompiler.so"
+        system_opens(os.fsencode(library), os.RTLD_NOW)
 
 
 def _keep_freed_memory() -> None:
