@@ -53,9 +53,9 @@ from .forked_kernels import (
     ForkedKernels,
     Sent,
     allow_threads,
+    longest_of,
     may_fork,
     printed_bytes,
-    processors,
 )
 from .mitigation import mitigation_edits
 from .passes_ahead import PassesAhead
@@ -350,12 +350,12 @@ class CodegenReplay:
         numbers.sort(key=lambda number: functions[number].effort, reverse=True)
         # Each fork would ask for itself, and read the source for it.
         self.runner.context.users_configuration()
-        # Kernels differ in length: those that end early leave processors idle.
-        beside = Beside(self.runner.context) if processors() >= len(numbers) else None
+        longest = longest_of(numbers)
 
         def work(number: int) -> _Compiled:
             recording = recordings[number]
             assert isinstance(recording, Recording)
+            beside = Beside(self.runner.context) if number in longest else None
             self.runner.beside = beside
             try:
                 return self._compiled(functions[number], recording, edits)
@@ -373,10 +373,12 @@ class CodegenReplay:
         said: list[tuple[int, Diagnostic]] = []
         context.sink.consume = lambda diagnostic: said.append((printed_bytes(), diagnostic))
         before = len(context.log.decisions), len(context.tuned), len(self.advice), len(self.kernels)
-        self._compile(function, recording, edits, FunctionCopy.of(function.op))()
+        note = self._compile(function, recording, edits, FunctionCopy.of(function.op))
+        body = self._compiled_body(function)
+        note()
         log, tuned, advice, kernels = before
         return _Compiled(
-            self._compiled_body(function),
+            body,
             said,
             context.log.since(log),
             context.tuned[tuned:],

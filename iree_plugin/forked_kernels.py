@@ -34,6 +34,9 @@ _MOST = 16
 """Forks beyond that gain little, and each has memory of its own."""
 _MOST_WAITING = 4096 // _NUMBER_BYTES
 """The numbers that every pipe holds; kernels beyond are worked on without forks."""
+_SHARE = 4
+"""Where there are more kernels than processors, one kernel to so many processors is worked on by
+several forks."""
 
 
 _THREADS = Path("/proc/self/task")
@@ -74,6 +77,18 @@ def may_fork() -> bool:
 def processors() -> int:
     """Returns on how many processors the process may run."""
     return len(os.sched_getaffinity(0))
+
+
+def longest_of(kernels: Sequence[int]) -> set[int]:
+    """Returns which kernels have forks for what only decides, too.
+
+    Kernels differ in length, so that processors are idle while all wait for the longest ones.
+
+    Args:
+        kernels: their numbers, the longest first.
+    """
+    available = processors()
+    return {*kernels[: len(kernels) if available >= len(kernels) else available // _SHARE]}
 
 
 class Sent(NamedTuple):

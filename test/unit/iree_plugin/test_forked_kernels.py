@@ -7,6 +7,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+from bankwise.iree_plugin.forked_kernels import longest_of
+
 _PROGRAM = """
 import os, signal, sys, threading, time
 from iree.compiler import ir
@@ -147,3 +151,15 @@ with ForkedKernels(context, [0], work) as forks:
     print(forks.sent(0).result == len(str(module)))
 """)
     assert said == ["True"]
+
+
+def test_only_the_longest_of_many_kernels_have_several_forks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    available = 8
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(available), raising=False)
+    assert longest_of([3, 0, 2]) == {0, 2, 3}
+    assert longest_of(range(8, 0, -1)) == {*range(1, 9)}
+    assert longest_of(range(9, 0, -1)) == {8, 9}
+    available = 2
+    assert longest_of([2, 1, 0]) == set()
