@@ -21,11 +21,10 @@ with whatever lies above being 0. Nothing is published about the other bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from .byte_access import Offsets
 from .chips import Chip, Isa
@@ -36,6 +35,8 @@ from .wave_state import WaveGroup
 _NO_LIMIT = 1 << 20
 """More bytes than an access has."""
 _STRUCTURED, _INDEXED, _UNCHECKED, _RAW = range(4)
+_CHECKS = (_RAW, _UNCHECKED, _INDEXED, _STRUCTURED)
+"""The checks, those that compilers ask for before the others."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,9 @@ def resource_reader(
     Args:
         soffset: reads the scalar offset; None if there is none.
     """
-    parse = _parse_gfx1250 if chip.isa is Isa.GFX1250 else _parse_rdna if chip.is_rdna else _parse
+    parse: _Parser = (
+        _parse_gfx1250 if chip.isa is Isa.GFX1250 else _parse_rdna if chip.is_rdna else _parse
+    )
     parse = _parse_cdna2 if chip.has_private_descriptor else parse
     last_key, last = b"", None
 
@@ -99,24 +102,32 @@ def resource_reader(
         nonlocal last_key, last
         words = [group.s(first + k) for k in range(4)]
         words.append(np.zeros_like(words[0]) if soffset is None else soffset(group))
+        if not isinstance(words[0], np.ndarray):
+            # Values that write down what is computed with them.
+            return parse(group, [each.astype(np.int64)[:, None] for each in words])
         stacked = np.stack(words)
         key = stacked.tobytes()
         if last is None or key != last_key:
             agree = bool((stacked == stacked[:, :1]).all())
             wide = stacked.astype(np.int64)
-            last_key, last = key, parse(wide[:, 0] if agree else wide[:, :, None])
+            last_key, last = key, parse(group, [*(wide[:, 0] if agree else wide[:, :, None])])
         return last
 
     return read
 
 
-def _parse(words: npt.NDArray[np.int64]) -> Resource:
+_Words = Sequence[Offsets]
+"""The words of a descriptor and the scalar offset, [n, 1], or one number each."""
+_Parser = Callable[[WaveGroup, _Words], Resource]
+
+
+def _parse(group: WaveGroup, words: _Words) -> Resource:
     """Reads a descriptor of CDNA.
 
     Bit 63 of the descriptor asks for swizzling, and bit 119 adds the lane's number.
     """
     low, high, records, last, soffset = words
-    _expect_plain(high >> 31, last)
+    _expect_plain(group, high >> 31, last)
     return Resource(low | (high & 0xFFFF) << 32, high >> 16 & 0x3FFF, records, soffset, None)
 
 
@@ -126,36 +137,37 @@ with elements of 4 bytes and the lane's number added ("User Guide for AMDGPU Bac
 Segment Buffer")."""
 
 
-def _parse_cdna2(words: npt.NDArray[np.int64]) -> Resource:
+def _parse_cdna2(group: WaveGroup, words: _Words) -> Resource:
     """Reads a descriptor of CDNA2, which may be that of private memory."""
     if (words[1] >> 31 & words[3] >> 23 & 1).all():
         low, _, records, _, soffset = words
         return Resource(0 * low, 0 * low, records, soffset, None, private=True)
-    return _parse(words)
+    return _parse(group, words)
 
 
-def _parse_rdna(words: npt.NDArray[np.int64]) -> Resource:
+def _parse_rdna(group: WaveGroup, words: _Words) -> Resource:
     """Reads a descriptor of RDNA3 or RDNA4.
 
     Bits 63:62 of the descriptor ask for swizzling, and bit 119 adds the lane's number.
     """
     low, high, records, last, soffset = words
-    _expect_plain(high >> 30, last)
-    checks = np.unique(last >> 28 & 3)
-    if len(checks) != 1:
+    _expect_plain(group, high >> 30, last)
+    checks = last >> 28 & 3
+    check = next((each for each in _CHECKS if group.holds(checks == each)), None)
+    if check is None:
         raise EmulationError("no model of descriptors whose range checks differ between waves")
     base, stride = low | (high & 0xFFFF) << 32, high >> 16 & 0x3FFF
-    return Resource(base, stride, records, soffset, int(checks[0]))
+    return Resource(base, stride, records, soffset, check)
 
 
-def _parse_gfx1250(words: npt.NDArray[np.int64]) -> Resource:
+def _parse_gfx1250(group: WaveGroup, words: _Words) -> Resource:
     low, high, middle, last, soffset = words
-    if (last >> 6).any():
+    if not group.holds(last >> 6 == 0):
         raise EmulationError("no model of a descriptor of gfx1250 with a stride or flags")
     records = high >> 25 | middle << 7 | last << 39
     return Resource(low | (high & 0x1FFFFFF) << 32, 0 * low, records, soffset, _RAW)
 
 
-def _expect_plain(swizzle: npt.NDArray[np.int64], last: npt.NDArray[np.int64]) -> None:
-    if swizzle.any() or (last >> 23 & 1).any():
+def _expect_plain(group: WaveGroup, swizzle: Offsets, last: Offsets) -> None:
+    if not group.holds(swizzle | last >> 23 & 1 == 0):
         raise EmulationError("no model of buffers that swizzle or add the lane")

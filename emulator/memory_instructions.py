@@ -162,12 +162,12 @@ class _LaneAccess:
     active: LaneMask | None
     space: Offsets | None = None
 
-    def words_allowed(self, width: int) -> list[LaneMask] | None:
+    def words_allowed(self, group: WaveGroup, width: int) -> list[LaneMask] | None:
         """Returns the lanes that may access each word of `width` bytes; None if all may."""
         if self.space is None:
             return None
         needed = self.space if self.active is None else np.where(self.active, self.space, width)
-        if not needed.size or int(needed.min()) >= width:
+        if group.holds(needed >= width):
             return None
         active = True if self.active is None else self.active
         size = min(width, 4)
@@ -182,7 +182,7 @@ class _LaneAccess:
         choose zeros in the place of what it loads. A lane that is to bring some reads behind the
         end on purpose, so that lanes of it are counted only where the end parts their words.
         """
-        allowed = self.words_allowed(width)
+        allowed = self.words_allowed(group, width)
         if allowed is not None:
             lanes = allowed[0].size if self.active is None else int(self.active.sum())
             lanes = int(allowed[0].sum()) if to_lds else lanes
@@ -250,7 +250,7 @@ def _buffer_place(instruction: Instruction, operands: tuple[Operand, ...]) -> _P
         addresses = offset + (found.base + found.soffset)
         if not by_index or vector is None:
             return _LaneAccess(addresses, group.active, found.space(offset, None))
-        if np.any(found.stride == 0):
+        if not group.holds(found.stride != 0):
             raise EmulationError("no model of an index into a buffer without stride")
         index = group.v(group.machine.vector_index(vector)).astype(np.int64)
         space = found.space(offset, index)
@@ -365,7 +365,7 @@ class _Traffic:
     def counted(self, group: WaveGroup, target: _LaneAccess, width: int) -> None:
         """Adds this issue to the counters; words out of range are not fetched."""
         addresses, active = target.addresses, target.active
-        allowed = target.words_allowed(width)
+        allowed = target.words_allowed(group, width)
         if allowed is not None:
             active = allowed[0]
         machine = group.machine

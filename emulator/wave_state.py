@@ -195,6 +195,10 @@ class WaveGroup:
             return np.ones((self.count, self.lanes), bool)
         return self.active
 
+    def holds(self, condition: npt.NDArray[np.bool_]) -> bool:
+        """Returns whether a condition holds in all waves, or lanes; inactive ones may count."""
+        return bool(condition.all())
+
     def refresh_exec(self) -> None:
         """Reads EXEC again after it was written."""
         words = self.lanes // 32

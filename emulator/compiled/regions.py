@@ -332,13 +332,13 @@ class RegionWriter:
         """Adds an access to the LDS or to memory; returns whether it has code."""
         code, before, layout = self.code, self.code.lines, self.layout
         code.lines = []
-        first = TracingGroup(code, layout)
+        missing = code.alloca("i64")
+        first = TracingGroup(code, layout, missing=missing)
         found = first.look(self.steps[pc])
         if found is None:
             code.lines = before
             return False
         site = Site(len(self.sites), pc, found.kind, found.width)
-        missing = code.alloca("i64")
         if found.kind.in_lds:
             put_lds_key(first, found, site)
         else:

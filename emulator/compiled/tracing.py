@@ -78,6 +78,8 @@ class TracingGroup(WaveGroup):
 
     Args:
         site: the instruction whose access is written; None where steps end at their accesses.
+        missing: the address of a u64 that gets some bit where code must not go on; empty where it
+            cannot do otherwise.
 
     Attributes:
         reads_s: the tracked scalar registers that must be defined where the segment begins.
@@ -88,9 +90,12 @@ class TracingGroup(WaveGroup):
         writes_exec: whether it has changed EXEC.
     """
 
-    def __init__(self, code: Code, layout: Layout, site: Site | None = None) -> None:
+    def __init__(
+        self, code: Code, layout: Layout, site: Site | None = None, missing: str = ""
+    ) -> None:
         self.code = code
         self.site = site
+        self.missing = missing
         code.leave = self.leave_loop
         self.layout = layout
         self.lanes = layout.lanes
@@ -169,6 +174,24 @@ class TracingGroup(WaveGroup):
     def active_lanes(self) -> Traced:  # type: ignore[override]
         """Returns what `active` does."""
         return self.active
+
+    def holds(self, condition: Any) -> bool:
+        """Has code go on only where a condition holds in all active lanes; says that it does."""
+        if self.site is not None:
+            # The code in front of the access has looked.
+            return True
+        if not self.missing:
+            raise NotTraced("a condition on which code cannot turn back")
+        code = self.code
+        fails: Any = ~traced(code, condition, _BOOL)
+        if fails.lane:
+            fails = np.logical_and(fails, self.exec_lanes())
+            lanes = code.emit(f"bitcast <{CHUNK} x i1> {fails.use(True)} to i{CHUNK}", lane=True)
+            bits = code.emit(f"zext i{CHUNK} {lanes} to i64", lane=True)
+        else:
+            bits = code.emit(f"zext i1 {fails.use(False)} to i64")
+        self._collect(self.missing, bits, lane=fails.lane)
+        return True
 
     def exec_bits(self) -> Traced:
         """Returns EXEC as a u64 of the wave."""
