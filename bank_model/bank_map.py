@@ -14,7 +14,6 @@ Worked example, lanes 0 and 1 of one phase reading words 0 and 32 of 32 banks:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from .conflicts import phase_costs
 from .errors import InvalidParameterError
 from .layouts import MachineAccess
 from .lds_rules import LdsInstruction
+from .quick_tuple import NamedTuple
 
 
 class BankWord(NamedTuple):

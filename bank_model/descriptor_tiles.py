@@ -30,11 +30,10 @@ of `mma.sync`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
+from .quick_tuple import NamedTuple
 from .swizzles import XorShuffle
 
 IntArray = npt.NDArray[np.int64]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from .quick_tuple import NamedTuple
 
 
 class Family(NamedTuple):

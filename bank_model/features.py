@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from .families import AMD, NVIDIA
+from .quick_tuple import NamedTuple
 
 
 class Features(NamedTuple):

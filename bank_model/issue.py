@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from .address_patterns import AddressPatterns
 from .layouts import AccessCost, Batch, Layout, counted_batches, machine_batches
 from .lds_rules import AccessKind, Lds, LdsInstruction
 from .padding_counts import PaddedCounts
+from .quick_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from .constraints import PhaseSets

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .quick_dataclass import dataclass
+from .quick_tuple import NamedTuple
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]

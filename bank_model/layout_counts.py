@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import lcm
-from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .layouts import AccessCost, Layout, PaddedLayout, PlainLayout, access_costs, machine_batches
 from .lds_rules import Lds
+from .quick_tuple import NamedTuple
 
 STOCK_PADDING_BITS = 64
 """What IREE's own pass appends to every row of an LDS allocation."""

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
 
 from .nested_layout import NestedLayout
+from .quick_tuple import NamedTuple
 
 
 class Holder(Enum):

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import pairwise
 from math import gcd
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +24,7 @@ from .errors import InvalidParameterError, require_integer
 from .lds_rules import Lds, LdsInstruction
 from .linear_layout import LinearLayout
 from .quick_dataclass import dataclass
+from .quick_tuple import NamedTuple
 from .strided_layout import StridedLayout
 from .swizzles import Swizzle
 

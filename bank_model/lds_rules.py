@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cache
-from typing import NamedTuple
 
 from .errors import InvalidParameterError, require_positive, require_power_of_two
+from .quick_tuple import NamedTuple
 
 
 class AccessKind(Enum):

@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
-from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .constraints import BankConstraints, PhaseSets, bank_constraints, phase_sets
 from .layouts import SubByteAccessError
 from .lds_rules import Lds
+from .quick_tuple import NamedTuple
 from .splitting import Division, VectorClass, access_classes, split_divisions
 from .swizzle_search import SearchSpace
 

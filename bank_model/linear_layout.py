@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from math import gcd
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +30,7 @@ from .errors import (
 )
 from .linear_swizzle import LinearSwizzle, NotExpressible
 from .quick_dataclass import dataclass
+from .quick_tuple import NamedTuple
 from .strided_layout import Mode, StridedLayout
 
 IntArray = npt.NDArray[np.integer]

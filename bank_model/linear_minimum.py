@@ -19,13 +19,13 @@ XORing bit 3 into bit 1 as well leaves none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .errors import ProofError
 from .layouts import Layout, PlainInGroups, PlainLayout, machine_accesses
 from .lds_rules import Lds
 from .quick_dataclass import dataclass
+from .quick_tuple import NamedTuple
 from .slow_count import count_slowly, served_together, words_of
 
 _MAX_VECTOR_CLASSES = 8

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ import numpy.typing as npt
 from . import f2
 from .errors import InvalidParameterError, is_power_of_two
 from .quick_dataclass import dataclass
+from .quick_tuple import NamedTuple
 
 IntArray = npt.NDArray[np.integer]
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from .accesses import LdsAccess, LdsTile
 from .bank_map import BankMap, bank_map, worst_phase
 from .layouts import Layout, MachineAccess, machine_accesses
 from .lds_rules import Lds
+from .quick_tuple import NamedTuple
 
 Place = tuple[int, int, int]
 """(index of the instruction, issue, phase)."""

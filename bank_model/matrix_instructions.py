@@ -26,9 +26,9 @@ older ones with half of their k.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from .features import features_of
+from .quick_tuple import NamedTuple
 
 WAVE = 64
 """The lanes of a wave."""

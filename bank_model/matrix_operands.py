@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +25,7 @@ from .errors import InvalidParameterError
 from .features import features_of
 from .matrix_instructions import WAVE, MatrixShape, mfma_shapes
 from .quick_dataclass import dataclass
+from .quick_tuple import NamedTuple
 
 IntArray = npt.NDArray[np.int64]
 OPERANDS = ("A", "B", "C")

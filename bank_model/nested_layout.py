@@ -26,7 +26,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from math import gcd, prod
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +33,7 @@ import numpy.typing as npt
 from .accesses import LdsAccess, LdsTile
 from .lds_rules import AccessKind
 from .quick_dataclass import dataclass
+from .quick_tuple import NamedTuple
 
 Ints = tuple[int, ...]
 

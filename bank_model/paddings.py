@@ -36,12 +36,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import gcd
-from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .issue import ISSUE_CYCLES, LayoutCosts
 from .layouts import PaddedLayout, PlainLayout, misaligned_element
 from .lds_rules import Lds
+from .quick_tuple import NamedTuple
 
 
 class PaddingChoice(NamedTuple):

@@ -8,12 +8,12 @@ with it the other reading (`LdsInstruction.other`). The same code counts both.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .layout_counts import instruction_names
 from .layouts import Layout, layout_conflicts
 from .lds_rules import Lds, LdsInstruction, Sharing, Status
+from .quick_tuple import NamedTuple
 from .shown_text import counted
 
 EVIDENCE = {

@@ -28,7 +28,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from math import prod
-from typing import NamedTuple
 
 from .coalescing import WIDEST_BYTES
 from .layout_digits import (
@@ -41,6 +40,7 @@ from .layout_digits import (
     simt_shape,
 )
 from .nested_layout import NestedLayout
+from .quick_tuple import NamedTuple
 
 Renaming = Mapping[int, int]
 """The name that takes the place of each name; names that are not in it stay."""

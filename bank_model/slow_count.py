@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import gcd
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from .accesses import CopySources, LdsAccess, LdsTile
 from .errors import ProofError
 from .layouts import MAX_USEFUL_ALIGNMENT, AccessCost, Layout, PaddedLayout, PlainLayout
 from .lds_rules import AccessKind, Lds, LdsInstruction, Sharing
+from .quick_tuple import NamedTuple
 
 
 class _Lane(NamedTuple):

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from typing import NamedTuple
 
 from .accesses import LdsAccess, LdsTile
 from .errors import InvalidParameterError, is_power_of_two
@@ -49,6 +48,7 @@ from .linear_cases import LinearCase, LinearCases
 from .linear_swizzle import FieldStep
 from .paddings import padding_amounts, padding_choices
 from .proof import Optimality, Proof
+from .quick_tuple import NamedTuple
 from .swizzle_legality import HintRules
 from .swizzle_search import (
     cheapest_fields,

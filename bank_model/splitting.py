@@ -39,7 +39,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from functools import cache, cached_property
 from itertools import chain, combinations
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +48,7 @@ from .accesses import LdsAccess
 from .errors import is_power_of_two
 from .linear_swizzle import LinearSwizzle
 from .quick_dataclass import dataclass
+from .quick_tuple import NamedTuple
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import gcd, prod
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ from .accesses import LdsTile
 from .errors import InvalidParameterError, require_integer, require_positive
 from .linear_swizzle import FieldStep
 from .quick_dataclass import dataclass
+from .quick_tuple import NamedTuple
 from .swizzles import XorShuffle
 
 IntArray = npt.NDArray[np.integer]

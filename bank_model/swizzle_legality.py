@@ -37,7 +37,6 @@ from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from math import gcd, lcm
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +45,7 @@ from .accesses import LdsAccess, LdsTile
 from .errors import is_power_of_two
 from .layouts import Layout, LayoutKind, PaddedLayout, SwizzledLayout
 from .quick_dataclass import dataclass
+from .quick_tuple import NamedTuple
 from .swizzles import Swizzle
 
 HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})

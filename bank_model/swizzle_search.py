@@ -36,7 +36,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +43,7 @@ import numpy.typing as npt
 from .constraints import BankConstraints
 from .linear_swizzle import FieldStep, LinearSwizzle
 from .quick_dataclass import dataclass
+from .quick_tuple import NamedTuple
 from .splitting import Division, submasks
 
 # Beyond any sum of weights: never affordable.

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from . import f2
 from .accesses import LdsAccess, LdsTile
 from .lds_rules import AccessKind
+from .quick_tuple import NamedTuple
 
 
 class Vectorization(NamedTuple):

@@ -11,11 +11,11 @@ import re
 import sys
 from collections.abc import Callable
 from enum import Enum
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.shown_text import shown_text
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from math import prod
-from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
@@ -26,6 +25,7 @@ from ..bank_model.families import MLIR_DEFAULT_CHIPS
 from ..bank_model.features import Features, features_of
 from ..bank_model.lds_rules import Lds
 from ..bank_model.lds_tables import UnknownTargetError, lds_of
+from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.targets import arch_named
 from .diagnostics import Refusal
 from .operations import GPU_FUNC, GPU_LAUNCH, children, constant_value, segments_of

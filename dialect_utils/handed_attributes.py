@@ -7,7 +7,7 @@ this module has their names, so that no two are the same.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ..bank_model.quick_tuple import NamedTuple
 
 
 class HandedAttribute(NamedTuple):

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import takewhile
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ..bank_model.quick_tuple import NamedTuple
 from .builders import Builder
 from .operations import (
     GPU_LAUNCH,

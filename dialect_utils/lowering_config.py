@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gpu
 
+from ..bank_model.quick_tuple import NamedTuple
 from .diagnostics import Refusal
 from .operations import attributes_of, operations_in
 

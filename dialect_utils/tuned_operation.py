@@ -8,11 +8,11 @@ configuration (`iree_plugin/tuning_spec.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 
+from ..bank_model.quick_tuple import NamedTuple
 from .diagnostics import Refusal
 from .lowering_config import CONFIG, TRANSLATION_INFO
 from .operations import children

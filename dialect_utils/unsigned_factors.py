@@ -8,10 +8,9 @@ take every byte for a signed one. The function says by an attribute what the bod
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from iree.compiler import ir
 
+from ..bank_model.quick_tuple import NamedTuple
 from .handed_attributes import IMAGE_FACTOR, UNSIGNED_FACTORS
 
 

@@ -11,10 +11,11 @@ killed or fails, the function is compiled again without any.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from iree.compiler import ir
 
+from ..bank_model.quick_tuple import NamedTuple
 from ..dialect_utils.diagnostics import Diagnostic
 from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import DecisionLog

@@ -18,13 +18,14 @@ from dataclasses import field, replace
 from functools import partial
 from io import BytesIO
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 
 from ..bank_model.families import family_of
 from ..bank_model.lds_tables import known_targets
 from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.quick_tuple import NamedTuple
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure
 from ..dialect_utils.gpu_target import GpuTargetInfo, gpu_target_of
 from ..dialect_utils.grid import workgroups_of

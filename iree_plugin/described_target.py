@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..bank_model.families import AMD, NVIDIA, family_of
 from ..bank_model.features import features_of
 from ..bank_model.lds_rules import Lds
 from ..bank_model.lds_tables import UnknownTargetError, known_targets, lds_of
+from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.targets import arch_named
 from .compile_settings import joined_flags
 

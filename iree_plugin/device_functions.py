@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from math import prod
-from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen, iree_gpu
 
 from ..bank_model.families import FAMILIES
+from ..bank_model.quick_tuple import NamedTuple
 from ..dialect_utils.indexing_maps import GENERIC, MAPS, copied_buffers, maps_of, summed_loops
 from ..dialect_utils.kernels import backend_of, variants_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info

@@ -16,9 +16,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import field
-from typing import NamedTuple
 
 from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.quick_tuple import NamedTuple
 from ..dialect_utils.diagnostics import Diagnostic, Severity, SourceLocation
 
 _COMMENT = re.compile(

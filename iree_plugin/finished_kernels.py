@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from dataclasses import field
 from io import BytesIO
-from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.quick_tuple import NamedTuple
 from ..dialect_utils.operations import children, operations_in, symbol_of
 from .compile_settings import (
     AFTER_LLVM,

@@ -23,9 +23,11 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from iree.compiler import ir
+
+from ..bank_model.quick_tuple import NamedTuple
 
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _NUMBER_BYTES = 4

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 from iree.compiler.api import Session, Source
 
+from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.shown_text import shown_text
 from ..dialect_utils.diagnostics import Diagnostic, SourceLocation
 from .embedding import bytecode_source

@@ -12,8 +12,8 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from ..bank_model.quick_tuple import NamedTuple
 from .compile_settings import joined_flags
 
 _COMPILER = "iree-compile"

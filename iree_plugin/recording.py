@@ -22,10 +22,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from ..bank_model.json_text import read_json
 from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.quick_tuple import NamedTuple
 from ..passes.pipeline_edit import LOWERED, RESOLVE_SWIZZLE_HINTS, NativePass
 from .compile_settings import AFTER_LLVM, BEFORE_CODEGEN, joined_flags
 from .embedding import compiler_tool, compiler_version

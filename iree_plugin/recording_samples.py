@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
 from ..bank_model.families import FAMILIES
 from ..bank_model.lds_tables import lds_of
+from ..bank_model.quick_tuple import NamedTuple
 from ..dialect_utils.kernels import variants_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO
 from ..passes.pipeline_edit import COPYING, LOWERED

@@ -9,13 +9,13 @@ from dataclasses import field
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 from iree.compiler import ir
 from iree.compiler.api import Session
 from iree.compiler.passmanager import PassManager
 
 from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.quick_tuple import NamedTuple
 from ..dialect_utils.diagnostics import Diagnostic, PassFailure, Severity, SourceLocation
 from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass, PassContext

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from ..bank_model.quick_tuple import NamedTuple
 from ..passes.mode import LEVELLED, LEVELS, Mode
 
 if TYPE_CHECKING:

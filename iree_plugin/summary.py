@@ -12,8 +12,8 @@ number is known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.shown_text import counted
 from ..passes.decisions import DecisionLog
 from .compile_settings import CompileSettings

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, get_type_hints
 
 from iree.compiler import ir
 
 from ..bank_model.accesses import AccessKind
 from ..bank_model.lds_rules import Lds
 from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.shown_text import did_you_mean
 from ..dialect_utils.diagnostics import DiagnosticSink, PassFailure, Refusal, SourceLocation
 from ..dialect_utils.gpu_target import Launch, lds_model

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
@@ -37,6 +36,7 @@ from ..bank_model.lds_rules import Lds
 from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ..bank_model.proof import Optimality
 from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.solver import LayoutDecision, SolverOptions, solve
 from ..bank_model.swizzle_legality import HINT_KINDS, MOST_HINTS, HintRules
 from ..bank_model.unit_floor import unit_conflict_floor

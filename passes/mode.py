@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ..bank_model.quick_tuple import NamedTuple
 
 MITIGATIONS = {
     "auto": "a swizzle where legal and useful, else padding (default)",

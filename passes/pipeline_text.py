@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
+from ..bank_model.quick_tuple import NamedTuple
 from .base import FunctionPass, PassOptionError
 from .registry import PIPELINES, UnknownPassError, contributed_passes, make_pass
 

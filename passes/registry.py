@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
 
+from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.shown_text import did_you_mean
 from .base import FunctionPass
 from .layout_steps import (

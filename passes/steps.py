@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any
 
 from iree.compiler import ir
 
 from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.quick_tuple import NamedTuple
 from ..dialect_utils.lowering_config import multiplies_by_mma_sync
 from .base import FunctionPass
 from .mode import LEVELLED, LEVELS, Mode

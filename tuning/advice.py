@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.shown_text import counted
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
 from ..dialect_utils.lowering_config import only_root, roots_in

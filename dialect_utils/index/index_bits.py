@@ -23,11 +23,11 @@ from dataclasses import field
 from functools import reduce
 from math import gcd
 from types import MappingProxyType
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ..gpu_target import Launch, launch_of
 from .index_ops import (
     affine_results,

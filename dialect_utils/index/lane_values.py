@@ -26,13 +26,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
 from math import prod
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal
 from ..gpu_target import Launch
 from ..loops import FOR, bounds_of, is_induction, loop_depth

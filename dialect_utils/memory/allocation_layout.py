@@ -12,11 +12,11 @@ A `memref.alloc` may say its layout in three ways:
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzles import Swizzle, chain_period
 from ..diagnostics import Refusal
 from ..index.index_bits import IndexBits

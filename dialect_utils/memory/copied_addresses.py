@@ -24,13 +24,13 @@ from functools import reduce
 from itertools import product
 from math import gcd, prod
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.accesses import LINE_BYTES, CopySources
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal
 from ..dynamic_sizes import DYNAMIC
 from ..gpu_target import Launch

@@ -12,10 +12,10 @@ A lane reads nothing where its row lies behind the last one. So every lane that 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ..operations import constant_value, defining_operation
 
 ROWS_FROM_ZERO = "rows that cp.async reads up to an end that only the program knows begin at 0"

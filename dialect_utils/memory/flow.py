@@ -26,11 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal
 from ..loops import IF, YIELD, carried_as, carried_by_use
 from ..operations import GPU_LAUNCH, defining_operation, operations_in, terminator

@@ -30,7 +30,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -38,6 +37,7 @@ from ...bank_model.accesses import AccessKind, LdsAccess, LdsTile
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ..loops import FOR, IF
 from ..operations import operations_of
 from .lane_accesses import TracedAccess

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import gcd, prod
-from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -21,6 +20,7 @@ from ...bank_model.accesses import CopySources, LdsAccess, LdsTile
 from ...bank_model.layouts import SwizzledLayout
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import DirectStore, contiguous_run
 from ..diagnostics import Refusal, SourceLocation
 from ..index.lane_values import (

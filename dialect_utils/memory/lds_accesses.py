@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import DirectStore
 from ..diagnostics import Refusal
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown

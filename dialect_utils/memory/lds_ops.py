@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum, auto
 from math import gcd, prod
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.lds_tables import copy_instruction, transposing_read
+from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal
 from ..element_types import element_bits
 from ..handed_attributes import DESCRIBED

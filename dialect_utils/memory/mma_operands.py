@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ..element_moves import Move, element_count, moves_of
 from ..element_types import element_bits
 from ..operations import defining_operation

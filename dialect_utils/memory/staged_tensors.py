@@ -11,13 +11,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.nested_layout import NestedLayoutError, TilePart
+from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch
 from ..loops import FOR, bounds_of, carried_as, carried_by_use

@@ -34,7 +34,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import field
 from math import gcd, prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from iree.compiler import ir
@@ -43,6 +43,7 @@ from ...bank_model.errors import is_power_of_two
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits

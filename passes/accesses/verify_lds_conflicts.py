@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from iree.compiler import ir
@@ -34,6 +34,7 @@ from ...bank_model.layouts import (
 )
 from ...bank_model.lds_rules import Lds
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.shown_text import counted
 from ...dialect_utils.diagnostics import PassFailure, Refusal, location_at
 from ...dialect_utils.gpu_target import lds_model

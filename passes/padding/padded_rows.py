@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import lcm, prod
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.layout_counts import STOCK_PADDING_BITS
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.memory.allocation_layout import expansions_of

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -24,6 +23,7 @@ from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conf
 from ...bank_model.lds_rules import Lds
 from ...bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.readings import shown_readings
 from ...bank_model.solver import LayoutDecision, LayoutKind, SolverOptions, solve
 from ...dialect_utils.diagnostics import Refusal

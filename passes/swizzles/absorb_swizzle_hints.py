@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzles import chain_period
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.handed_attributes import PERMUTED_ELEMENTS

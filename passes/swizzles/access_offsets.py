@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import AccessFootprint, Placement, placement
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.index.index_bits import IndexBits

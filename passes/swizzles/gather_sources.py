@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, reduce
-from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzles import Swizzle, chain_period
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal

@@ -15,10 +15,10 @@ documentation allows that where no value goes from one layout to the other.
 from __future__ import annotations
 
 from math import gcd, lcm
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import (
     contiguous_run,
     may_be_whole_runs,

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.memory.flow import Connected, Use, connected_to, uses_of
 from ...dialect_utils.memory.lds_ops import (

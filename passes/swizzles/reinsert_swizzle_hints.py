@@ -31,11 +31,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzles import chain_period
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.handed_attributes import PERMUTED_ELEMENTS

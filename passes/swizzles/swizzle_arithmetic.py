@@ -32,13 +32,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.linear_swizzle import FieldStep, LinearSwizzle
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzles import Swizzle, chain_period
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.index.index_bits import IndexBits, add, constant_bits

@@ -36,7 +36,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain, repeat
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from iree.compiler import ir
@@ -45,6 +45,7 @@ from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.readings import shown_readings
 from ...bank_model.swizzle_legality import HintRules, behind_swizzles
 from ...bank_model.swizzles import XorShuffle

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import MOST_HINTS
 from ...bank_model.swizzles import Swizzle
 from ...dialect_utils.copy_slots import loads_directly

@@ -29,12 +29,12 @@ from collections.abc import Sequence
 from dataclasses import field
 from itertools import pairwise
 from math import gcd
-from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import (
     AccessFootprint,
     Placement,

@@ -40,12 +40,13 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import gcd, prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.indexing_maps import loops_of, renumber_loops

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.indexing_maps import loops_of
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes, note_keys
 from .attention_tiles import AttentionLoops, K, Q, V

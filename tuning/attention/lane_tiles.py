@@ -22,10 +22,10 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.lowering_config import (
     BASIS,

@@ -26,7 +26,7 @@ multiply by `mma.sync`. Tiles that `wgmma` reads by descriptors have their rows 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
@@ -35,6 +35,7 @@ from ...bank_model.layout_digits import Holder, LayoutDigit, layout_digits
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.nested_layout import NestedLayout
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.register_renaming import Renamed, Renaming, renamed
 from ...bank_model.shown_text import counted
 from ...dialect_utils.described_tiles import has_described_tile

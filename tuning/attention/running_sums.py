@@ -26,7 +26,6 @@ The terms are the same and their order is another one: results are right to roun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -38,6 +37,7 @@ from ...bank_model.layout_digits import (
     register_order,
 )
 from ...bank_model.nested_layout import NestedLayout
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.carried_loops import with_initial_values
 from ...dialect_utils.loops import FOR, Carried, carried_values

@@ -31,10 +31,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.gpu_target import gpu_target_of, lds_limit
 from ...dialect_utils.lowering_config import WarpLaunch

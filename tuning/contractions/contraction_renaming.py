@@ -21,7 +21,6 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import product
 from operator import add
-from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
@@ -29,6 +28,7 @@ from iree.compiler import ir
 from ...bank_model.accesses import LdsTile
 from ...bank_model.coalescing import transactions_of_runs
 from ...bank_model.errors import InvalidParameterError
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.step_renaming import Offsets, possible_merges
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits

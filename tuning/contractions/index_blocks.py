@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import gcd
-from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.step_renaming import (
     Slot,
     StepRenaming,

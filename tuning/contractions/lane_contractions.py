@@ -13,10 +13,10 @@ matrix instruction. The others, the *inner* ones, are the lane's part of what th
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.indexing_maps import maps_of, summed_loops

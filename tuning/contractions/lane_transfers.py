@@ -13,11 +13,10 @@ A subview whose offsets are known in every lane is looked through: the vector st
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.step_renaming import Offsets
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant

@@ -16,12 +16,12 @@ if the edge cannot go through between them, so it must be a multiple of `merged`
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
 
 import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.step_renaming import Offsets, Slot, ignores
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_bits import IndexBits, low_bit

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.step_renaming import StepRenaming
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.memory.memref_types import (

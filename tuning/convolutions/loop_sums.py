@@ -7,10 +7,10 @@ The image of a convolution is indexed by (n, 2 * h + y, 2 * w + x, c).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_ops import map_results
 from ...dialect_utils.indexing_maps import maps_of

@@ -23,11 +23,12 @@ otherwise.
 from __future__ import annotations
 
 from math import prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.diagnostics import Refusal

@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import gcd
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.lds_rules import AccessKind
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.index.index_bits import IndexBits

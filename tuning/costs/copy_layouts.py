@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from math import gcd, prod
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +24,7 @@ from ...bank_model.coalescing import transactions_of_runs
 from ...bank_model.descriptor_tiles import ArrangedTile
 from ...bank_model.lds_rules import AccessKind, Lds
 from ...bank_model.nested_layout import NestedLayout, TilePart
+from ...bank_model.quick_tuple import NamedTuple
 
 _WIDTHS_BITS = (128, 64, 32, 16, 8)
 LEAST_ASYNC_BYTES = 4

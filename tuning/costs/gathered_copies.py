@@ -18,8 +18,8 @@ memory that the LDS is a part of:
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
+from ...bank_model.quick_tuple import NamedTuple
 from .processors import Processor
 from .tile_cost import SCHEDULERS
 

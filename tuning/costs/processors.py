@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+
+from ...bank_model.quick_tuple import NamedTuple
 
 
 class Processor(NamedTuple):

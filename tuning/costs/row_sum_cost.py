@@ -28,8 +28,8 @@ Predicted times of f32 with 1, 4 and 16 rows, over those measured on an H100:
 from __future__ import annotations
 
 from math import hypot
-from typing import NamedTuple
 
+from ...bank_model.quick_tuple import NamedTuple
 from .processors import Processor
 
 _OUTER_LATENCIES = 4

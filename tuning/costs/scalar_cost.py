@@ -55,9 +55,9 @@ bytes, 4 LDS cycles each. 0.74 ms are predicted. (No time of such tiles was comp
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from ...bank_model.descriptor_tiles import CYCLE_BYTES
+from ...bank_model.quick_tuple import NamedTuple
 from .processors import Processor
 from .tile_cost import MULTIPLY_ADDS, AttentionShape, TileWork, rotating_slots
 

@@ -83,7 +83,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
 
 from ...bank_model.descriptor_tiles import (
     CYCLE_BYTES,
@@ -93,6 +92,7 @@ from ...bank_model.descriptor_tiles import (
     TILE_ALIGNMENT,
     ArrangedTile,
 )
+from ...bank_model.quick_tuple import NamedTuple
 from .copy_layouts import LEAST_ASYNC_BYTES, shares_blocks, widest_share
 from .processors import Processor
 

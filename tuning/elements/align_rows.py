@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import gcd, prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.index_ops import FORALL

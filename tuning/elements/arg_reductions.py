@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, MAPS, loops_of, summed_loops

@@ -11,10 +11,10 @@ becomes as many as `d1` has.
 from __future__ import annotations
 
 from math import gcd, prod
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits

@@ -25,10 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import gpu_features_of

@@ -13,10 +13,10 @@ neutral element of what combines elements, which is -0.0 for sums:
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits

@@ -13,10 +13,10 @@ computed as a longer one (`tuning/shapes/enlarged_shapes.py`).
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.indexing_maps import ITERATORS, summed_loops
 from ...dialect_utils.lowering_config import (
     BASIS,

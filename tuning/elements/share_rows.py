@@ -25,13 +25,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import gcd, prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 from iree.compiler.passmanager import PassManager
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits

@@ -41,11 +41,11 @@ another one beside other operations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.lds_rules import AccessKind
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import is_move

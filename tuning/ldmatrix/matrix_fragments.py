@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import field
 from operator import add, mul, sub
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from iree.compiler import ir
 
 from ...bank_model.descriptor_tiles import LANES
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import contiguous_run
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits

@@ -11,10 +11,9 @@ On NVIDIA GPUs those are all matmuls of f32 and of i8.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import loops_of
 from ...dialect_utils.lowering_config import CONFIG, REDUCTION, THREAD, WORKGROUP, LoweringConfig

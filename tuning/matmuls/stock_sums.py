@@ -23,10 +23,10 @@ makes one `vector.contract` of a product and the addition behind it. Else it com
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.handed_attributes import SUM_ORDER
 from ...dialect_utils.indexing_maps import GENERIC

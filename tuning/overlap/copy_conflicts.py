@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -13,6 +12,7 @@ from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import PlainLayout, access_copy, layout_conflicts
 from ...bank_model.lds_rules import Lds
 from ...bank_model.lds_tables import copy_instruction
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.shown_text import counted
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import Launch

@@ -30,10 +30,11 @@ lane's registers do not suffice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.carried_loops import with_more_values, yield_also
 from ...dialect_utils.diagnostics import Refusal

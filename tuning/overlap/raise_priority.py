@@ -33,11 +33,12 @@ A function stays as it is in which somebody has set priorities already.
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import PRIORITY, Builder
 from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.gpu_target import gpu_features_of

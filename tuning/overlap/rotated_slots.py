@@ -49,10 +49,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from math import gcd, prod
-from typing import NamedTuple
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC

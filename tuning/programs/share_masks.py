@@ -24,10 +24,11 @@ from __future__ import annotations
 
 from functools import partial
 from math import prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.operations import has_operation, operands_with, operations_in, redirect

@@ -32,13 +32,13 @@ from dataclasses import field
 from enum import Enum
 from itertools import permutations
 from math import prod
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.layout_digits import digits_of
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import maps_of
 from ...dialect_utils.loops import FOR, IF, YIELD, carried_values

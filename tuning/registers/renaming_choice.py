@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import NamedTuple
 
 from iree.compiler import ir
 
@@ -38,6 +37,7 @@ from ...bank_model.layout_digits import RegisterOrder
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.nested_layout import NestedLayout, TilePart
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.register_renaming import (
     Renamed,
     Renaming,

@@ -24,13 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.layout_digits import simt_shape
 from ...bank_model.lds_tables import lds_of
 from ...bank_model.nested_layout import NestedLayout
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.element_types import element_bits

@@ -30,11 +30,12 @@ from dataclasses import field
 from functools import reduce
 from itertools import product
 from math import gcd, prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC

@@ -15,11 +15,12 @@ from dataclasses import field
 from dataclasses import fields as dataclass_fields
 from functools import cache, cached_property
 from itertools import chain
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.copy_slots import note_slots
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC

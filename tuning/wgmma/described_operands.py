@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +35,7 @@ from ...bank_model.descriptor_tiles import (
 )
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import Launch
 from ...dialect_utils.index.index_bits import IndexBits

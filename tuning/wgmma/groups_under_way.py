@@ -23,12 +23,12 @@ taken from the addresses in all iterations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.lane_values import LaneEvaluator, constant
 from ...dialect_utils.loops import FOR, Carried, body_of, loop_depth

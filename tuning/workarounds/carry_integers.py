@@ -27,11 +27,12 @@ This works around IREE 3.13 (`docs/for_iree.md#nvgpummasync-of-i8`).
 from __future__ import annotations
 
 from itertools import product
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.matrix_operands import matrix_instructions
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils import carried_integers
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal

@@ -21,10 +21,11 @@ This works around IREE 3.13 (`docs/for_iree.md#unsigned-bytes-and-functions-of-f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.indexing_maps import MAPS, loops_of

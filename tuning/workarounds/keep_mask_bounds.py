@@ -28,10 +28,11 @@ This works around IREE 3.13 (`docs/for_iree.md#bounds-of-masks`).
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.operations import constant_value, operations_in
 from ...passes.base import FunctionPass, PassContext

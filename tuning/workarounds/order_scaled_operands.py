@@ -28,11 +28,12 @@ This works around IREE 3.13 (`docs/for_iree.md#scaled-products-of-f8`).
 from __future__ import annotations
 
 import re
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.matrix_instructions import WAVE
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits

@@ -21,11 +21,11 @@ This works around IREE 3.13 (`docs/for_iree.md#the-lds-of-specialized-kernels`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from iree.compiler import ir
 
 from ...bank_model.families import NVIDIA
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.kernels import backend_of, variants_of
 from ...dialect_utils.operations import children, defining_operation, operations_in, symbol_of

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`NamedTuple`, as the standard library has it, for classes that every compile makes anew.
+
+The library compiles the text of `__new__` and those of the fields' types, and makes six methods:
+0.12 ms for three fields. Here `__new__` is compiled when the first instance is made, and all
+classes have the same methods. For the type checker it is the library's own `NamedTuple`.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from inspect import get_annotations
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import NamedTuple as NamedTuple
+
+_one: Any = namedtuple("_one", "field")
+_getter = type(_one.field)
+"""What gets an element of a tuple by its number: a property in C."""
+
+
+class _Named(tuple[Any, ...]):
+    """The methods of all tuples with names."""
+
+    __slots__ = ()
+    _fields = tuple[str, ...]()
+
+    @classmethod
+    def _make(cls, values: Iterable[Any]) -> Any:
+        made = tuple.__new__(cls, values)
+        if len(made) != len(cls._fields):
+            raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
+        return made
+
+    def _replace(self, /, **values: Any) -> Any:
+        made = self._make(
+            [values.pop(name, old) for name, old in zip(self._fields, self, strict=True)]
+        )
+        if values:
+            raise ValueError(f"Got unexpected field names: {list(values)!r}")
+        return made
+
+    __replace__ = _replace
+
+    def _asdict(self) -> dict[str, Any]:
+        return dict(zip(self._fields, self, strict=True))
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _first_new(made: Any) -> Callable[..., Any]:
+    """Returns what stands for the `__new__` of a class until it is called."""
+
+    def __new__(cls: Any, *values: Any, **named: Any) -> Any:
+        # Another thread may do the same meanwhile.
+        made.__new__ = new = _new_of(made)
+        return new(cls, *values, **named)
+
+    return __new__
+
+
+def _new_of(made: Any) -> Callable[..., Any]:
+    names = ", ".join(made._fields)
+    space = {"_new": tuple.__new__}
+    new = eval(f"lambda _cls, {names}: _new(_cls, ({names}{',' if names else ''}))", space)
+    new.__name__, new.__qualname__ = "__new__", f"{made.__name__}.__new__"
+    new.__defaults__ = tuple(made._field_defaults.values())
+    return new
+
+
+class _Naming(type):
+    """Makes a tuple with names of the body of a class that derives from `NamedTuple`."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
+        if not bases:
+            return super().__new__(cls, name, bases, body)
+        others = (each for each in bases if not isinstance(each, _Naming))
+        made: Any = type(name, (_Named, *others), {"__slots__": (), **body})
+        fields = tuple(get_annotations(made))
+        made._fields = made.__match_args__ = fields
+        made._field_defaults = {each: body[each] for each in fields if each in body}
+        for number, field in enumerate(fields):
+            setattr(made, field, _getter(number, field))
+        made.__new__ = _first_new(made)
+        return made
+
+
+if not TYPE_CHECKING:
+
+    class NamedTuple(metaclass=_Naming):
+        """What tuples with names derive from, in whose place they have the methods above."""
