@@ -19,14 +19,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType
 
 from ..passes.mode import LEVELS, Mode
 from .rooms import TUNING, has_tuning, rooms_of
 
 _PACKAGE = "iree.compiler"
-_DIALECTS = f"{_PACKAGE}.dialects"
+_BINDINGS, _DIALECTS = f"{_PACKAGE}._mlir_libs", f"{_PACKAGE}.dialects"
 _DEFERRED = (
     *("affine", "amdgpu", "arith", "builtin", "cf", "func", "gpu", "hal", "iree_codegen"),
     *(
@@ -56,7 +55,6 @@ _OBJECTS_BEFORE_COLLECTION = 50_000
 kernel. So many take some MB."""
 
 _importing: threading.Thread | None = None
-_has_api = threading.Event()
 _enough = threading.Event()
 _turn = threading.RLock()
 """Held by the thread while it loads a pass."""
@@ -85,31 +83,33 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
     # Whoever comes back from the compiler's library waits for the lock that long.
     sys.setswitchinterval(_SECONDS_OF_A_TURN)
     _keep_freed_memory()
+    try:
+        with _without_bindings():
+            importlib.import_module(f"{_PACKAGE}.api")
+    except ImportError:
+        del sys.modules[_PACKAGE]
+        if collects:
+            gc.enable()
+        return
+    # Not before: both would have the interpreter's lock by turns, and the phases begin later.
     global _importing
     _importing = threading.Thread(target=_load, args=(spec, package, mode, collects), daemon=True)
     _importing.start()
-    _open_library(spec)
+
+
+@contextlib.contextmanager
+def _without_bindings() -> Iterator[None]:
+    """Lets the body see the package of MLIR's bindings, which says where the library lies, without
+    loading them. Whoever imports it behind the body loads them."""
+    spec = importlib.util.find_spec(_BINDINGS)
+    if spec is None or _BINDINGS in sys.modules:
+        yield
+        return
+    sys.modules[_BINDINGS] = importlib.util.module_from_spec(spec)
     try:
-        importlib.import_module(f"{_PACKAGE}.api")
-    except ImportError:
-        del sys.modules[_PACKAGE]
+        yield
     finally:
-        _has_api.set()
-
-
-def _open_library(package: ModuleSpec) -> None:
-    """Loads the compiler's library while the thread works, where that goes without its package.
-
-    `ctypes.CDLL` and the import of an extension keep the interpreter's lock meanwhile. To call the
-    C library, `ctypes` releases it.
-    """
-    import ctypes
-
-    with contextlib.suppress(AttributeError, OSError, TypeError):
-        system_opens = ctypes.CDLL(None).dlopen
-        system_opens.restype = ctypes.c_void_p
-        library = Path(package.origin or "").parent / "_mlir_libs" / "libIREECompiler.so"
-        system_opens(os.fsencode(library), os.RTLD_NOW)
+        del sys.modules[_BINDINGS]
 
 
 def _keep_freed_memory() -> None:
@@ -150,12 +150,6 @@ def wait_for_imports() -> None:
 def _load(spec: ModuleSpec, package: ModuleType, mode: Mode | None, collects: bool) -> None:
     try:
         # Whoever needs what cannot be imported will see why.
-        with contextlib.suppress(ImportError):
-            # While the system loads the compiler's library, which takes no lock.
-            importlib.import_module("numpy")
-        _has_api.wait()
-        if sys.modules.get(_PACKAGE) is not package:
-            return
         with contextlib.suppress(ImportError):
             assert spec.loader is not None
             spec.loader.exec_module(package)
