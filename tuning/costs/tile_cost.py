@@ -343,7 +343,20 @@ def least_microseconds(work: TileWork, processor: Processor) -> float:
     # Other workgroups may let units work side by side that take turns in one alone.
     side_by_side = work._replace(through_registers=False)
     busy = work.workgroups * work.steps * _busy_cycles(side_by_side, processor, 1)
-    return (processor.launch_cycles + busy / processor.multiprocessors) / processor.megahertz
+    waits = least_waiting(processor, is_gathered=work.is_gathered) if work.result_bytes else 0.0
+    cycles = processor.launch_cycles + waits + busy / processor.multiprocessors
+    return cycles / processor.megahertz
+
+
+def least_waiting(processor: Processor, *, is_gathered: bool = False) -> float:
+    """Returns the cycles that workgroups of a matmul wait at least before and behind their steps.
+
+    Args:
+        is_gathered: whether an operand is put together of elements or words.
+    """
+    # In another number of slots descriptors may give operands.
+    around = _AROUND_DESCRIBED if processor.described_cycles else _AROUND
+    return (_AROUND_GATHERED if is_gathered else around).waits * processor.wait_cycles
 
 
 def _clock(work: TileWork, processor: Processor, cycles: float) -> float:

@@ -20,7 +20,7 @@ is for sizes that only the program knows, too, and for those that no tile divide
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from itertools import product
 from math import gcd, prod
@@ -180,11 +180,13 @@ def lane_tilings(
     launch: WarpLaunch,
     parts: tuple[int, ...] = (1,),
     sums: StockSums | None = None,
+    sizes: Collection[int] = _SIZES,
 ) -> list[LaneTiledMatmul]:
     """Returns a matmul with each tile of lanes, and with sizes that these divide.
 
     Args:
         sums: how its products are to be added, if that matters.
+        sizes: the rows and columns of the tiles.
     """
     of_root = (root, loops.extents, launch, ScalarTile(1, 1, 1, 1, 1), loops.tiled)
     matmul = LaneTiledMatmul(*of_root, parts, computed=loops.computed, sums=sums)
@@ -192,7 +194,8 @@ def lane_tilings(
     return [
         matmul.enlarged(each)
         for each in matmul.candidates()
-        if sums is None or sums.keeps(summed, each.summed)
+        if {each.rows, each.columns} <= {*sizes}
+        and (sums is None or sums.keeps(summed, each.summed))
     ]
 
 

@@ -39,7 +39,7 @@ from ...passes.base import PassContext
 from ...passes.decisions import LayoutRound
 from ..costs.row_sum_cost import RowSums
 from ..costs.split_cost import copy_microseconds
-from ..costs.tile_cost import least_microseconds
+from ..costs.tile_cost import least_microseconds, least_waiting
 from ..matmuls.dynamic_matmuls import DynamicMatmul, ScalarLoops, multiplies, planned_matmul
 from ..matmuls.lane_matmuls import lane_tilings, multiplies_floats
 from ..tiles.tiled_operation import Circumstances, TiledOperation, check_saves, rounded_up
@@ -56,7 +56,7 @@ _LANE_PARTS = (1, 2, 4, 8)
 """Into how many parts warps of a workgroup may split a sum where lanes multiply."""
 _OPERANDS = 3
 _SUM_BYTES = 4
-_USUAL_SIZES = (128,)
+_USUAL_SIZES, _USUAL_SIZES_OF_LANES = (16, 64, 128), (64, 128)
 """The rows and columns of the tiles by which a product is looked at first."""
 _EXACT = 1 - 1e-9
 """Sums of floating-point numbers are right to that."""
@@ -156,17 +156,12 @@ class SplitSums(TilingPass):
             )
             for count in counts
         }
-        # IREE gives each sum a workgroup of its own where there are few.
-        own = _own(product, loops).microseconds(circumstances.processor)
         kept = 1 - (_LEAST_GAIN_OF_LANES if multiplies_floats(product) else _LEAST_GAIN)
-        if matmul is not None:
-            usual = [_Tiling(0.0, each) for each in matmul.tilings(_USUAL_SIZES)]
-            whole = min(own, _microseconds(usual, loops.tiled[2], 1, circumstances))
-            least = _least_of_all(matmul, circumstances) + min(moved_by.values())
-            if kept * whole < _EXACT * least:
-                return None
-        tilings = _tilings(matmul, product, loops, circumstances)
-        whole = min(own, _microseconds(tilings, loops.tiled[2], 1, circumstances))
+        fewest = min(moved_by.values())
+        found = _not_split(matmul, product, loops, circumstances, lambda t: (t + fewest) / kept)
+        if found is None:
+            return None
+        tilings, whole = found
         best = _Sums(1, kept * whole, whole)
         for count, moved in moved_by.items():
             most = best.time - moved
@@ -180,6 +175,38 @@ class SplitSums(TilingPass):
         if not self.unmeasured:
             check_saves(best, best.time, whole, circumstances.processor, target.arch)
         return best
+
+
+def _not_split(
+    matmul: DynamicMatmul | None,
+    product: ir.Operation,
+    loops: ScalarLoops,
+    circumstances: Circumstances,
+    enough: Callable[[float], float],
+) -> tuple[Sequence[_Tiling], float] | None:
+    """Returns a product with each tile, and the least predicted microseconds of it with whole sums.
+
+    Args:
+        enough: tells from the microseconds that a product in parts takes at least which time of one
+            with whole sums is so short that no number of parts saves enough of it.
+
+    Returns:
+        None where there is such a time.
+
+    Raises:
+        Refusal: lanes cannot compute it.
+    """
+    # IREE gives each sum a workgroup of its own where there are few.
+    whole = own = _own(product, loops).microseconds(circumstances.processor)
+    tilings: Sequence[_Tiling] = ()
+    for tiled in (_tiled_usually, _tilings):
+        tilings = tiled(matmul, product, loops, circumstances)
+        least = min((each.least for each in tilings), default=0.0)
+        most = enough(_EXACT * least)
+        whole = min(own, _microseconds(tilings, loops.tiled[2], 1, circumstances, enough=most))
+        if whole < most:
+            return None
+    return tilings, whole
 
 
 def _by_matrices(
@@ -205,15 +232,40 @@ def _by_matrices(
         raise
 
 
-def _least_of_all(matmul: DynamicMatmul, circumstances: Circumstances) -> float:
+def _least_of_all(
+    matmul: DynamicMatmul | None, loops: ScalarLoops, circumstances: Circumstances
+) -> float:
     """Returns the microseconds that a product takes at least, with any tile, in any parts: all
     multiprocessors multiply all the time."""
     processor = circumstances.processor
-    cycles = 0.0
-    if not processor.described_cycles:  # Of tiles that descriptors give it is not known.
-        instructions = math.prod(matmul.extents) / math.prod(matmul.instruction)
-        cycles = instructions * processor.matrix_cycles / processor.multiprocessors
-    return (processor.launch_cycles + cycles) / processor.megahertz
+    cycles, waits, products = 0.0, 0.0, math.prod(loops.extents)
+    if matmul is None:
+        cycles = products / processor.lanes * processor.fma_cycles
+    elif not processor.described_cycles:  # Of tiles that descriptors give it is not known.
+        cycles = products / math.prod(matmul.instruction) * processor.matrix_cycles
+        waits = least_waiting(processor)
+    cycles = processor.launch_cycles + waits + cycles / processor.multiprocessors
+    return cycles / processor.megahertz
+
+
+def _tiled_usually(
+    matmul: DynamicMatmul | None,
+    product: ir.Operation,
+    loops: ScalarLoops,
+    circumstances: Circumstances,
+) -> Sequence[_Tiling]:
+    """Returns a product with the tiles by which it is looked at first.
+
+    Raises:
+        Refusal: lanes cannot compute it.
+    """
+    if matmul is not None:
+        tilings = matmul.tilings(_USUAL_SIZES)
+    else:
+        launch = WarpLaunch.of_one_warp(circumstances.processor.lanes, product.context)
+        tilings = lane_tilings(product, loops, launch, sizes=_USUAL_SIZES_OF_LANES)
+    least = _least_of_all(matmul, loops, circumstances)
+    return [_Tiling(least, each) for each in tilings]
 
 
 def _tilings(
@@ -281,6 +333,7 @@ def _microseconds(
     count: int,
     circumstances: Circumstances,
     most: float = math.inf,
+    enough: float = 0.0,
 ) -> float:
     """Returns the least predicted time of a product whose sums are in parts.
 
@@ -289,9 +342,12 @@ def _microseconds(
         summed: the loop over the summed elements.
         count: into how many parts they are split.
         most: longer times are not asked for; infinity stands for them.
+        enough: of shorter times any will do.
     """
     least = math.inf
     for bound, each in tilings:
+        if least < enough:
+            break
         if bound > min(least, most):
             continue
         extents = list(each.extents)

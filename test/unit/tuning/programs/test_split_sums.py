@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -53,7 +55,9 @@ def large(text: str) -> str:
 def test_equal_products_are_predicted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int, int]] = []
 
-    def microseconds(tilings: list[object], summed: int, count: int, *_: object) -> float:
+    def microseconds(
+        tilings: list[object], summed: int, count: int, *_: object, **__: object
+    ) -> float:
         asked.append((tilings[0].tiled.extents[summed], count, len(tilings)))  # pyright: ignore[reportAttributeAccessIssue]
         return 1.0
 
@@ -76,13 +80,15 @@ def test_each_of_equal_products_is_split_or_has_its_remark() -> None:
     assert len(module.operations("tensor.expand_shape")) == 4
 
 
+@pytest.mark.parametrize("size", [large, str])
 @pytest.mark.parametrize(
     ("element", "arch"), [("f32", "sm_80"), ("f16", "sm_80"), ("f16", "sm_90a")]
 )
-def test_no_tile_takes_less_than_its_bound(element: str, arch: str) -> None:
-    text = str(module_of(product(0, 8192), element, arch))
-    # Multiprocessors that wait for nothing come near the bound.
-    module = parse(large(text))
+def test_no_tile_takes_less_than_its_bound(
+    element: str, arch: str, size: Callable[[str], str]
+) -> None:
+    """Multiprocessors that wait for nothing come near the bound, and so do short kernels."""
+    module = parse(size(str(module_of(product(0, 8192), element, arch))))
     function = module.function
     circumstances = SplitSums().circumstances(function)
     assert circumstances is not None
@@ -100,21 +106,44 @@ def test_no_tile_takes_less_than_its_bound(element: str, arch: str) -> None:
 
         times = [time(-math.inf, each.tiled) for each in tilings[::7]]
         assert all(each.least <= of for each, of in zip(tilings[::7], times, strict=True))
-        if matmul is not None:
-            assert split_sums._least_of_all(matmul, circumstances) <= min(times)
+        assert split_sums._least_of_all(matmul, loops, circumstances) <= min(times)
         assert min(times) == split_sums._microseconds(
             tilings[::7], loops.tiled[2], count, circumstances
         )
 
 
+@pytest.mark.parametrize("element", ["f16", "f32"])
 def test_of_a_product_that_keeps_all_busy_few_tiles_are_predicted(
-    monkeypatch: pytest.MonkeyPatch,
+    element: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
     monkeypatch.setattr(split_sums, "_tilings", lambda *given: asked.append(given) or [])
-    module = parse(large(str(module_of(product(0, 8192), "f16"))))
+    module = parse(large(str(module_of(product(0, 8192), element))))
     SplitSums().run(module.function, PassContext())
     assert not asked
-    small = module_of(product(0, 8192), "f16")
+    small = module_of(product(0, 8192), element)
     SplitSums().run(small.function, PassContext())
     assert len(asked) == 1
+
+
+def test_a_time_that_is_short_enough_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever tile has it: no number of parts saves enough of it."""
+    module = module_of(product(0, 8192), "f16")
+    function, context = module.function, PassContext()
+    (operation,) = split_sums._products(function)
+    circumstances = SplitSums().circumstances(function)
+    assert circumstances is not None
+    asked: list[int] = []
+    predicted = split_sums._microseconds
+
+    def microseconds(
+        tilings: object, summed: int, count: int, *more: Any, **enough: float
+    ) -> float:
+        asked.append(count)
+        return predicted(tilings, summed, count, *more, **enough) / 100  # pyright: ignore[reportArgumentType]
+
+    split = SplitSums(unmeasured=True)
+    assert split._plan(function, operation, circumstances, context)
+    monkeypatch.setattr(split_sums, "_microseconds", microseconds)
+    assert split._plan(function, operation, circumstances, context) is None
+    assert asked == [1]
