@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALLED := $(VENV)/installed
-WITH_TESTS := $(VENV)/installed-with-tests
+# The demo alone needs no more than the tools do.
+EXTRAS := $(if $(filter-out demo,$(or $(MAKECMDGOALS),demo)),[test])
+INSTALLED := $(VENV)/installed$(if $(EXTRAS),-with-tests)
 RELEASED := out/released
 # The type checker has one thread, so that something else runs beside it.
 MAKEFLAGS += --jobs=2
@@ -17,22 +18,22 @@ demo: $(INSTALLED)
 
 test: lint lit unit
 
-lint: $(WITH_TESTS)
+lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	mkdir -p out/typing && ln -sfn ../.. out/typing/bankwise
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-lit: $(WITH_TESTS)
+lit: $(INSTALLED)
 	$(BIN)/lit -q test
 
-unit: $(WITH_TESTS)
+unit: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not nightly"
 
-nightly: $(WITH_TESTS)
+nightly: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto
 
-bench: $(WITH_TESTS)
+bench: $(INSTALLED)
 	$(BIN)/python -m bankwise.bench.identity stock
 	$(BIN)/python -m bankwise.bench.code_checks waits
 	$(BIN)/python -m bankwise.bench.compile_time
@@ -44,7 +45,7 @@ bench: $(WITH_TESTS)
 
 # Source distribution and wheel in dist/, the wheel made from the source distribution and tried in an
 # empty environment. The version is `__version__` in __init__.py.
-release: $(WITH_TESTS)
+release: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --editable '.[release]'
 	rm -rf dist build $(RELEASED)
 	$(BIN)/python -m build
@@ -52,18 +53,15 @@ release: $(WITH_TESTS)
 	$(RELEASED)/bin/python -m pip install --quiet dist/*.whl
 	cd $(RELEASED) && bin/bankwise-compile --version && bin/python -P -m bankwise.tools.demo
 
+# pip would spend most of its time on compiling modules, of which few are ever imported.
 $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit('make: $(PYTHON) is older than Python 3.11; name another: \
 	make $(or $(MAKECMDGOALS),demo) PYTHON=python3.12' if sys.version_info < (3, 11) else 0)"
 	@echo "make: an environment in $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@echo "make: Bankwise and what it needs; IREE's compiler is the largest download ..."
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m pip install --quiet --no-compile --editable '.$(EXTRAS)'
 	@touch $@
-
-$(WITH_TESTS): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	touch $@
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info
