@@ -19,13 +19,10 @@ from ..bank_model.quick_tuple import NamedTuple
 from ..dialect_utils.diagnostics import Diagnostic
 from ..passes.base import FunctionPass, PassContext
 from ..passes.decisions import DecisionLog
+from .embedding import Lost
 from .forked_kernels import ForkedKernels
 
 Result = TypeVar("Result")
-
-
-class Lost(Exception):
-    """A fork was killed, or its work failed; nothing has been said of that."""
 
 
 class _Running(NamedTuple):

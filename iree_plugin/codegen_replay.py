@@ -10,10 +10,8 @@ pipeline. Which passes come behind them is asked of the function as it is config
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from functools import partial
 from io import BytesIO
@@ -44,11 +42,12 @@ from ..passes.pipeline_edit import (
     made,
     splice,
 )
-from .beside import Beside, Lost
+from .beside import Beside
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
 from .diagnostic_capture import captured_diagnostics
 from .early_import import load_no_more
+from .embedding import Lost
 from .finished_kernels import Finished, FinishedKernels, executable_of, finish
 from .forked_kernels import (
     ForkedKernels,
@@ -56,6 +55,7 @@ from .forked_kernels import (
     allow_threads,
     longest_of,
     may_fork,
+    print_sent,
     printed_bytes,
 )
 from .mitigation import mitigation_edits
@@ -219,6 +219,7 @@ class CodegenReplay:
                         notes()
                     else:
                         self._waiting = self.runner.beside, notes
+                        self._finish_beside(function)
                 self.replayed.add(function.name)
         if self.settings.mitigation in LEVELLED and has_tuning():
             from ..tuning.workarounds.own_lds import shares_lds
@@ -236,8 +237,16 @@ class CodegenReplay:
             notes()
             self._waiting = None
 
+    def _finish_beside(self, function: DeviceFunction) -> None:
+        """Lets a fork make machine code of a single kernel."""
+        executable = executable_of(function.op) if self.finishes else None
+        if executable is not None:
+            verify = self.settings.verifies_each_pass
+            self.finished.start(self.runner.session, executable, verify=verify)
+
     def drop(self) -> None:
-        """Ends what still decides beside the compile, which has failed."""
+        """Ends what still runs beside the compile, which has failed."""
+        self.finished.drop()
         if self._waiting is not None:
             beside, _ = self._waiting
             beside.drop()
@@ -414,10 +423,10 @@ class CodegenReplay:
         context = self.runner.context
         shown = 0
         for place, diagnostic in compiled.said:
-            _print(sent.printed[shown:place])
+            print_sent(sent.printed[shown:place])
             context.sink.consume(diagnostic)
             shown = place
-        _print(sent.printed[shown:])
+        print_sent(sent.printed[shown:])
         context.log.extend(compiled.log)
         context.tuned += compiled.tuned
         self.advice += compiled.advice
@@ -692,11 +701,3 @@ class CodegenReplay:
         self.runner.context.sink.warning(
             function.op.location, f"function @{function.name} keeps stock's layout: {reason}"
         )
-
-
-def _print(said: bytes) -> None:
-    """Prints what the compiler has said, as it does."""
-    if said:
-        sys.stderr.flush()
-        with suppress(OSError):
-            os.write(2, said)

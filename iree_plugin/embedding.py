@@ -84,6 +84,10 @@ class OutputFormat(IntEnum):
     HAL_EXECUTABLE = 4
 
 
+class Lost(Exception):
+    """A fork was killed, or its work failed; nothing has been said of that."""
+
+
 class StepError(RuntimeError):
     """A step of a compile failed: the compiler, or a pass."""
 

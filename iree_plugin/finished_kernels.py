@@ -11,16 +11,22 @@ and how many workgroups there are. So a shell of the executable, with a text in 
 code, takes its place until IREE has serialized all executables. The binary takes the shell's place
 then. IREE's many passes over the whole module do not see the kernels meanwhile.
 
+Of a kernel that is alone in its module the pipeline has run here. What IREE does with its export is
+done to a copy, for the shell, while a fork makes machine code: IREE works on the host program
+meanwhile. The export has to become the same in the fork.
+
 A shell's text is no code of any GPU, and a module in which one is left does not compile.
 """
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import field
 from io import BytesIO
 
 from iree.compiler import ir
 from iree.compiler.api import Session
+from iree.compiler.passmanager import PassManager
 
 from ..bank_model.quick_dataclass import dataclass
 from ..bank_model.quick_tuple import NamedTuple
@@ -32,11 +38,21 @@ from .compile_settings import (
     SERIALIZED,
     CompileSettings,
 )
-from .embedding import StepError, SteppedInvocation
+from .embedding import Lost, StepError, SteppedInvocation
+from .forked_kernels import ForkedKernels, print_sent
 
 _EXECUTABLE, _BINARY = "hal.executable", "hal.executable.binary"
 _VARIANT, _MODULE, _FUNCTION = "hal.executable.variant", "builtin.module", "func.func"
-_PARTS = (_MODULE, "hal.executable.export", "hal.executable.variant_end")
+_EXPORT = "hal.executable.export"
+_PARTS = (_MODULE, _EXPORT, "hal.executable.variant_end")
+_LAUNCH = (
+    f"{_MODULE}(iree-codegen-reconcile-translation-info,iree-codegen-resolve-workgroup-count-hints)"
+)
+_EXPORTING = f"{_VARIANT}({_MODULE}(canonicalize,cse),iree-codegen-propagate-dispatch-config)"
+"""What changes exports of the passes that IREE runs between codegen and the LLVM dialect."""
+_OF_KNOWN_LAUNCHES = (_EXPORT, "arith.constant", "hal.return")
+_LDS_BYTES = "workgroup_local_memory"
+"""What only the fork knows of an export. It is part of the machine code."""
 _TEXT = b"the place of a kernel that is compiled already"
 _TYPE = f"vector<{len(_TEXT)}xi8>"
 _SEEN = ("iree-hal-dump-", "iree-hal-substitute-", "iree-hal-preprocess-", "iree-hal-instrument-")
@@ -93,9 +109,7 @@ def finish(session: Session, executable: ir.Operation, *, verify: bool) -> Finis
     # An invocation takes the threads of its session, of which a fork has none (`allow_threads`).
     executable.context.enable_multithreading(False)
     try:
-        with ir.Location.unknown(executable.context):
-            module = ir.Module.create()
-            alone = executable.clone(ir.InsertionPoint(module.body))
+        module, alone = _copy_of(executable)
         # The compiler drops private ones that no host program calls.
         visibility = executable.attributes["sym_visibility"]
         alone.attributes["sym_visibility"] = ir.StringAttr.get("public", executable.context)
@@ -110,6 +124,43 @@ def finish(session: Session, executable: ir.Operation, *, verify: bool) -> Finis
         return Finished(shell, _bytecode(serialized))
     finally:
         invocation.close()
+
+
+def _copy_of(executable: ir.Operation) -> tuple[ir.Module, ir.Operation]:
+    """Returns a module with a copy of an executable alone, and the copy."""
+    with ir.Location.unknown(executable.context):
+        module = ir.Module.create()
+        return module, executable.clone(ir.InsertionPoint(module.body)).operation
+
+
+def _shell_before(executable: ir.Operation) -> bytes | None:
+    """Returns the shell that an executable will have, whose own codegen has run.
+
+    Returns None where its launch depends on the sizes of a call, or the compiler does not say it.
+    """
+    module, alone = _copy_of(executable)
+    (variant,) = children(alone, _VARIANT)
+    (inner,) = children(variant, _MODULE)
+    try:
+        PassManager.parse(_LAUNCH, module.context).run(inner)
+        for function in children(inner, _FUNCTION):
+            function.erase()
+        PassManager.parse(_EXPORTING, module.context).run(variant)
+    except (ir.MLIRError, ValueError):
+        return None
+    (export,) = children(variant, _EXPORT)
+    if any(each.name not in _OF_KNOWN_LAUNCHES for each in operations_in(export)):
+        return None
+    return _shell(alone, executable.attributes["sym_visibility"])
+
+
+def _export_of(shell: bytes, context: ir.Context) -> str:
+    """Returns the export of a shell, without what only the fork knows of it."""
+    module = ir.Module.parse(shell, context)
+    (export,) = operations_in(module.operation, _EXPORT)
+    if _LDS_BYTES in export.attributes:
+        del export.attributes[_LDS_BYTES]
+    return export.get_asm(use_local_scope=True)
 
 
 def _shell(executable: ir.Operation, visibility: ir.Attribute) -> bytes:
@@ -135,15 +186,52 @@ def _bytecode(operation: ir.Operation) -> bytes:
     return text.getvalue()
 
 
+class _Expected(NamedTuple):
+    fork: ForkedKernels
+    name: str
+    shell: bytes
+
+
 @dataclass
 class FinishedKernels:
-    """The executables of a module that forks have finished."""
+    """The executables of a module that forks have finished, or are at work on."""
 
     _binaries: dict[str, bytes] = field(default_factory=dict)
+    _expected: _Expected | None = None
+    _left: list[ir.Operation] = field(default_factory=list)
+    """The executables in whose places are shells. Something may still refer to their parts."""
 
     def __bool__(self) -> bool:
         """Returns whether there is one."""
-        return bool(self._binaries)
+        return bool(self._binaries) or self._expected is not None
+
+    def start(self, session: Session, executable: ir.Operation, *, verify: bool) -> None:
+        """Lets a fork finish an executable, and puts the shell in its place that it will have.
+
+        Nothing is changed where that is not possible.
+
+        Args:
+            verify: see `finish`.
+        """
+        with contextlib.ExitStack() as drop:
+            fork = ForkedKernels(
+                executable.context, [0], lambda _: finish(session, executable, verify=verify)
+            )
+            drop.enter_context(fork)
+            shell = _shell_before(executable) if fork else None
+            if shell is None:
+                return
+            self._expected = _Expected(fork, symbol_of(executable), shell)
+            self._left.append(executable)
+            _put_before(executable, shell)
+            executable.detach_from_parent()
+            drop.pop_all()
+
+    def drop(self) -> None:
+        """Ends the fork that is at work."""
+        if self._expected is not None:
+            self._expected.fork.__exit__()
+            self._expected = None
 
     def put_shell(self, executable: ir.Operation, finished: Finished) -> None:
         """Puts the shell of an executable in its place, and keeps its machine code.
@@ -151,11 +239,28 @@ class FinishedKernels:
         Raises:
             ir.MLIRError, ValueError: the shell cannot be read. The executable is as it was then.
         """
-        module = ir.Module.parse(finished.shell, executable.context)
-        (shell,) = children(module.operation)
-        ir.InsertionPoint(executable).insert(shell.detach_from_parent())
+        _put_before(executable, finished.shell)
         self._binaries[symbol_of(executable)] = finished.binary
         executable.erase()
+
+    def _receive(self, context: ir.Context) -> None:
+        """Waits for the machine code that a fork makes.
+
+        Raises:
+            Lost: there is none, or the kernel is launched otherwise than its shell says.
+        """
+        if self._expected is None:
+            return
+        fork, name, shell = self._expected
+        sent = fork.sent(0)
+        self.drop()
+        if sent is None:
+            raise Lost
+        finished: Finished = sent.result
+        if _export_of(finished.shell, context) != _export_of(shell, context):
+            raise Lost
+        print_sent(sent.printed)
+        self._binaries[name] = finished.binary
 
     def put_binaries(self, module: ir.Operation) -> None:
         """Puts the machine code of all executables in the places of their shells.
@@ -165,7 +270,9 @@ class FinishedKernels:
 
         Raises:
             StepError: there is a shell whose machine code is not known.
+            Lost: a fork has not made it.
         """
+        self._receive(module.context)
         for executable in children(module, _EXECUTABLE):
             binary = self._binaries.get(symbol_of(executable))
             if binary is not None:
@@ -179,6 +286,12 @@ class FinishedKernels:
             if _TEXT in _bytes_of(binary):
                 binary.location.emit_error("the machine code of this executable got lost")
                 raise StepError
+
+
+def _put_before(executable: ir.Operation, shell: bytes) -> None:
+    module = ir.Module.parse(shell, executable.context)
+    (read,) = children(module.operation)
+    ir.InsertionPoint(executable).insert(read.detach_from_parent())
 
 
 def _bytes_of(binary: ir.Operation) -> bytes:

@@ -236,6 +236,14 @@ def printed_bytes() -> int:
     return os.lseek(2, 0, os.SEEK_CUR)
 
 
+def print_sent(said: bytes) -> None:
+    """Prints what the compiler has said in a fork, as it does."""
+    if said:
+        sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            os.write(2, said)
+
+
 def _has_no_busy_threads() -> bool:
     """Returns whether no other thread may hold a lock, which no fork would ever get.
 

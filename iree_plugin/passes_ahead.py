@@ -23,7 +23,7 @@ from iree.compiler.api import ctypes_dl
 from iree.compiler.passmanager import PassManager
 
 from ..passes.pipeline_edit import PipelineStep, PlannedPass
-from .beside import Lost
+from .embedding import Lost
 
 _HANDLER = CFUNCTYPE(c_int8, c_void_p, c_void_p)
 _SUCCESS = 1

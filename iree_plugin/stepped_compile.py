@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from iree.compiler.api import Session, Source
 
@@ -32,7 +32,7 @@ from .compile_settings import (
     has_codegen,
 )
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
-from .embedding import Pipeline, StepError, SteppedInvocation
+from .embedding import Lost, Pipeline, StepError, SteppedInvocation
 from .invocations import CompileError, Invocations
 from .program_passes import (
     BEFORE_DISPATCHES,
@@ -130,9 +130,7 @@ class SteppedCompile:
     def close(self) -> None:
         """Ends all invocations; written outputs stay, and another source can be compiled."""
         self.invocations.close()
-        for replay in self._replays:
-            replay.drop()
-        self._replays.clear()
+        self._drop()
         self._managers.clear()
 
     def run(self, source: Source, end: str = "") -> SteppedInvocation:
@@ -146,27 +144,31 @@ class SteppedCompile:
             DriverError: everything was to be verified, and swizzle hints were dropped.
             PipelineEditError: an edit does not fit a pipeline.
         """
-        invocation = self._run(source, end)
-        if self._replays and not self._settle():
-            # A fork was killed, or could not work: all of it again, without any.
-            self.forks = False
-            invocation = self._run(source, end)
-        return invocation
-
-    def _settle(self) -> bool:
-        """Waits for what still decides, and returns whether it has; else nothing was decided."""
-        from .beside import Lost
-
-        lists = self.context.log.decisions, self.context.tuned, self.advice, self._kernels
         try:
+            invocation = self._run(source, end)
             for replay in self._replays:
                 replay.settle()
         except Lost:
-            for each, length in zip(lists, self._noted, strict=True):
+            # A fork was killed, or could not work: all of it again, without any.
+            for each, length in zip(self._lists(), self._noted, strict=True):
                 del each[length:]
-            return False
-        self._noted = [len(each) for each in lists]
-        return True
+            self._drop()
+            self.forks = False
+            invocation = self._run(source, end)
+        if self._replays:
+            self._noted = [len(each) for each in self._lists()]
+        return invocation
+
+    def _lists(self) -> Sequence[list[Any]]:
+        """Returns what grows with each kernel of all sources."""
+        context = self.context
+        return context.log.decisions, context.tuned, self.advice, self._kernels
+
+    def _drop(self) -> None:
+        """Ends what still runs beside a compile."""
+        for replay in self._replays:
+            replay.drop()
+        self._replays.clear()
 
     def _run(self, source: Source, end: str) -> SteppedInvocation:
         """Compiles `source`; what only decides may still run beside."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from bankwise.iree_plugin.embedding import StepError
 from bankwise.iree_plugin.finished_kernels import FinishedKernels, executable_of, may_finish
 
 _SUM = """
-func.func @sum{size}(%x: tensor<{size}xf32>, %y: tensor<{size}xf32>) -> tensor<{size}xf32> {{
+func.func @sum{name}(%x: tensor<{size}xf32>, %y: tensor<{size}xf32>) -> tensor<{size}xf32> {{
   %sum = arith.addf %x, %y : tensor<{size}xf32>
   return %sum : tensor<{size}xf32>
 }}
@@ -27,20 +28,26 @@ _COMPILE = """
 import os, sys
 os.sched_getaffinity = lambda _: range(2)
 from bankwise.iree_plugin import finished_kernels
-put = finished_kernels.FinishedKernels.put_shell
+put = finished_kernels._put_before
 def count(*arguments):
     print("finished")
     put(*arguments)
-finished_kernels.FinishedKernels.put_shell = count
+finished_kernels._put_before = count
+if "--other-launch" in sys.argv:
+    sys.argv.remove("--other-launch")
+    expected = finished_kernels._export_of
+    finished_kernels._export_of = lambda *given: expected(*given) + str(len(given[0]))
 from bankwise.tools.compile import main
 sys.exit(main(sys.argv[1:]))
 """
 
 
-def _compiled(tmp_path: Path, name: str, *flags: str) -> tuple[bytes, int]:
-    """Returns a module of two kernels, and how many of them forks have finished."""
+def _compiled(
+    tmp_path: Path, name: str, *flags: str, sizes: Sequence[str] = ("64", "96")
+) -> tuple[bytes, int]:
+    """Returns a module of a kernel for each size, and how many of them forks have finished."""
     source, made = tmp_path / "sums.mlir", tmp_path / name
-    source.write_text("".join(_SUM.format(size=size) for size in (64, 96)))
+    source.write_text("".join(_SUM.format(size=size, name=size.strip("?")) for size in sizes))
     run = subprocess.run(
         [sys.executable, "-c", _COMPILE, str(source), "-o", str(made), *flags],
         capture_output=True,
@@ -66,6 +73,23 @@ def test_what_forks_have_finished_is_what_would_have_become_of_it(gpu: str, tmp_
     other, none = _compiled(tmp_path, "other.vmfb", *_GPUS[gpu], phases)
     assert (count, none) == (2, 0)
     assert finished == other
+
+
+@pytest.mark.sampled(every=2)
+@pytest.mark.parametrize(
+    ("size", "other_launch", "finished"), [("64", False, 1), ("64", True, 1), ("?", False, 0)]
+)
+def test_a_kernel_that_is_alone_is_finished_beside_the_host_program(
+    size: str, other_launch: bool, finished: int, tmp_path: Path
+) -> None:
+    """It is compiled again where its launch is not what was expected, and where the launch depends
+    on the sizes of a call, the compiler says what it is."""
+    flags = (*_GPUS["cuda"], *(["--other-launch"] if other_launch else []))
+    made, count = _compiled(tmp_path, "finished.vmfb", *flags, sizes=[size])
+    phases = f"--dump-compilation-phases-to={tmp_path / 'phases'}"
+    other, none = _compiled(tmp_path, "other.vmfb", *_GPUS["cuda"], phases, sizes=[size])
+    assert (count, none) == (finished, 0)
+    assert made == other
 
 
 def test_linked_kernels_are_not_finished(tmp_path: Path) -> None:
