@@ -72,6 +72,7 @@ class Gather(NamedTuple):
         word: how many elements the longest word has by which the memory can be read; 0 if by none.
         multiple: what divides the number in memory of the first element of each row.
         near: of how many rows that follow each other the elements lie in the same lines.
+        pitch: by how many elements of memory a run is apart from the next.
     """
 
     step: int
@@ -79,6 +80,7 @@ class Gather(NamedTuple):
     word: int = 0
     multiple: int = 1
     near: int = 1
+    pitch: int = 0
 
     def words(self, count: int) -> Words | None:
         """Returns the fewest words that have `count` neighbours, wherever the first one is.
@@ -97,16 +99,26 @@ class Gather(NamedTuple):
         words = self.words(part)
         loads = width // part * words.number if words else width
         along = min(lanes, row // width)
-        span = along * width * self.step * _ELEMENT_BYTES
         rows = 1 + (lanes / along - 1) / self.near
         least = (words.elements if words else 1) * _ELEMENT_BYTES * lanes / _LINE_BYTES
-        lines = max(least, min(lanes, rows * (1 + _MORE_LINES + span / _LINE_BYTES)))
+        lines = max(least, min(lanes, rows * self._lines(along * width)))
         return GatheredCopy(
             width=width,
             cycles=loads * lines + max(1.0, lanes * width * _ELEMENT_BYTES / _LINE_BYTES),
             instructions=self._instructions(width, part, words),
             registers=loads * (words.elements // 2 if words else 1),
         )
+
+    def _lines(self, count: int) -> float:
+        """Returns in how many lines of memory so many neighbours lie.
+
+        Between runs there are elements that no neighbour is: half of an image of stride 2.
+        """
+        runs, span = count / self.run, count * self.step
+        between = runs * max(0, self.pitch - self.run * self.step)
+        together = 1 + _MORE_LINES + (span + between) * _ELEMENT_BYTES / _LINE_BYTES
+        apart = (1 + runs) * (1 + _MORE_LINES) + span * _ELEMENT_BYTES / _LINE_BYTES
+        return min(together, apart)
 
     def _instructions(self, width: int, part: int, words: Words | None) -> float:
         if words is None:

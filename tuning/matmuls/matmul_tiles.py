@@ -273,6 +273,8 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         for number, size in zip(self.multiplied, (tile.rows, tile.columns), strict=True):
             elements, gather = size * tile.summed, self._gathers.get(number)
             if gather is None:
+                # Lanes load it to registers, by the memory that the LDS is a part of.
+                cycles += elements * self.element_bytes / CYCLE_BYTES
                 loaded += elements * self.element_bytes / (_WORD_BYTES * threads)
                 continue
             along = loops_of(self.operation)[number][-1] == sums

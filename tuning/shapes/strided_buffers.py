@@ -134,10 +134,11 @@ class StridedBuffer(NamedTuple):
         # Parts of the buffer begin anywhere, as rows of an odd length do.
         start = start_alignment(buffer)
         word = word_elements((self.elements,), 1, element, start, _LONGEST_WORD_BITS)
-        run, step = self.dims[-1][-1]
+        *others, (run, step) = self.dims[-1]
+        pitch = others[-1][1] if others else 0
         rows = range(min(_MOST_NEAR, self.shape[-2])) if len(self.dims) > 1 else range(1)
         near = sum(self._place(-2, each) * _HALF_BYTES < _NEAR_BYTES for each in rows if each) + 1
-        return Gather(step, run, word, self._multiple, near)
+        return Gather(step, run, word, self._multiple, near, pitch)
 
     def sectors(self, dim: int, element_bytes: int) -> int:
         """Returns in how many sectors of memory neighbours along an index lie."""

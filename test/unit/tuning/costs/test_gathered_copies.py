@@ -63,6 +63,20 @@ def test_rows_that_are_near_lie_in_the_same_lines() -> None:
     assert near < apart
 
 
+@pytest.mark.parametrize(
+    ("run", "pitch", "step"), [(28, 112, 2), (14, 56, 2), (28, 116, 2), (56, 58, 1), (14, 16, 1)]
+)
+@pytest.mark.parametrize("lanes", [16, 32])
+def test_runs_that_lie_apart_are_in_more_lines(run: int, pitch: int, step: int, lanes: int) -> None:
+    """Of an image of 56 x 56 and stride 2, 32 pixels of rows of 28 touch 2.9 lines, not 2.2."""
+    pixels = [row * pitch + each * step for row in range(64) for each in range(run)]
+    parts = (pixels[begin : begin + lanes] for begin in range(0, len(pixels) - lanes, lanes))
+    touched = [len({2 * each // 128 for each in part}) for part in parts]
+    mean = sum(touched) / len(touched)
+    copy = Gather(step, run, 0, pitch=pitch).copies(lanes, 1, lanes)
+    assert copy.cycles - 1 == pytest.approx(mean, abs=0.55)
+
+
 def test_parts_of_a_copy_have_words_of_their_own() -> None:
     whole, parted = (Gather(1, run, 8).copies(64, 8, LANES) for run in (56, 28))
     assert (whole.registers, parted.registers) == (2 * 4, 2 * 2 * 2)
