@@ -35,9 +35,7 @@ class _Named(tuple[Any, ...]):
         return made
 
     def _replace(self, /, **values: Any) -> Any:
-        made = self._make(
-            [values.pop(name, old) for name, old in zip(self._fields, self, strict=True)]
-        )
+        made = self._make(map(values.pop, self._fields, self))
         if values:
             raise ValueError(f"Got unexpected field names: {list(values)!r}")
         return made

@@ -50,10 +50,6 @@ _KEPT_BYTES = {-1: 1 << 30, -3: 1 << 25}
 """glibc's `M_TRIM_THRESHOLD` and `M_MMAP_THRESHOLD`, and what they become: from how many bytes on
 memory is given back. The second can be no larger (`malloc.c`, `DEFAULT_MMAP_THRESHOLD_MAX`)."""
 
-_OBJECTS_BEFORE_COLLECTION = 50_000
-"""Python collects garbage behind each 700 objects that are left, 43 times in a compile of one
-kernel. So many take some MB."""
-
 _importing: threading.Thread | None = None
 _enough = threading.Event()
 _turn = threading.RLock()
@@ -156,7 +152,6 @@ def _load(spec: ModuleSpec, package: ModuleType, mode: Mode | None, collects: bo
         load_passes(mode)
     finally:
         gc.freeze()
-        gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
         if collects:
             gc.enable()
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 import re
-import subprocess
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, byref, c_bool, c_char, c_char_p, c_int, c_size_t, c_void_p
 from enum import IntEnum
@@ -157,6 +156,8 @@ def registered_dialects() -> list[str]:
     The C API counts them, but does not name them. `iree-opt` of the same wheel does.
     """
     command = [compiler_tool("iree-opt"), "--show-dialects"]
+    import subprocess  # Not part of a compile.
+
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return listed.partition(":")[2].strip().split(",")
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Collection, Iterable, Iterator
 
 from ..bank_model.shown_text import did_you_mean
@@ -109,6 +108,8 @@ def _compilers_flags() -> frozenset[str]:
     from ..iree_plugin.embedding import compiler_tool
 
     command = str(compiler_tool("iree-compile")), "--help-hidden"
+    import subprocess  # Not part of a compile.
+
     listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return frozenset(re.findall(r"^ +--?([\w-]+)", listed, re.MULTILINE))
 
