@@ -19,7 +19,7 @@ they are split into single words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 
@@ -95,14 +95,20 @@ class LinearCases:
         self.cut_off = False
         self._parts = {} if counted is None else counted
 
-    def cases(self, max_phases: int) -> Iterator[LinearCase]:
-        """Yields the cases of at most `max_phases` phases, the fewest instructions first."""
+    def cases(
+        self, max_phases: int, asked: Callable[[Division], bool] = lambda division: True
+    ) -> Iterator[LinearCase]:
+        """Yields the cases of at most `max_phases` phases, the fewest instructions first.
+
+        Args:
+            asked: whether a division is asked for.
+        """
         widest, lowest = self.group_bits[0], self.group_bits[-1]
         vectors = self.classes.vectors
         if self.classes.irregular or any(c.word_bits > widest for c in vectors):
-            yield from self.possible(Division(widest), max_phases)
+            yield from self.possible(Division(widest), max_phases, asked)
         if vectors or not self.classes.irregular:
-            yield from self.possible(Division(lowest, vectors), max_phases)
+            yield from self.possible(Division(lowest, vectors), max_phases, asked)
         every = (d for bit in self.group_bits[1:] for d in split_divisions(self.classes, bit))
         # Of many classes of accesses there are too many divisions to list.
         divisions = [*islice(every, _MAX_DIVISIONS + 1)]
@@ -110,15 +116,18 @@ class LinearCases:
         splitting = [
             (sum(part.instructions for part in parts), number, division, parts)
             for number, division in enumerate(divisions[:_MAX_DIVISIONS])
-            if (parts := self.short_parts(division, max_phases))
+            if asked(division) and (parts := self.short_parts(division, max_phases))
         ]
         # A case takes long to make, and the first ones are often enough.
         for _, _, division, parts in sorted(splitting, key=itemgetter(0, 1)):
             yield self.case(division, parts)
 
-    def possible(self, division: Division, max_phases: int) -> list[LinearCase]:
-        """Returns the case of a division, or nothing if it runs too many phases or splits bytes."""
-        parts = self.short_parts(division, max_phases)
+    def possible(
+        self, division: Division, max_phases: int, asked: Callable[[Division], bool]
+    ) -> list[LinearCase]:
+        """Returns the case of a division that is asked for, or nothing if it runs too many phases
+        or splits bytes."""
+        parts = self.short_parts(division, max_phases) if asked(division) else []
         return [self.case(division, parts)] if parts else []
 
     def short_parts(self, division: Division, max_phases: int) -> list[PhaseSets]:

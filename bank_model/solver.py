@@ -49,6 +49,7 @@ from .linear_swizzle import FieldStep
 from .paddings import padding_amounts, padding_choices
 from .proof import Optimality, Proof
 from .quick_tuple import NamedTuple
+from .splitting import Division
 from .swizzle_legality import HintRules
 from .swizzle_search import (
     cheapest_fields,
@@ -262,7 +263,11 @@ class _Solver:
         linear = LinearCases(self.lds, self.tile, self.accesses, groups, unit, block, counted)
         cases: list[LinearCase] = []
         found: list[_Candidate] = []
-        for case in linear.cases(self.base_wavefronts):
+
+        def illegal(division: Division) -> bool:
+            return self.has_illegal_alone(division, linear.to_words)
+
+        for case in linear.cases(self.base_wavefronts, lambda each: not illegal(each)):
             cases.append(case)
             more, _ = self.search_case(case, linear.to_words, 1)
             found += more
@@ -273,18 +278,41 @@ class _Solver:
             # The search is much shorter where its result has something to beat.
             found += rotated
             return found + self.cheaper_cases(cases, linear.to_words, found), None
-        proven = True
+        proven = self.options.claims_minimum and not (rules and rules.stores)
         fewest = min([self.plain.conflicts, *(c.conflicts for c in found)])
         for case in cases:
             more, complete = self.search_case(case, linear.to_words, fewest)
             found += more
             fewest = min([fewest, *(c.conflicts for c in more)])
             proven = proven and complete
-        if self.least_illegal is not None and self.least_illegal < fewest:
-            proven = False
-        proven = proven and self.options.claims_minimum and not (rules and rules.stores)
-        proven = proven and linear.cover_everything()
-        return found, fewest if proven else None
+        if proven and linear.cover_everything():
+            others = linear.cases(self.base_wavefronts, illegal)
+            proven = self.none_illegal_undercuts(others, linear.to_words, fewest)
+            return found, fewest if proven else None
+        return found, None
+
+    def has_illegal_alone(self, division: Division, to_words: int) -> bool:
+        """Returns whether every swizzle that divides the accesses so is illegal."""
+        rules = self.options.rules
+        run = 1 << max(division.group_bit - to_words, 0)
+        return rules is not None and division.changes_group_bit and not rules.allows_run(run)
+
+    def none_illegal_undercuts(
+        self, cases: Iterable[LinearCase], to_words: int, fewest: int
+    ) -> bool:
+        """Returns whether it is proven that no illegal swizzle has less than `fewest` conflict
+        cycles, neither in `cases` nor among those that were left out.
+
+        Args:
+            cases: those whose swizzles are all illegal.
+        """
+        for case in cases:
+            if self.least_illegal is not None and self.least_illegal < fewest:
+                return False
+            _, complete = self.search_case(case, to_words, fewest)
+            if not complete:
+                return False
+        return self.least_illegal is None or self.least_illegal >= fewest
 
     def cheaper_cases(
         self, cases: Sequence[LinearCase], to_words: int, found: Sequence[_Candidate]

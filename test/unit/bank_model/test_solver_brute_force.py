@@ -29,6 +29,7 @@ from bankwise.bank_model.solver import (
     SolverOptions,
     solve,
 )
+from bankwise.bank_model.swizzle_legality import AccessFootprint, HintRules
 from bankwise.bank_model.swizzles import XorShuffle, xor_chain
 
 from .solver_problems import GFX942, READ, SM80, WRITE, solve_checked, unsolvable, wave_transpose
@@ -283,6 +284,18 @@ def assert_exact(problem, number):
 )
 def test_chips_are_solved_exactly(problem, number):
     assert_exact(problem, number)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 4))
+def test_illegal_divisions_are_searched_only_for_the_proof(seed, bits):
+    """Whatever an access that cannot be split needs, the decision is that of a search of all."""
+    lds, tile, accesses = small_problem(seed)
+    rules = HintRules(tile, (AccessFootprint(1 << bits, 1 << bits, whole=True),))
+    options = LINEAR._replace(rules=rules)
+    decision = solve_checked(lds, tile, accesses, options)
+    with mock.patch.object(solver._Solver, "has_illegal_alone", return_value=False):
+        assert solve(lds, tile, accesses, options) == decision
 
 
 @settings(deadline=None, max_examples=100)
