@@ -10,7 +10,8 @@ code they are names of registers, and no instructions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from math import prod
 from types import MappingProxyType
 
@@ -156,12 +157,13 @@ def _insert_slice(operation: ir.Operation) -> list[Move]:
     offsets = _offsets(operation, len(shape))
     # A part of lower rank lies in the last dimensions.
     sizes = [1] * (len(shape) - len(inner)) + inner
+    places = product(*(range(begin, begin + n) for begin, n in zip(offsets, sizes, strict=True)))
+    # A vector is put together by many slices, each of which is asked about all elements.
+    inserted = {_raveled(index, shape): number for number, index in enumerate(places)}
 
     def move(number: int) -> Element:
-        index = [i - n for i, n in zip(_unraveled(number, shape), offsets, strict=True)]
-        if any(not 0 <= i < size for i, size in zip(index, sizes, strict=True)):
-            return whole, number
-        return part, _raveled(index, sizes)
+        here = inserted.get(number)
+        return (whole, number) if here is None else (part, here)
 
     return [move]
 
@@ -181,7 +183,7 @@ def _unraveled(number: int, shape: list[int]) -> list[int]:
     return index
 
 
-def _raveled(index: list[int], shape: list[int]) -> int:
+def _raveled(index: Sequence[int], shape: Sequence[int]) -> int:
     number = 0
     for i, size in zip(index, shape, strict=True):
         number = number * size + i
