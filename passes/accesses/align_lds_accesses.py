@@ -38,7 +38,7 @@ from ...dialect_utils.memory.lds_reading import (
     check_aligned,
     read_allocations,
 )
-from ...dialect_utils.memory.memref_types import static_strides, type_of
+from ...dialect_utils.memory.memref_types import is_workgroup_memref, static_strides, type_of
 from ...dialect_utils.memory.stated_alignment import state_alignment
 from ...dialect_utils.operations import defining_operation, operations_in
 from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, stowed_attributes
@@ -94,14 +94,17 @@ def _are_aligned(rows: Sequence[tuple[ir.Operation, Access]], bits: IndexBits) -
 
 
 def _is_aligned(operation: ir.Operation, row: Access, bits: IndexBits) -> bool:
-    """Returns whether an access has the alignment that it needs, by its indices alone.
+    """Returns whether an access has the alignment that it needs in the LDS, by its indices alone.
 
-    That can be told of accesses to an LDS allocation itself, which are behind no swizzle.
+    That can be told of accesses to an LDS allocation itself, which are behind no swizzle, and of
+    those to other memory.
     """
     number = row.buffer_operand(operation)
     if number is None or row.footprint is None:
         return False
     buffer = operation.operands[number]
+    if not _may_be_lds(buffer):
+        return True
     allocation = defining_operation(buffer)
     if allocation is None or not is_lds_allocation(allocation):
         return False
@@ -143,6 +146,18 @@ def _align(operation: ir.Operation, row: Access, bits: IndexBits) -> None:
     multiple = bits.multiple(list(operation.operands)[number + 1 :], strides)
     promised = promised_alignment(operation)
     state_alignment(operation, buffer, multiple, allocations, bits, promised)
+
+
+def _may_be_lds(buffer: ir.Value) -> bool:
+    """Returns whether `buffer` may be a part of an LDS allocation."""
+    try:
+        roots = [(root, defining_operation(root)) for root in roots_of(buffer)]
+    except Refusal:
+        return True
+    return any(
+        owner is None or is_lds_allocation(owner) or is_workgroup_memref(root.type)
+        for root, owner in roots
+    )
 
 
 def _lds_allocations_of(buffer: ir.Value) -> list[ir.Operation]:
