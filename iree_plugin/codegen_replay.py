@@ -11,7 +11,7 @@ pipeline. Which passes come behind them is asked of the function as it is config
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import field, replace
 from functools import partial
 from io import BytesIO
@@ -48,7 +48,7 @@ from .device_functions import DeviceFunction, device_functions, gpu_functions
 from .diagnostic_capture import captured_diagnostics
 from .early_import import load_no_more
 from .embedding import Lost
-from .finished_kernels import Finished, FinishedKernels, executable_of, finish
+from .finished_kernels import Finished, FinishedKernels, executable_of, finish, shell_before
 from .forked_kernels import (
     ForkedKernels,
     Sent,
@@ -57,6 +57,7 @@ from .forked_kernels import (
     may_fork,
     print_sent,
     printed_bytes,
+    tell,
 )
 from .mitigation import mitigation_edits
 from .passes_ahead import PassesAhead
@@ -166,6 +167,7 @@ class CodegenReplay:
         forks: whether several functions are compiled beside each other, in forked processes.
         finishes: whether the forks make machine code of them.
         finished: those executables of which that has been made.
+        expects: whether the host program may be compiled before that is there.
     """
 
     runner: PassRunner
@@ -181,12 +183,15 @@ class CodegenReplay:
     forks: bool = False
     finishes: bool = False
     finished: FinishedKernels = field(default_factory=FinishedKernels)
+    expects: bool = False
     _missing: set[str] = field(default_factory=set)
     """The functions of which it was said that a pipeline is missing."""
     _given_up: list[FunctionCopy] = field(default_factory=list)
     """What functions had become when an optional pass failed, kept for Python's ops in it."""
     _waiting: tuple[Beside, Callable[[], None]] | None = None
     """What still runs beside the compile of a single kernel, and what notes its result."""
+    _expected: tuple[ForkedKernels, Sequence[str]] | None = None
+    """The forks that still make machine code, and the names of what becomes of each kernel."""
 
     def run(self, module: ir.Operation) -> None:
         """Runs the edited pipeline of every GPU function of a configured module.
@@ -205,26 +210,40 @@ class CodegenReplay:
         self._warn(functions)
         if self.summarizes:
             self.kernels += [AS_STOCK] * (gpu_functions(variants) - len(functions))
-        with self._beside(len(functions)), self._forked(functions, recordings, edits) as forks:
-            for number, function in enumerate(functions):
-                recording = recordings[number]
-                if isinstance(recording, RecordingError):
-                    self._leave_to_stock(function, str(recording))
-                    self.kernels.append(AS_STOCK)
-                    continue
-                sent = None if forks is None else forks.sent(number)
-                if sent is None or not self._take_over(function, sent):
-                    notes = self._compile_again_if_lost(function, recording, edits)
-                    if self.runner.beside is None:
-                        notes()
-                    else:
-                        self._waiting = self.runner.beside, notes
-                        self._finish_beside(function)
-                self.replayed.add(function.name)
+        with self._beside(len(functions)), ExitStack() as end:
+            forks = end.enter_context(self._forked(functions, recordings, edits))
+            if forks is not None and self._are_expected(functions, recordings, forks):
+                end.pop_all()
+            else:
+                self._take(functions, recordings, edits, forks)
         if self.settings.mitigation in LEVELLED and has_tuning():
             from ..tuning.workarounds.own_lds import shares_lds
 
             self.shares_lds = shares_lds(variants_of(module))
+
+    def _take(
+        self,
+        functions: Sequence[DeviceFunction],
+        recordings: Sequence[Recording | RecordingError],
+        edits: Sequence[PipelineEdit],
+        forks: ForkedKernels | None,
+    ) -> None:
+        """Takes what forks have made of functions, and compiles all others."""
+        for number, function in enumerate(functions):
+            recording = recordings[number]
+            if isinstance(recording, RecordingError):
+                self._leave_to_stock(function, str(recording))
+                self.kernels.append(AS_STOCK)
+                continue
+            sent = None if forks is None else forks.sent(number)
+            if sent is None or not self._take_over(function, sent):
+                notes = self._compile_again_if_lost(function, recording, edits)
+                if self.runner.beside is None:
+                    notes()
+                else:
+                    self._waiting = self.runner.beside, notes
+                    self._finish_beside(function)
+            self.replayed.add(function.name)
 
     def settle(self) -> None:
         """Waits for what still decides beside the compile of a single kernel, and notes it.
@@ -238,15 +257,80 @@ class CodegenReplay:
             self._waiting = None
 
     def _finish_beside(self, function: DeviceFunction) -> None:
-        """Lets a fork make machine code of a single kernel."""
-        executable = executable_of(function.op) if self.finishes else None
-        if executable is not None:
-            verify = self.settings.verifies_each_pass
-            self.finished.start(self.runner.session, executable, verify=verify)
+        """Lets a fork make machine code of a single kernel, where its shell can be there before."""
+        executable = executable_of(function.op) if self.finishes and self.expects else None
+        if executable is None:
+            return
+        verify = self.settings.verifies_each_pass
+        with ExitStack() as end:
+            forks = ForkedKernels(
+                executable.context,
+                [0],
+                lambda _: finish(self.runner.session, executable, verify=verify),
+            )
+            end.enter_context(forks)
+            shell = shell_before(executable) if forks else None
+            if shell is not None:
+                self._expected = forks, [self.finished.expect(executable, shell)]
+                end.pop_all()
+
+    def _are_expected(
+        self,
+        functions: Sequence[DeviceFunction],
+        recordings: Sequence[Recording | RecordingError],
+        forks: ForkedKernels,
+    ) -> bool:
+        """Puts shells in the places of all kernels, if forks tell each of them."""
+        executables = [executable_of(each.op) for each in functions]
+        lacks_pipelines = any(isinstance(each, RecordingError) for each in recordings)
+        if not (self.finishes and self.expects) or lacks_pipelines:
+            return False
+        if any(each is None for each in executables):
+            return False
+        told = [forks.sent(~number) for number in range(len(functions))]
+        if any(each is None for each in told):
+            return False
+        names = [
+            self.finished.expect(executable, sent.result)
+            for executable, sent in zip(executables, told, strict=True)
+            if executable is not None and sent is not None
+        ]
+        self._expected = forks, names
+        self.replayed |= {each.name for each in functions}
+        return True
+
+    def put_binaries(self, module: ir.Operation) -> None:
+        """Puts the machine code that forks have made into a module after phase `SERIALIZED`.
+
+        Raises:
+            StepError: there is a shell whose machine code is not known.
+            Lost: a fork has not made it, or a kernel is launched otherwise than its shell says.
+        """
+        if self._expected is not None:
+            forks, names = self._expected
+            for number, name in enumerate(names):
+                sent = forks.sent(number)
+                if sent is None:
+                    raise Lost
+                finished = sent.result
+                if isinstance(finished, _Compiled):
+                    self._note(finished, sent.printed)
+                    finished = finished.body
+                else:
+                    print_sent(sent.printed)
+                assert isinstance(finished, Finished)
+                self.finished.complete(name, finished, module.context)
+            self._drop_forks()
+        self.finished.put_binaries(module)
+
+    def _drop_forks(self) -> None:
+        if self._expected is not None:
+            self._expected[0].__exit__()
+            self._expected = None
 
     def drop(self) -> None:
         """Ends what still runs beside the compile, which has failed."""
-        self.finished.drop()
+        self._drop_forks()
         if self._waiting is not None:
             beside, _ = self._waiting
             beside.drop()
@@ -368,7 +452,7 @@ class CodegenReplay:
             beside = Beside(self.runner.context) if number in longest else None
             self.runner.beside = beside
             try:
-                return self._compiled(functions[number], recording, edits)
+                return self._compiled(number, functions[number], recording, edits)
             finally:
                 if beside is not None:
                     beside.drop()
@@ -376,7 +460,11 @@ class CodegenReplay:
         return ForkedKernels(functions[0].op.context, numbers, work)
 
     def _compiled(
-        self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
+        self,
+        number: int,
+        function: DeviceFunction,
+        recording: Recording,
+        edits: Sequence[PipelineEdit],
     ) -> _Compiled:
         """Compiles a function in a fork, and returns all that is to be known of it elsewhere."""
         context = self.runner.context
@@ -384,7 +472,7 @@ class CodegenReplay:
         context.sink.consume = lambda diagnostic: said.append((printed_bytes(), diagnostic))
         before = len(context.log.decisions), len(context.tuned), len(self.advice), len(self.kernels)
         note = self._compile(function, recording, edits, FunctionCopy.of(function.op))
-        body = self._compiled_body(function)
+        body = self._compiled_body(number, function)
         note()
         log, tuned, advice, kernels = before
         return _Compiled(
@@ -396,10 +484,12 @@ class CodegenReplay:
             self.kernels[kernels:],
         )
 
-    def _compiled_body(self, function: DeviceFunction) -> bytes | Finished:
+    def _compiled_body(self, number: int, function: DeviceFunction) -> bytes | Finished:
         """Returns what a fork sends of a function that is compiled as far as it is here."""
         executable = executable_of(function.op) if self.finishes else None
         if executable is not None:
+            if self.expects and (shell := shell_before(executable)) is not None:
+                tell(number, shell)
             return finish(self.runner.session, executable, verify=self.settings.verifies_each_pass)
         body = BytesIO()
         function.op.write_bytecode(body)
@@ -420,18 +510,22 @@ class CodegenReplay:
                 function.op.erase()
         except (ir.MLIRError, ValueError):
             return False
+        self._note(compiled, sent.printed)
+        return True
+
+    def _note(self, compiled: _Compiled, printed: bytes) -> None:
+        """Says what was said of a function in a fork, and notes what was decided."""
         context = self.runner.context
         shown = 0
         for place, diagnostic in compiled.said:
-            print_sent(sent.printed[shown:place])
+            print_sent(printed[shown:place])
             context.sink.consume(diagnostic)
             shown = place
-        print_sent(sent.printed[shown:])
+        print_sent(printed[shown:])
         context.log.extend(compiled.log)
         context.tuned += compiled.tuned
         self.advice += compiled.advice
         self.kernels += compiled.kernels
-        return True
 
     def _advise(self, function: DeviceFunction) -> None:
         """Notes what a function would gain from another level, if a room knows of something."""

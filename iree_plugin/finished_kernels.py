@@ -11,16 +11,15 @@ and how many workgroups there are. So a shell of the executable, with a text in 
 code, takes its place until IREE has serialized all executables. The binary takes the shell's place
 then. IREE's many passes over the whole module do not see the kernels meanwhile.
 
-Of a kernel that is alone in its module the pipeline has run here. What IREE does with its export is
-done to a copy, for the shell, while a fork makes machine code: IREE works on the host program
-meanwhile. The export has to become the same in the fork.
+What IREE does with the export of a kernel whose pipeline has run is done to a copy, too. So the
+shell is there while a fork makes machine code, and IREE works on the host program meanwhile. The
+export has to become the same in the fork.
 
 A shell's text is no code of any GPU, and a module in which one is left does not compile.
 """
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import field
 from io import BytesIO
 
@@ -39,7 +38,6 @@ from .compile_settings import (
     CompileSettings,
 )
 from .embedding import Lost, StepError, SteppedInvocation
-from .forked_kernels import ForkedKernels, print_sent
 
 _EXECUTABLE, _BINARY = "hal.executable", "hal.executable.binary"
 _VARIANT, _MODULE, _FUNCTION = "hal.executable.variant", "builtin.module", "func.func"
@@ -133,7 +131,7 @@ def _copy_of(executable: ir.Operation) -> tuple[ir.Module, ir.Operation]:
         return module, executable.clone(ir.InsertionPoint(module.body)).operation
 
 
-def _shell_before(executable: ir.Operation) -> bytes | None:
+def shell_before(executable: ir.Operation) -> bytes | None:
     """Returns the shell that an executable will have, whose own codegen has run.
 
     Returns None where its launch depends on the sizes of a call, or the compiler does not say it.
@@ -186,52 +184,42 @@ def _bytecode(operation: ir.Operation) -> bytes:
     return text.getvalue()
 
 
-class _Expected(NamedTuple):
-    fork: ForkedKernels
-    name: str
-    shell: bytes
-
-
 @dataclass
 class FinishedKernels:
     """The executables of a module that forks have finished, or are at work on."""
 
     _binaries: dict[str, bytes] = field(default_factory=dict)
-    _expected: _Expected | None = None
+    _expected: dict[str, bytes] = field(default_factory=dict)
+    """The shells of those whose machine code is not there yet."""
     _left: list[ir.Operation] = field(default_factory=list)
-    """The executables in whose places are shells. Something may still refer to their parts."""
+    """Those in whose places shells are before. Something may still refer to their parts."""
 
     def __bool__(self) -> bool:
         """Returns whether there is one."""
-        return bool(self._binaries) or self._expected is not None
+        return bool(self._binaries or self._expected)
 
-    def start(self, session: Session, executable: ir.Operation, *, verify: bool) -> None:
-        """Lets a fork finish an executable, and puts the shell in its place that it will have.
+    def expect(self, executable: ir.Operation, shell: bytes) -> str:
+        """Puts the shell of an executable in its place before there is machine code.
 
-        Nothing is changed where that is not possible.
-
-        Args:
-            verify: see `finish`.
+        Returns:
+            the name by which that is known.
         """
-        with contextlib.ExitStack() as drop:
-            fork = ForkedKernels(
-                executable.context, [0], lambda _: finish(session, executable, verify=verify)
-            )
-            drop.enter_context(fork)
-            shell = _shell_before(executable) if fork else None
-            if shell is None:
-                return
-            self._expected = _Expected(fork, symbol_of(executable), shell)
-            self._left.append(executable)
-            _put_before(executable, shell)
-            executable.detach_from_parent()
-            drop.pop_all()
+        name = symbol_of(executable)
+        _put_before(executable, shell)
+        self._left.append(executable.detach_from_parent())
+        self._expected[name] = shell
+        return name
 
-    def drop(self) -> None:
-        """Ends the fork that is at work."""
-        if self._expected is not None:
-            self._expected.fork.__exit__()
-            self._expected = None
+    def complete(self, name: str, finished: Finished, context: ir.Context) -> None:
+        """Keeps the machine code of an executable that was expected.
+
+        Raises:
+            Lost: the kernel is launched otherwise than its shell says.
+        """
+        shell = self._expected.pop(name)
+        if _export_of(finished.shell, context) != _export_of(shell, context):
+            raise Lost
+        self._binaries[name] = finished.binary
 
     def put_shell(self, executable: ir.Operation, finished: Finished) -> None:
         """Puts the shell of an executable in its place, and keeps its machine code.
@@ -243,25 +231,6 @@ class FinishedKernels:
         self._binaries[symbol_of(executable)] = finished.binary
         executable.erase()
 
-    def _receive(self, context: ir.Context) -> None:
-        """Waits for the machine code that a fork makes.
-
-        Raises:
-            Lost: there is none, or the kernel is launched otherwise than its shell says.
-        """
-        if self._expected is None:
-            return
-        fork, name, shell = self._expected
-        sent = fork.sent(0)
-        self.drop()
-        if sent is None:
-            raise Lost
-        finished: Finished = sent.result
-        if _export_of(finished.shell, context) != _export_of(shell, context):
-            raise Lost
-        print_sent(sent.printed)
-        self._binaries[name] = finished.binary
-
     def put_binaries(self, module: ir.Operation) -> None:
         """Puts the machine code of all executables in the places of their shells.
 
@@ -270,9 +239,7 @@ class FinishedKernels:
 
         Raises:
             StepError: there is a shell whose machine code is not known.
-            Lost: a fork has not made it.
         """
-        self._receive(module.context)
         for executable in children(module, _EXECUTABLE):
             binary = self._binaries.get(symbol_of(executable))
             if binary is not None:

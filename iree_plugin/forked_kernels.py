@@ -49,6 +49,8 @@ _INTERRUPTIONS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
 _is_fork = False
+_results = -1
+"""In a fork, where it writes what it sends."""
 
 
 def allow_threads(context: ir.Context) -> None:
@@ -213,8 +215,8 @@ class ForkedKernels:
 
     def _work_on(self, numbers: int, results: int) -> None:
         """Works on kernels until all are taken."""
-        global _is_fork
-        _is_fork = True
+        global _is_fork, _results
+        _is_fork, _results = True, results
         printed = os.memfd_create("bankwise")
         os.dup2(printed, 2)
         while taken := os.read(numbers, _NUMBER_BYTES):
@@ -223,17 +225,25 @@ class ForkedKernels:
             os.lseek(printed, 0, os.SEEK_SET)
             try:
                 result = self._work(number)
-                sent = Sent(result, os.pread(printed, printed_bytes(), 0))
-                text = pickle.dumps((number, sent), pickle.HIGHEST_PROTOCOL)
+                _send(number, Sent(result, os.pread(printed, printed_bytes(), 0)))
             except Exception:  # It fails again where its errors are heard.
-                text = pickle.dumps((number, None))
-            _write_all(results, len(text).to_bytes(_LENGTH_BYTES, "little") + text)
+                _send(number, None)
 
 
 def printed_bytes() -> int:
     """Returns how much has been printed to the standard error of a fork, of the kernel in work."""
     sys.stderr.flush()
     return os.lseek(2, 0, os.SEEK_CUR)
+
+
+def tell(number: int, result: object) -> None:
+    """Sends something of a kernel ahead, from the fork that works on it: `sent(~number)` is it."""
+    _send(~number, Sent(result, b""))
+
+
+def _send(number: int, sent: Sent | None) -> None:
+    text = pickle.dumps((number, sent), pickle.HIGHEST_PROTOCOL)
+    _write_all(_results, len(text).to_bytes(_LENGTH_BYTES, "little") + text)
 
 
 def print_sent(said: bytes) -> None:

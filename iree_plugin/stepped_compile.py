@@ -103,6 +103,7 @@ class SteppedCompile:
     invocations: Invocations = field(init=False)
     _kernels: list[KernelCost] = field(default_factory=list)
     _replays: list[CodegenReplay] = field(default_factory=list)
+    _expects: bool = True
     _noted: Sequence[int] = (0, 0, 0, 0)
     """How many decisions, tuned operations, advices and costs of kernels earlier sources have."""
     _managers: dict[str, PassManager] = field(default_factory=dict)
@@ -144,17 +145,19 @@ class SteppedCompile:
             DriverError: everything was to be verified, and swizzle hints were dropped.
             PipelineEditError: an edit does not fit a pipeline.
         """
-        try:
-            invocation = self._run(source, end)
-            for replay in self._replays:
-                replay.settle()
-        except Lost:
-            # A fork was killed, or could not work: all of it again, without any.
+        while True:
+            try:
+                invocation = self._run(source, end)
+                for replay in self._replays:
+                    replay.settle()
+                break
+            except Lost:
+                # A fork was killed, or could not work: all of it again, and nothing is expected of
+                # forks; or without any.
+                self.forks, self._expects = self.forks and self._expects, False
             for each, length in zip(self._lists(), self._noted, strict=True):
                 del each[length:]
             self._drop()
-            self.forks = False
-            invocation = self._run(source, end)
         if self._replays:
             self._noted = [len(each) for each in self._lists()]
         return invocation
@@ -227,7 +230,7 @@ class SteppedCompile:
             yield from self._verifying_steps(replay)
         if replay.finished:
             yield SERIALIZED
-            yield replay.finished.put_binaries
+            yield replay.put_binaries
         yield end
         if self.settings.verify_lds and self._dropped_hints():
             raise DriverError("--bankwise-verify: swizzle hints were dropped, see the warnings")
@@ -308,6 +311,7 @@ class SteppedCompile:
             kernels=self._kernels,
             forks=self.forks and self._hides_nothing(),
             finishes=self.described is None and may_finish(self.settings),
+            expects=self._expects,
         )
         self._replays.append(replay)
         return replay

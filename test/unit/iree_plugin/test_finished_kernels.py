@@ -75,19 +75,27 @@ def test_what_forks_have_finished_is_what_would_have_become_of_it(gpu: str, tmp_
     assert finished == other
 
 
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
-    ("size", "other_launch", "finished"), [("64", False, 1), ("64", True, 1), ("?", False, 0)]
+    ("sizes", "other_launch", "finished"),
+    [
+        (["64"], False, 1),
+        (["64"], True, 1),
+        (["?"], False, 0),
+        # Shells are there before their kernels, and then with them.
+        (["64", "96"], True, 4),
+        (["64", "?"], False, 2),
+    ],
 )
-def test_a_kernel_that_is_alone_is_finished_beside_the_host_program(
-    size: str, other_launch: bool, finished: int, tmp_path: Path
+def test_kernels_are_finished_beside_the_host_program(
+    sizes: list[str], other_launch: bool, finished: int, tmp_path: Path
 ) -> None:
-    """It is compiled again where its launch is not what was expected, and where the launch depends
-    on the sizes of a call, the compiler says what it is."""
+    """All is compiled again where a launch is not what was expected. A launch that depends on the
+    sizes of a call is known with the kernel alone."""
     flags = (*_GPUS["cuda"], *(["--other-launch"] if other_launch else []))
-    made, count = _compiled(tmp_path, "finished.vmfb", *flags, sizes=[size])
+    made, count = _compiled(tmp_path, "finished.vmfb", *flags, sizes=sizes)
     phases = f"--dump-compilation-phases-to={tmp_path / 'phases'}"
-    other, none = _compiled(tmp_path, "other.vmfb", *_GPUS["cuda"], phases, sizes=[size])
+    other, none = _compiled(tmp_path, "other.vmfb", *_GPUS["cuda"], phases, sizes=sizes)
     assert (count, none) == (finished, 0)
     assert made == other
 
