@@ -17,7 +17,7 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -144,20 +144,24 @@ def wait_for_imports() -> None:
 
 
 def _load(spec: ModuleSpec, package: ModuleType, mode: Mode | None, collects: bool) -> None:
+    def run_body() -> None:
+        assert spec.loader is not None
+        spec.loader.exec_module(package)
+
     try:
-        # Whoever needs what cannot be imported will see why.
-        with contextlib.suppress(ImportError):
-            assert spec.loader is not None
-            spec.loader.exec_module(package)
-        load_passes(mode)
+        load_passes(mode, run_body)
     finally:
         gc.freeze()
         if collects:
             gc.enable()
 
 
-def load_passes(mode: Mode | None = None) -> None:
+def load_passes(mode: Mode | None = None, run_body: Callable[[], None] = lambda: None) -> None:
     """Imports what runs our passes, and those of a mode.
+
+    Args:
+        mode: None imports no passes.
+        run_body: runs the body of the compiler's package, which our passes do not need.
 
     The Python modules of most dialects of the kernels are left out.
 
@@ -168,8 +172,17 @@ def load_passes(mode: Mode | None = None) -> None:
     for name in _DEFERRED:
         with contextlib.suppress(ImportError):
             _defer(f"{_DIALECTS}.{name}")
+    # Whoever needs what cannot be imported will see why.
     with contextlib.suppress(ImportError):
-        importlib.import_module(f"{__package__}.codegen_replay")
+        # A program may be changed when this is there, and waits for it.
+        importlib.import_module(f"{__package__}.replay")
+        if mode is not None and mode.level == [*LEVELS][-1] and has_tuning():
+            importlib.import_module(f"{TUNING}.programs.program_steps")
+    with contextlib.suppress(ImportError), _turn:
+        run_body()
+    with contextlib.suppress(ImportError):
+        with _turn:
+            importlib.import_module(f"{__package__}.codegen_replay")
         rooms_of()
         if mode is not None:
             _load_passes_of(mode)
@@ -180,8 +193,6 @@ def _load_passes_of(mode: Mode) -> None:
     from ..passes.pipeline_edit import TILING, PassClass
     from .mitigation import steps
 
-    if mode.level == [*LEVELS][-1] and has_tuning():  # The level that changes programs.
-        importlib.import_module(f"{TUNING}.programs.program_steps")
     # Those that a pipeline runs first; the others may be loaded while it runs (`passes_ahead`).
     for step in sorted(steps(), key=lambda each: each.place.anchor != TILING):
         if _enough.is_set():

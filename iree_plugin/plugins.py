@@ -37,6 +37,10 @@ def installed_plugins() -> list[PipelineEdit]:
         return []
     from importlib.metadata import entry_points
 
+    from .early_import import wait_for_imports
+
+    # They may import what the compiler's package itself has.
+    wait_for_imports()
     edits: list[PipelineEdit] = []
     for entry in entry_points(group=PLUGIN_GROUP):
         try:
