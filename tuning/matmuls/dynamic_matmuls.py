@@ -350,18 +350,21 @@ def predicted_logarithms(
     for each in tiled:
         known = [each.typical(size) for size in sizes] if each.computed else [each.extents]
         rounded = [rounded_up(extents, each.multiples) for extents in known]
-        longest = each.changed(extents=rounded[-1])
+        longest = each if rounded[-1] == each.extents else each.changed(extents=rounded[-1])
         for tile in circumstances.ways(longest, each.tile):
             work = longest.work(tile, circumstances)
             logarithms = {
                 extents: log(circumstances.time(_scaled(work, summed, rounded[-1], extents)))
                 for extents in {*rounded}
             }
-            yield each.changed(tile=tile), [logarithms[extents] for extents in rounded]
+            found = each if tile == each.tile else each.changed(tile=tile)
+            yield found, [logarithms[extents] for extents in rounded]
 
 
 def _scaled(work: TileWork, summed: int, extents: Sequence[int], others: Sequence[int]) -> TileWork:
     """Returns the work of a workgroup where loops have other lengths, which the tile divides."""
+    if others == extents:
+        return work
     steps = work.steps * others[summed] // extents[summed]
     parts = work.workgroups * prod(others) * extents[summed] // (prod(extents) * others[summed])
     return work._replace(workgroups=parts, steps=steps)

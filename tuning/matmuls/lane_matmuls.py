@@ -206,17 +206,24 @@ def _lane_tiles(lanes: int, counts: tuple[int, ...]) -> tuple[ScalarTile, ...]:
     Args:
         counts: into how many parts sums may be split.
     """
-    made = (
-        ScalarTile(rows, columns, summed, *part, parts=parts)
-        for rows, columns, summed, part in product(_SIZES, _SIZES, _STEPS, _PARTS)
-        for parts in counts
-    )
-    return tuple(each for each in made if _is_shared_evenly(each, lanes))
+    found: list[ScalarTile] = []
+    for rows, columns in product(_SIZES, _SIZES):
+        made = (
+            ScalarTile(rows, columns, 1, *part, parts=parts) for part in _PARTS for parts in counts
+        )
+        shared = [each for each in made if _are_results_shared(each, lanes)]
+        tiles = (each._replace(summed=summed) for summed in _STEPS for each in shared)
+        found += filter(_are_copies_shared, tiles)
+    return tuple(found)
 
 
 def _is_shared_evenly(tile: ScalarTile, lanes: int) -> bool:
     """Returns whether the lanes of some warps share a tile and its copies evenly."""
-    step = tile.summed * tile.parts
+    return _are_results_shared(tile, lanes) and _are_copies_shared(tile)
+
+
+def _are_results_shared(tile: ScalarTile, lanes: int) -> bool:
+    """Returns whether the lanes of some warps share the rows and columns of a tile evenly."""
     most = MOST_THREADS if tile.parts == 1 else _MOST_THREADS_OF_PARTS
     return (
         tile.rows % tile.thread_rows == 0
@@ -225,8 +232,14 @@ def _is_shared_evenly(tile: ScalarTile, lanes: int) -> bool:
         and _LEAST_WARPS * lanes <= tile.threads <= most
         and tile.part_threads % lanes == 0
         and (tile.parts == 1 or tile.rows * tile.columns >= tile.threads)
-        and tile.thread_rows * tile.thread_columns * tile.summed <= MOST_MULTIPLY_ADDS
-        and share_evenly(((tile.rows, step), (tile.columns, step)), tile.threads)
+    )
+
+
+def _are_copies_shared(tile: ScalarTile) -> bool:
+    """Returns whether the threads share the copies of a step evenly, and multiply few elements."""
+    step = tile.summed * tile.parts
+    return tile.thread_rows * tile.thread_columns * tile.summed <= MOST_MULTIPLY_ADDS and (
+        share_evenly(((tile.rows, step), (tile.columns, step)), tile.threads)
     )
 
 
