@@ -45,13 +45,13 @@ def test_of_the_root_only_the_package_itself_is_shipped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("goal", "extras"),
-    [("demo", ["."]), ("test", [".", "'.[test]'"]), ("bench", [".", "'.[test]'"])],
+    [("demo", "'.'"), ("test", "'.[test]'"), ("bench", "'.[test]'")],
 )
-def test_a_goal_installs_what_it_needs(goal: str, extras: list[str], tmp_path: Path) -> None:
+def test_a_goal_installs_what_it_needs(goal: str, extras: str, tmp_path: Path) -> None:
     command = ["make", "--dry-run", goal, f"VENV={tmp_path}"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     lines = (line for line in done.stdout.splitlines() if " pip install " in line)
-    assert [line.split()[-1] for line in lines] == extras
+    assert [line.split()[-1] for line in lines] == [extras]
 
 
 @pytest.mark.parametrize(

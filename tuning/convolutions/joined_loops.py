@@ -22,6 +22,7 @@ from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.index.loop_sums import LoopSum, loop_sums
 from ...dialect_utils.indexing_maps import (
     GENERIC,
     ITERATORS,
@@ -58,7 +59,6 @@ from ..shapes.enlarged_shapes import (
     with_shape,
 )
 from ..shapes.strided_buffers import StridedBuffer, joined_digits
-from .loop_sums import LoopSum, loop_sums
 
 PADDING_CONV = "padding_conv"
 _FILL, _EMPTY, _INDEX = "linalg.fill", "tensor.empty", "linalg.index"

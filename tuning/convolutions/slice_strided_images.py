@@ -34,11 +34,11 @@ from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
+from ...dialect_utils.index.loop_sums import LoopSum, loop_sums
 from ...dialect_utils.indexing_maps import GENERIC, index_by_loops, maps_of, summed_loops
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import LayoutRound
-from .loop_sums import LoopSum, loop_sums
 
 _OPERANDS = 3
 

@@ -36,6 +36,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.handed_attributes import WINDOWS
+from ...dialect_utils.index.loop_sums import LoopSum, loop_sums
 from ...dialect_utils.indexing_maps import summed_loops
 from ...dialect_utils.lowering_config import (
     CONFIG,
@@ -51,7 +52,6 @@ from ...passes.base import PassContext
 from ..costs.processors import Processor, processor_of
 from ..matmuls.matmul_tiles import generic_root
 from ..tiles.planned_pass import NewTile, PlannedPass
-from .loop_sums import LoopSum, loop_sums
 
 _IMAGE, _RESULT = 0, 2
 _VECTORS = (4, 5, 3, 2)

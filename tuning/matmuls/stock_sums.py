@@ -29,10 +29,10 @@ from iree.compiler import ir
 from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.handed_attributes import SUM_ORDER
+from ...dialect_utils.index.loop_sums import loop_sums
 from ...dialect_utils.indexing_maps import GENERIC
 from ...dialect_utils.lowering_config import CONFIG, REDUCTION, THREAD, WORKGROUP, LoweringConfig
 from ...dialect_utils.operations import has_zero_bits, operands_with, operations_of
-from ..convolutions.loop_sums import loop_sums
 from .scalar_matmul_tiles import MOST_ELEMENTS
 
 _FILL = "linalg.fill"

@@ -45,10 +45,10 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.index.loop_sums import LoopSum, loop_sums
 from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, index_by_loops
 from ...dialect_utils.operations import operands_with, operations_in, redirect, replace_by
 from ...passes.base import FunctionPass, PassContext
-from ..convolutions.loop_sums import LoopSum, loop_sums
 
 _OPERANDS = 3
 _IMAGE, _FILTER, _SUMS = range(_OPERANDS)

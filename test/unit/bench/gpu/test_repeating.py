@@ -90,7 +90,7 @@ def test_kernels_are_launched_on_a_device(
     kernel, source = timed_model(model, ("stock", "auto/exact")), model.program().source
     CompiledKernels("sm_80", {}, (kernel,)).write_list(tmp_path)
 
-    def ends_with(*flags: str, driver: str = "local-task") -> int:
+    def ends_with(*flags: str, driver: str = "local-sync") -> int:
         monkeypatch.setattr(repeating, "DeviceLaunches", partial(DeviceLaunches, driver=driver))
         command = ["gpu_times", "repeat", str(tmp_path), "--launches=3", *flags]
         monkeypatch.setattr(sys, "argv", command)

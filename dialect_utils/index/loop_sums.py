@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from iree.compiler import ir
 
 from ...bank_model.quick_tuple import NamedTuple
-from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.index.index_ops import map_results
-from ...dialect_utils.indexing_maps import maps_of
+from ..diagnostics import Refusal
+from ..indexing_maps import maps_of
+from .index_ops import map_results
 
 
 class LoopSum(NamedTuple):
