@@ -77,8 +77,9 @@ from .rotated_slots import AsyncCopies, check_copies, slots_bytes
 
 _UNROLLED = 16
 """The most iterations of a loop with `wgmma` that ptxas is known to unroll whole."""
-_FEW_COPIES = 6
-"""The most copies that a lane of a lone warpgroup issues before it waits (`_part_before_wait`)."""
+_FEW_COPIES, _WIDE = 6, 4
+"""The most copies that a lane of a lone warpgroup issues before it waits, and how many times as
+wide as high its part of the result is where these are no longer few (`_part_before_wait`)."""
 _LONG = 20
 """How many iterations a loop has for each that copies nothing, if that shall not cost much."""
 
@@ -290,13 +291,20 @@ def _part_before_wait(loop: StagingLoop, *, alone: bool) -> float:
         3000x3000x3000, B transposed     215.4   212.3   213.9
 
     A warpgroup alone copies first what it issues while the units still multiply: half of its copies
-    or a few, whichever are fewer. f16 333x2048x5632 on an H200, by the copies of a lane, us:
+    or a few, whichever are fewer, but half of them for 256 columns. f16 on an H200, by the copies
+    of a lane, us:
 
-                          copies   none    1/4    half    3/4    all
-        64 x 96, 64           10   42.2           38.3           44.2
-        64 x 128, 64          12           43.1   38.7   38.8    45.8
-        64 x 96, 128          20           33.8   35.6   38.0    39.3
-        64 x 128, 128         24           33.2   35.0   35.0    36.2
+                          copies   none    1/4    0.3    0.4   half    3/4    all
+        333x2048x5632
+        64 x 96, 64           10   42.2                        38.3           44.2
+        64 x 128, 64          12           43.1                38.7   38.8    45.8
+        64 x 96, 128          20           33.8                35.6   38.0    39.3
+        64 x 128, 128         24           33.2                35.0   35.0    36.2
+        180x4096x4096
+        64 x 192, 64          16           38.1                37.7           40.1
+        64 x 256, 64          20                  53.0   52.0   45.7   48.3   41.3
+        150x11008x4096
+        64 x 256, 64          20                  55.4   54.6   48.3   49.5   56.3
 
     Args:
         alone: whether a workgroup has no more than one warpgroup.
@@ -308,7 +316,19 @@ def _part_before_wait(loop: StagingLoop, *, alone: bool) -> float:
     if any(map(_begins_within_sectors, copies)):
         return 0.0
     issued = sum(len(tile.copies) for tile in loop.tiles)
-    return min(0.5, _FEW_COPIES / issued) if alone else 1.0
+    of_transposed = sum(len(tile.copies) for tile in transposed)
+    return early_part(of_transposed, issued - of_transposed) if alone else 1.0
+
+
+def early_part(transposed: int, others: int) -> float:
+    """Returns which part of its copies a warpgroup alone issues before it waits for its own.
+
+    Args:
+        transposed, others: the copies of a lane of the tile whose matrices the units transpose, and
+            of the other one, which has 64 rows.
+    """
+    is_wide = transposed >= _WIDE * others > 0
+    return 0.5 if is_wide else min(0.5, _FEW_COPIES / (transposed + others))
 
 
 def _is_transposing(read: ir.Operation) -> bool:

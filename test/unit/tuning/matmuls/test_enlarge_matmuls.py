@@ -252,9 +252,26 @@ def test_copies_ask_in_each_step_only_where_the_summed_elements_end(
     circumstances = Circumstances.of(parsed.function, None, other_order=False, overlap=True)
     assert matmul is not None and circumstances is not None
     assert matmul.rows > shape[0]
-    tile = matmul.tile._replace(rows=64, row_warps=4, column_warps=1)
-    work = matmul.work(tile, circumstances)
-    assert work.described
     sizes = matmul.rows, matmul.columns, matmul.summed
-    plain = matmul_work(sizes, tile, circumstances.processor, columns_along_rows=True)
-    assert work.instructions - plain.instructions == (20 * work.copies if asks else 0)
+    for warps, of_step in ((4, 150), (2, 0)):
+        tile = matmul.tile._replace(rows=64, row_warps=warps, column_warps=4 // warps)
+        work = matmul.work(tile, circumstances)
+        assert work.described is (warps == 4)
+        plain = matmul_work(sizes, tile, circumstances.processor, columns_along_rows=True)
+        asked = work.instructions - plain.instructions
+        assert asked == (5 * work.copies + of_step if asks else 0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "transposed"),
+    [
+        # Microseconds on an H200 by `wgmma`, by `mma.sync`, and with code for sm_80:
+        ((385, 1152, 4304), False),  # 23.6, 32.5, 29.3
+        ((385, 1152, 4304), True),  # 25.3, 30.0, 31.1
+        ((250, 2048, 3000), True),  # 22.2, 26.2, 25.4
+        ((512, 2000, 1100), False),  # 15.7, 18.3, 18.3
+        ((1000, 3000, 1500), True),  # 42.4, 61.4, 54.1
+    ],
+)
+def test_ragged_sums_are_multiplied_by_descriptors(shape: Shape, transposed: bool) -> None:
+    assert tiled(shape, arch="sm_90a", transposed=transposed)[1]
