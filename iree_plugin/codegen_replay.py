@@ -357,7 +357,8 @@ class CodegenReplay:
     def _compile_again_if_lost(
         self, function: DeviceFunction, recording: Recording, edits: Sequence[PipelineEdit]
     ) -> Callable[[], None]:
-        """Compiles a function, in one process where work that ran beside it is lost.
+        """Compiles a function, and where something is lost again, in one process and verified
+        behind each pass.
 
         Returns:
             What `_compile` returns.
@@ -377,6 +378,7 @@ class CodegenReplay:
                 del each[length:]
             self._take_back(function, before, edits)
             self.runner.beside = None
+            self.runner.each_verified = True
             return self._compile(function, recording, edits, before)
 
     def _compile(
@@ -451,6 +453,8 @@ class CodegenReplay:
             assert isinstance(recording, Recording)
             beside = Beside(self.runner.context) if number in longest else None
             self.runner.beside = beside
+            # What ends the process for invalid IR ends a fork, and is done again outside of it.
+            self.runner.each_verified = self.settings.verifies_each_pass
             try:
                 return self._compiled(number, functions[number], recording, edits)
             finally:
@@ -471,7 +475,7 @@ class CodegenReplay:
         said: list[tuple[int, Diagnostic]] = []
         context.sink.consume = lambda diagnostic: said.append((printed_bytes(), diagnostic))
         before = len(context.log.decisions), len(context.tuned), len(self.advice), len(self.kernels)
-        note = self._compile(function, recording, edits, FunctionCopy.of(function.op))
+        note = self._compile_again_if_lost(function, recording, edits)
         body = self._compiled_body(number, function)
         note()
         log, tuned, advice, kernels = before

@@ -23,7 +23,7 @@ from ..passes.pipeline_edit import NativePass, PipelineStep, PlannedPass, made
 from .atomic_file import write_output
 from .beside import Beside
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
-from .embedding import StepError, SteppedInvocation
+from .embedding import Lost, StepError, SteppedInvocation
 from .forked_kernels import allow_threads
 from .native_callbacks import AROUND_NATIVE_PASS
 from .passes_ahead import PassesAhead
@@ -127,6 +127,8 @@ class PassRunner:
         printing: which of our passes print their IR to stderr.
         dumps: where the IR after each of our passes is written, if anywhere.
         verify: whether the IR is verified behind our passes.
+        each_verified: whether it is verified behind each of the compiler's, and not only behind all
+            that run together; what fails then is to be done again with it, and is `Lost`.
         flagged: whether flags of the process are for the compiler's pass managers.
         check: called behind each of our passes; raises a `RecoverableFailure` where the function in
             work is to be compiled in another way.
@@ -141,6 +143,7 @@ class PassRunner:
     printing: IrPrinting = field(default_factory=IrPrinting)
     dumps: IrDumps | None = None
     verify: bool = True
+    each_verified: bool = True
     flagged: bool = False
     check: Callable[[], None] | None = None
     beside: Beside | None = None
@@ -254,11 +257,13 @@ class PassRunner:
             NativeFailure: a pass failed.
             ReplayError: one could not be called.
             RecoverableFailure: a pass failed, and `blamed` may be the reason.
-            Lost: a pass failed while passes of ours were loaded, or has said something.
+            Lost: a pass failed while passes of ours were loaded, or has said something; or it is
+                not known which one has failed.
         """
         around = AROUND_NATIVE_PASS.get(passes[0].name)
         if self.ahead and around is None and not self.flagged:
             self.ahead.run(self._manager_for(function, _text(passes)), function)
+            self._verify_all(function)
             return
         try:
             with nullcontext() if around is None else around(function):
@@ -313,8 +318,23 @@ class PassRunner:
         try:
             self._manager_for(function, text).run(function)
         except ir.MLIRError as error:
+            if not self.each_verified:
+                raise Lost from error
             return error.error_diagnostics
+        self._verify_all(function)
         return None
+
+    def _verify_all(self, function: ir.Operation) -> None:
+        """Verifies what passes of the compiler's have made that were not verified one by one.
+
+        Raises:
+            Lost: it is invalid.
+        """
+        if not self.each_verified:
+            try:
+                function.verify()
+            except ir.MLIRError as error:
+                raise Lost from error
 
     def _manager_for(self, function: ir.Operation, text: str) -> PassManager:
         """Returns what runs passes of the compiler.
@@ -326,6 +346,7 @@ class PassRunner:
         if manager is None:
             manager = PassManager.parse(f"{function.name}({text})", function.context)
             self.managers[text] = manager
+        manager.enable_verifier(self.each_verified)
         return manager
 
     def run_python_pass(

@@ -38,6 +38,8 @@ func.func @f(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %z: tensor<512x64xf32
 _WITH_PROCESSORS = """
 import os, sys
 from bankwise.iree_plugin.beside import Beside
+from bankwise.iree_plugin.embedding import Lost
+from bankwise.iree_plugin.replay import PassRunner
 from bankwise.tools.compile import main
 
 processors, parent, begin = int(sys.argv[1]), os.getpid(), Beside.start
@@ -46,14 +48,22 @@ def start(self, *arguments, **options):
     open(f"beside-{os.getppid() == parent}", "w").close()
     return begin(self, *arguments, **options)
 
-Beside.start = start
+def lose(self, function):
+    if not self.each_verified and "matmul" in str(function.attributes["sym_name"]):
+        open("lost", "w").close()
+        raise Lost
+
+Beside.start, PassRunner._verify_all = start, lose
 os.sched_getaffinity = lambda _: range(processors)
 sys.exit(main(sys.argv[2:]))
 """
 
 
 def test_forks_change_nothing(tool: Tool, tmp_path: Path) -> None:
-    """With a processor for each of 2 kernels, what only decides has forks of the kernels' forks."""
+    """With a processor for each of 2 kernels, what only decides has forks of the kernels' forks.
+
+    A fork compiles a kernel again where something in it is lost.
+    """
     (tmp_path / "two.mlir").write_text(_PROGRAM)
     flags = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80", "--bankwise-remarks")
 
@@ -66,6 +76,7 @@ def test_forks_change_nothing(tool: Tool, tmp_path: Path) -> None:
     alone = tool("bankwise-compile", *arguments("alone"), "--bankwise-dump-ir=ir")
     assert (forked.returncode, forked.stderr) == (0, alone.stderr) != (0, "")
     assert (tmp_path / "beside-True").exists() and not (tmp_path / "beside-False").exists()
+    assert (tmp_path / "lost").exists()
     for kind in ("vmfb", "json"):
         one, other = (tmp_path / f"{name}.{kind}" for name in ("forked", "alone"))
         assert one.read_bytes() == other.read_bytes()

@@ -12,6 +12,7 @@ from iree.compiler.api import Session
 from bankwise.dialect_utils.diagnostics import DiagnosticSink
 from bankwise.dialect_utils.operations import children, operations_in
 from bankwise.iree_plugin.beside import Beside
+from bankwise.iree_plugin.embedding import Lost
 from bankwise.iree_plugin.replay import (
     IrPrinting,
     NativeFailure,
@@ -123,6 +124,24 @@ class OtherProcess(Beside):
     def start_pass(self, function: ir.Operation, step: FunctionPass) -> bool:
         assert "marked" not in function.attributes
         return self.takes
+
+
+def test_what_fails_without_being_verified_one_by_one_is_to_be_done_again() -> None:
+    runner = PassRunner(Session(), PassContext())
+    with runner.session.context, ir.Location.unknown():
+        module = ir.Module.parse(SOURCE)
+        twice, dynamic, again = children(module.operation)
+        none = ir.TypeAttr.get(ir.FunctionType.get([ir.IndexType.get()], []))
+        again.attributes["function_type"] = none
+        for function in (dynamic, again):
+            with pytest.raises(NativeFailure):
+                runner.run(function, PASSES)
+        runner.each_verified = False
+        for function in (dynamic, again):
+            with pytest.raises(Lost):
+                runner.run(function, PASSES)
+        runner.run(twice, PASSES)
+    runner.managers.clear()
 
 
 @pytest.mark.parametrize(("takes", "explains"), [(True, True), (False, True), (True, False)])
