@@ -44,7 +44,7 @@ from ...dialect_utils.lowering_config import (
 from ...dialect_utils.operations import defining_operation, operations_in, parents_of
 from ..costs.gathered_copies import Gather
 from ..costs.processors import Processor
-from ..costs.tile_cost import MatmulTile, TileWork, matmul_work
+from ..costs.tile_cost import PATH_BYTES, MatmulTile, TileWork, matmul_work
 from ..shapes.enlarged_shapes import (
     LOAD,
     SUBSPAN,
@@ -270,12 +270,14 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             work: that of a tile whose operands are copied as they lie.
         """
         threads, sums = tile.warps * processor.lanes, self.loops[2]
-        cycles, instructions, loaded = work.lds_cycles, work.instructions, 0.0
+        cycles, instructions = work.lds_cycles, work.instructions
+        loaded = path_cycles = 0.0
         for number, size in zip(self.multiplied, (tile.rows, tile.columns), strict=True):
             elements, gather = size * tile.summed, self._gathers.get(number)
             if gather is None:
                 # Lanes load it to registers, by the memory that the LDS is a part of.
                 cycles += elements * self.element_bytes / CYCLE_BYTES
+                path_cycles += elements * self.element_bytes / PATH_BYTES
                 loaded += elements * self.element_bytes / (_WORD_BYTES * threads)
                 continue
             along = loops_of(self.operation)[number][-1] == sums
@@ -294,6 +296,7 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             slots=2 if is_ahead else 1,
             reads_ahead=False,
             through_registers=True,
+            memory_cycles=path_cycles,
         )
 
     def _may_describe(self, work: TileWork) -> bool:

@@ -113,6 +113,8 @@ IMAGES = {
     (256, 1568, 2304): "[256, 256, 3, 16, 3, 1], [8, 65536, 14, 16, 14, 1]",
     # 512 channels of 8 images of 28 x 28, of which every second row and column is taken.
     (1024, 1568, 512): "[512, 784], [8, 401408, 14, 56, 14, 2]",
+    # 256 channels of 8 images of 56 x 56, as the last ones.
+    (512, 6272, 256): "[256, 3136], [8, 802816, 28, 112, 28, 2]",
 }
 """Convolutions as matmuls, and how the elements of their images lie."""
 
@@ -120,7 +122,7 @@ IMAGES = {
 def of_image(shape: Shape, arch: str) -> str:
     """Returns a matmul whose B is an image that a convolution of f16 multiplies by."""
     dims = IMAGES[shape].replace("[", "array<i64: ").replace("]", ">")
-    elements = {64: 1722368, 1280: 3842560, 256: 524288, 1024: 3211264}[shape[0]]
+    elements = {64: 1722368, 1280: 3842560, 256: 524288, 1024: 3211264, 512: 6422528}[shape[0]]
     strided = (
         f"{{bankwise.strided = {{dims = [{dims}], elements = {elements} : i64, offset = 0 : i64}}}}"
     )
@@ -158,6 +160,8 @@ def test_tiles_whose_images_fill_registers_are_predicted_to_be_slow(
         ((1280, 1500, 3840), (128, 64, 64, 8, 1)),
         # 18.8, with 128 x 64 and 128 a step 22.2, and with 128 x 32 by `mma.sync` 20.9.
         ((1024, 1568, 512), (128, 128, 128, 8, 1)),
+        # 18.1, with 128 summed elements a step 20.1, and with code for sm_80 19.9.
+        ((512, 6272, 256), (128, 192, 64, 8, 1)),
         # 26.4 to 27.9, and by `mma.sync` 33.1 at best.
         ((256, 1568, 2304), (128, 32, 128, 8, 1)),
     ],
