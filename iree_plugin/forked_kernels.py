@@ -36,7 +36,7 @@ _MOST = 16
 """Forks beyond that gain little, and each has memory of its own."""
 _MOST_WAITING = 4096 // _NUMBER_BYTES
 """The numbers that every pipe holds; kernels beyond are worked on without forks."""
-_SHARE = 4
+_SHARE = 2
 """Where there are more kernels than processors, one kernel to so many processors is worked on by
 several forks."""
 
