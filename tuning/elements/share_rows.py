@@ -52,7 +52,8 @@ from ...dialect_utils.lowering_config import (
     changed_info,
     only_root,
 )
-from ...dialect_utils.operations import operands_with, operations_in
+from ...dialect_utils.multiplications import EXPONENTIALS
+from ...dialect_utils.operations import has_operation, operands_with, operations_in
 from ...passes.base import PassContext
 from ..costs.processors import Processor, processor_of
 from ..shapes.enlarged_shapes import (
@@ -205,6 +206,7 @@ def _planned(
         total=prod(size for each, size in enumerate(sizes) if each != loop),
         neighbours=gcd(_neighbours(along), extents[loop]),
         beside=sizes[outer] if beside and outer is not None else 1,
+        is_scaled=not all(map(summed_loops, along)) and not has_operation(function, *EXPONENTIALS),
     )
     tile = row_tile(rows, launch.warp_size, processor)
     lengths = dict(enumerate(extents)) | {loop: tile.length(rows.length)}

@@ -269,3 +269,59 @@ func.func @views() attributes {translation_info = #lanes} {
   iree_codegen.store_to_buffer %sums, %1 : tensor<4x8xf32> into memref<4x8xf32, #hal.descriptor_type<storage_buffer>>
   return
 }
+
+// A norm of rows of 16,384 bytes has 128 of them a lane. Where exponentials are computed a lane has half as many.
+
+// CHECK-LABEL: func.func @norm
+// CHECK:         partial_reduction = [0, 4096], subgroup_basis = {{\[}}[1, 4], [0, 1]], thread = [0, 4], workgroup = [1, 0]
+// expected-remark @+9 {{tile of a workgroup: a row, of each of which 128 lanes have 8 x 4 a step}}
+func.func @norm() attributes {translation_info = #lanes} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<1024x4096xf32, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<1024x4096xf32, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %0 : memref<1024x4096xf32, #hal.descriptor_type<storage_buffer>> -> tensor<1024x4096xf32>
+  %none = tensor.empty() : tensor<1024xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%none : tensor<1024xf32>) -> tensor<1024xf32>
+  %sums = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<1024x4096xf32>) outs(%zeros : tensor<1024xf32>) attrs = {lowering_config = #config} {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<1024xf32>
+  %empty = tensor.empty() : tensor<1024x4096xf32>
+  %r = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]} ins(%in, %sums : tensor<1024x4096xf32>, tensor<1024xf32>) outs(%empty : tensor<1024x4096xf32>) {
+  ^bb0(%x: f32, %s: f32, %o: f32):
+    %d = arith.divf %x, %s : f32
+    linalg.yield %d : f32
+  } -> tensor<1024x4096xf32>
+  iree_codegen.store_to_buffer %r, %1 : tensor<1024x4096xf32> into memref<1024x4096xf32, #hal.descriptor_type<storage_buffer>>
+  return
+}
+
+// CHECK-LABEL: func.func @exponentials
+// CHECK:         partial_reduction = [0, 4096], subgroup_basis = {{\[}}[1, 8], [0, 1]], thread = [0, 4], workgroup = [1, 0]
+// expected-remark @+9 {{tile of a workgroup: a row, of each of which 256 lanes have 4 x 4 a step}}
+func.func @exponentials() attributes {translation_info = #lanes} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<1024x4096xf32, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<1024x4096xf32, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %0 : memref<1024x4096xf32, #hal.descriptor_type<storage_buffer>> -> tensor<1024x4096xf32>
+  %none = tensor.empty() : tensor<1024xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%none : tensor<1024xf32>) -> tensor<1024xf32>
+  %sums = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<1024x4096xf32>) outs(%zeros : tensor<1024xf32>) attrs = {lowering_config = #config} {
+  ^bb0(%x: f32, %o: f32):
+    %e = math.exp %x : f32
+    %s = arith.addf %e, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<1024xf32>
+  %empty = tensor.empty() : tensor<1024x4096xf32>
+  %r = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]} ins(%in, %sums : tensor<1024x4096xf32>, tensor<1024xf32>) outs(%empty : tensor<1024x4096xf32>) {
+  ^bb0(%x: f32, %s: f32, %o: f32):
+    %e = math.exp %x : f32
+    %d = arith.divf %e, %s : f32
+    linalg.yield %d : f32
+  } -> tensor<1024x4096xf32>
+  iree_codegen.store_to_buffer %r, %1 : tensor<1024x4096xf32> into memref<1024x4096xf32, #hal.descriptor_type<storage_buffer>>
+  return
+}

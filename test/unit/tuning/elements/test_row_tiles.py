@@ -43,6 +43,30 @@ def test_rows_get_lanes(length: int, count: int, neighbours: int, expected: RowT
     assert tile(length, count, neighbours) == expected
 
 
+@pytest.mark.parametrize(
+    ("length", "count", "neighbours", "expected"),
+    [
+        # Microseconds on an H200: 11.0, and by 16 warps 11.3; 32.7 and 35.3; 9.9 and, by 8, 10.9.
+        (8192, 1024, 8, RowTile(8, 32, 4, 8, 1)),
+        (8192, 4096, 8, RowTile(8, 32, 4, 8, 1)),
+        (4096, 1024, 4, RowTile(4, 32, 4, 8, 1)),
+        (16384, 512, 8, RowTile(8, 32, 8, 8, 1)),
+        # 10.7 by 8 warps, and 10.9 by 2.
+        (4096, 2048, 8, RowTile(8, 32, 8, 2, 1)),
+        # Few rows, and rows of bytes, of which 128 would be as many elements.
+        (8192, 100, 8, tile(8192, 100, 8)),
+        (16384, 1024, 16, tile(16384, 1024, 16)),
+    ],
+)
+def test_long_norms_have_four_warps_or_more_with_eight_vectors_a_lane(
+    length: int, count: int, neighbours: int, expected: RowTile
+) -> None:
+    processor = processor_of("sm_90")
+    assert processor is not None
+    rows = Rows(length, count, count, neighbours, is_scaled=True)
+    assert row_tile(rows, 32, processor) == expected
+
+
 @given(
     length=st.integers(1, 10**6),
     count=st.integers(1, 10**5),
