@@ -18,11 +18,14 @@ memory that the LDS is a part of:
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from ...bank_model.quick_tuple import NamedTuple
 from .processors import Processor
 from .tile_cost import SCHEDULERS
 
+_MOST_KEPT = 256
+"""The rows whose copies are kept: all tiles of so many columns ask for the same."""
 _WIDTHS, _WORD_SIZES = (8, 4, 2, 1), (2, 4, 8)
 _ELEMENT_BYTES, _LINE_BYTES = 2, 128
 _MORE_LINES = 0.25
@@ -130,10 +133,14 @@ class Gather(NamedTuple):
 
     def best(self, row: int, processor: Processor) -> GatheredCopy:
         """Returns the copies that take the least time, of those that rows consist of."""
-        widths = [each for each in _WIDTHS if row % each == 0]
-        ways = [self.copies(row, each, processor.lanes) for each in widths]
-        times = [each.time(processor) / each.width for each in ways]
-        return next(each for each, t in zip(ways, times, strict=True) if t <= _ENOUGH * min(times))
+        return _best_copies(self, row, processor)
+
+
+@lru_cache(_MOST_KEPT)
+def _best_copies(gather: Gather, row: int, processor: Processor) -> GatheredCopy:
+    ways = [gather.copies(row, each, processor.lanes) for each in _WIDTHS if row % each == 0]
+    times = [each.time(processor) / each.width for each in ways]
+    return next(each for each, t in zip(ways, times, strict=True) if t <= _ENOUGH * min(times))
 
 
 class GatheredCopy(NamedTuple):

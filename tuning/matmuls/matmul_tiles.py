@@ -330,15 +330,17 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         around = parents_of(self.operation)
         return not self.multiples and not any(has_enlarged_bindings(each) for each in around)
 
-    @cached_property
+    @property
     def _asks_where_sums_end(self) -> bool:
         """Returns whether copies ask in each step where the summed elements end."""
+        return self._true_sums != {self.extents[self.loops[2]]}
+
+    @of_operation
+    def _true_sums(self) -> set[int]:
+        """Returns how many summed elements the operands have, without those that a tile adds."""
         summed, maps = self.loops[2], loops_of(self.operation)
-        sizes = (
-            _true_size(self.operation.operands[each], maps[each].index(summed))
-            for each in self.multiplied
-        )
-        return any(size != self.extents[summed] for size in sizes)
+        values = ((self.operation.operands[each], maps[each]) for each in self.multiplied)
+        return {_true_size(value, loops.index(summed)) for value, loops in values}
 
     @of_operation
     def _gathers(self) -> Mapping[int, Gather]:
