@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.families import AMD, family_of
 from ...dialect_utils.diagnostics import Refusal, SourceLocation
 from ...dialect_utils.gpu_target import gpu_target_of, launch_of
 from ...dialect_utils.lane_exchanges import EXCHANGES, lds_exchanges
@@ -29,9 +30,13 @@ class CountExchanges(FunctionPass):
     summary: ClassVar[str] = "count the LDS instructions by which lanes exchange values"
     layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
 
+    def has_work(self, function: ir.Operation) -> bool:
+        """Returns whether lanes exchange values by instructions that may be those of the LDS."""
+        return _may_exchange(function, None)
+
     def only_decides(self, function: ir.Operation, context: PassContext) -> bool:
-        """Returns whether lanes exchange values, and somebody reads decisions."""
-        return context.explains and has_operation(function, *EXCHANGES)
+        """Returns whether lanes may exchange values so, and somebody reads decisions."""
+        return context.explains and _may_exchange(function, context.test_target)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Records a decision, where there are such instructions and somebody reads decisions."""
@@ -61,3 +66,9 @@ class CountExchanges(FunctionPass):
                 ),
                 self.layout_round,
             )
+
+
+def _may_exchange(function: ir.Operation, test_target: str | None) -> bool:
+    info = gpu_target_of(function, test_target)
+    on_amd = info is not None and family_of(info.arch) is AMD
+    return on_amd and has_operation(function.operation, *EXCHANGES)
