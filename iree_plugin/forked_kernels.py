@@ -36,9 +36,6 @@ _MOST = 16
 """Forks beyond that gain little, and each has memory of its own."""
 _MOST_WAITING = 4096 // _NUMBER_BYTES
 """The numbers that every pipe holds; kernels beyond are worked on without forks."""
-_SHARE = 2
-"""Where there are more kernels than processors, one kernel to so many processors is worked on by
-several forks."""
 
 
 _THREADS = Path("/proc/self/task")
@@ -86,13 +83,13 @@ def processors() -> int:
 def longest_of(kernels: Sequence[int]) -> set[int]:
     """Returns which kernels have forks for what only decides, too.
 
-    Kernels differ in length, so that processors are idle while all wait for the longest ones.
+    Kernels differ in length, so that processors are idle while all wait for the longest ones. Those
+    that begin when others have ended are not among these.
 
     Args:
         kernels: their numbers, the longest first.
     """
-    available = processors()
-    return {*kernels[: len(kernels) if available >= len(kernels) else available // _SHARE]}
+    return {*kernels[: processors()]}
 
 
 class Sent(NamedTuple):

@@ -159,7 +159,4 @@ def test_only_the_longest_of_many_kernels_have_several_forks(
     available = 8
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(available), raising=False)
     assert longest_of([3, 0, 2]) == {0, 2, 3}
-    assert longest_of(range(8, 0, -1)) == {*range(1, 9)}
-    assert longest_of(range(9, 0, -1)) == {6, 7, 8, 9}
-    available = 1
-    assert longest_of([2, 1, 0]) == set()
+    assert longest_of(range(9, 0, -1)) == {*range(2, 10)}
