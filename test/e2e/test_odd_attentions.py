@@ -108,6 +108,7 @@ def test_rows_of_one_element_keep_scalar_instructions() -> None:
     assert ran.run.counters[Counted.MFMA] == 0
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 def test_rows_that_begin_at_odd_elements_are_copied_by_vectors(arch: str) -> None:
     """A row of 75 elements is nine times 8 of them, and 3, which are read with the 5 before."""

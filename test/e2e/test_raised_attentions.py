@@ -133,6 +133,7 @@ func.func @main(%q: tensor<6x80x64xf16>, %k: tensor<6x144x64xf16>, %v: tensor<6x
 """K lies as an exporter has it, and the output is of f32."""
 
 
+@pytest.mark.sampled("source", "target", every=2)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("source", [_LIKE_JAX, _LIKE_PYTORCH])
 def test_outputs_are_those_of_the_softmax(source: str, target: str) -> None:

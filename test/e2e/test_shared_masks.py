@@ -83,6 +83,7 @@ def _expected(
     return weights @ v.astype(float) / weights.sum(-1, keepdims=True)
 
 
+@pytest.mark.sampled("read", "element", "target", every=4)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("element", ["i1", "f16"])
 @pytest.mark.parametrize("read", ["bmk", "hmk", "mk"])

@@ -80,7 +80,7 @@ def check(
     return passes, run.counters[Counted.CONFLICTS]
 
 
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled("arch", "columns", "element", "mode", every=6)
 @pytest.mark.parametrize("mode", ["auto/layout", "none"])
 @pytest.mark.parametrize("element", ["f32", "f16"])
 @pytest.mark.parametrize("columns", [16, 32, 64])
@@ -102,7 +102,7 @@ def test_joined_rows_of_a_line_pass(arch: str) -> None:
     compile(source, [*target_flags(arch), "--bankwise-verify"], "none")
 
 
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled("arch", "mode", "matmul", every=4)
 @pytest.mark.parametrize("mode", ["auto/exact", "none"])
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize(

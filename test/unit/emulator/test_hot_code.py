@@ -458,6 +458,7 @@ def _outcome(name: str, threshold: int, threads: int, workgroups: int) -> tuple[
     return error, state_of(machine) if not error else {}, defined if not error else []
 
 
+@pytest.mark.sampled("name", "threads", every=4)
 @pytest.mark.parametrize("name", [*_KERNELS, *_KERNELS_OF_RDNA])
 @pytest.mark.parametrize(("threads", "workgroups"), [(64, 1), (256, 3)])
 def test_kernels_end_alike(name: str, threads: int, workgroups: int) -> None:

@@ -14,6 +14,7 @@ from .llvm_assembler import mnemonics
 from .small_kernels import kernel, program_of
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("arch", ON_ONE)
 def test_all_mnemonics_of_llvm_are_executed_or_listed(arch: str):
     """LLVM 19 had some mnemonics of a chip that its later versions do not have."""

@@ -90,6 +90,7 @@ def test_a_help_is_read() -> None:
     assert parser._actions[1].help == "Output file, '-' (default) for stdout, 100 %% of it"
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("tool", "word", "offered"),
     [

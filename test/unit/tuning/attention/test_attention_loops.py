@@ -15,6 +15,7 @@ _ORDERS = 12
 """How many orders of the loops are tried, of all that there are."""
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     "operands",
     [
