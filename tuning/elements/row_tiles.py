@@ -162,20 +162,6 @@ def row_tile(rows: Rows, warp_size: int, processor: Processor) -> RowTile:
     RMS norms and layer norms of f16 take so many times as long with 32 elements a lane as with 16:
     8192x1024 1.02, 4096x2048 1.09 and 1.06, 2048x4096 1.05 and 1.04, 1024x8192 1.02.
 
-    Norms have 128 bytes a lane where that leaves four warps or more to a row. Microseconds on an
-    H200 with as many warps a row, and at `exact`, the medians of nine runs or more:
-
-    | row | 4 | 8 | 16 | `exact` |
-    | --- | --- | --- | --- | --- |
-    | RMS norm 1024x8192 f16 | 11.0 | 11.4 | 11.3 | 10.9 |
-    | RMS norm 4096x8192 f16 | 32.7 | 33.5 | 35.3 | 47.4 |
-    | RMS norm 2048x8192 bf16 | 18.4 | 18.2 | 19.3 | 28.2 |
-    | RMS norm 1024x4096 f32 | 9.9 | 10.9 | 10.8 | 10.8 |
-    | layer norm 1024x8192 f16 | 12.1 | 12.3 | 12.7 | 18.2 |
-    | layer norm 1024x4096 f32 | 9.9 | 10.2 | | 17.6 |
-    | softmax 1024x8192 f16 | 24.0 | 16.1 | 15.7 | 30.9 |
-    | softmax 2048x4096 f32 | 20.1 | 18.4 | | 34.9 |
-
     Short rows share a warp: 512x33 f32 takes 0.90 times as long with four rows as with one.
     """
     lanes = _lanes(rows, warp_size)
@@ -203,6 +189,12 @@ def row_tile(rows: Rows, warp_size: int, processor: Processor) -> RowTile:
     vectors = elements(warps) // rows.neighbours
     if elements(warps) > _MOST_REGISTERS:
         vectors = _step(vectors, rows.neighbours)
+    together = _together(rows, lanes, warps, warp_size, processor)
+    return RowTile(rows.neighbours, lanes, warps, vectors, together)
+
+
+def _together(rows: Rows, lanes: int, warps: int, warp_size: int, processor: Processor) -> int:
+    """Returns how many rows a workgroup has."""
     together = max(1, _LEAST_WARPS // warps)
     all_warps = rows.total * lanes * warps // warp_size
     while together > 1 and all_warps < together * warps * processor.multiprocessors:
@@ -210,11 +202,26 @@ def row_tile(rows: Rows, warp_size: int, processor: Processor) -> RowTile:
     together *= warp_size // lanes
     while together > warp_size // lanes and _is_wasteful(rows.beside, together):
         together //= 2
-    return RowTile(rows.neighbours, lanes, warps, vectors, together)
+    return together
 
 
 def _scaled_tile(rows: Rows, lanes: int, processor: Processor) -> RowTile | None:
-    """Returns the tile of a norm of long rows, if it is another than that of other reductions."""
+    """Returns the tile of a norm of long rows, if it is another than that of other reductions.
+
+    Norms have 128 bytes a lane where that leaves four warps or more to a row. Microseconds on an
+    H200 with as many warps a row, and at `exact`, the medians of nine runs or more:
+
+    | row | 4 | 8 | 16 | `exact` |
+    | --- | --- | --- | --- | --- |
+    | RMS norm 1024x8192 f16 | 11.0 | 11.4 | 11.3 | 10.9 |
+    | RMS norm 4096x8192 f16 | 32.7 | 33.5 | 35.3 | 47.4 |
+    | RMS norm 2048x8192 bf16 | 18.4 | 18.2 | 19.3 | 28.2 |
+    | RMS norm 1024x4096 f32 | 9.9 | 10.9 | 10.8 | 10.8 |
+    | layer norm 1024x8192 f16 | 12.1 | 12.3 | 12.7 | 18.2 |
+    | layer norm 1024x4096 f32 | 9.9 | 10.2 | | 17.6 |
+    | softmax 1024x8192 f16 | 24.0 | 16.1 | 15.7 | 30.9 |
+    | softmax 2048x4096 f32 | 20.1 | 18.4 | | 34.9 |
+    """
     if not rows.is_scaled or not processor.measured:
         return None
     elements, least = rows.neighbours * _SCALED_VECTORS, processor.multiprocessors * _LEAST_WARPS
