@@ -23,13 +23,18 @@ from .element_types import element_bits
 from .gpu_target import Launch
 from .index.lane_values import LaneEvaluator, Unknown
 from .memory.surroundings import surroundings_of
-from .operations import operations_in
+from .operations import has_operation, operations_in
 
 _SHUFFLE, _BITMODE = "gpu.shuffle", "amdgpu.swizzle_bitmode"
-EXCHANGES = (_SHUFFLE, _BITMODE)
+_EXCHANGES = (_SHUFFLE, _BITMODE)
 _WORD_BITS = 32
 _ALL_LANES = 31
 """The mask by which `ds_swizzle_b32` keeps all bits of a lane's number."""
+
+
+def may_have_lds_exchanges(function: ir.Operation, arch: str) -> bool:
+    """Returns whether lanes exchange values on a GPU that may do so by LDS instructions."""
+    return family_of(arch) is AMD and has_operation(function, *_EXCHANGES)
 
 
 def lds_exchanges(function: ir.Operation, arch: str, launch: Launch) -> int:
@@ -44,9 +49,9 @@ def lds_exchanges(function: ir.Operation, arch: str, launch: Launch) -> int:
     Raises:
         Refusal: it is not known how often one of them is executed.
     """
-    found = operations_in(function, *EXCHANGES)
-    if not found or family_of(arch) is not AMD:
+    if not may_have_lds_exchanges(function, arch):
         return 0
+    found = operations_in(function, *_EXCHANGES)
     evaluator = LaneEvaluator(launch)
     near = features_of(arch).register_exchanges
     return sum(

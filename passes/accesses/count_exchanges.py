@@ -14,11 +14,10 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from ...bank_model.families import AMD, family_of
 from ...dialect_utils.diagnostics import Refusal, SourceLocation
 from ...dialect_utils.gpu_target import gpu_target_of, launch_of
-from ...dialect_utils.lane_exchanges import EXCHANGES, lds_exchanges
-from ...dialect_utils.operations import has_operation, symbol_of
+from ...dialect_utils.lane_exchanges import lds_exchanges, may_have_lds_exchanges
+from ...dialect_utils.operations import symbol_of
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, Decision, LayoutRound
 
@@ -31,19 +30,21 @@ class CountExchanges(FunctionPass):
     layout_round: ClassVar[LayoutRound] = LayoutRound.NONE
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether lanes exchange values by instructions that may be those of the LDS."""
-        return _may_exchange(function, None)
+        """Returns whether lanes of an AMD GPU exchange values."""
+        return _may_count(function, None)
 
     def only_decides(self, function: ir.Operation, context: PassContext) -> bool:
-        """Returns whether lanes may exchange values so, and somebody reads decisions."""
-        return context.explains and _may_exchange(function, context.test_target)
+        """Returns whether lanes of an AMD GPU exchange values, and somebody reads decisions."""
+        return context.explains and _may_count(function, context.test_target)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Records a decision, where there are such instructions and somebody reads decisions."""
         function = function.operation
+        if not self.only_decides(function, context):
+            return
         info = gpu_target_of(function, context.test_target)
         launch = launch_of(function, context.test_target)
-        if info is None or launch is None or not self.only_decides(function, context):
+        if info is None or launch is None:
             return
         place = str(SourceLocation.of(function.location) or "")
         named = (self.name, symbol_of(function), "", place, Action.EXCHANGE)
@@ -68,7 +69,6 @@ class CountExchanges(FunctionPass):
             )
 
 
-def _may_exchange(function: ir.Operation, test_target: str | None) -> bool:
+def _may_count(function: ir.Operation, test_target: str | None) -> bool:
     info = gpu_target_of(function, test_target)
-    on_amd = info is not None and family_of(info.arch) is AMD
-    return on_amd and has_operation(function.operation, *EXCHANGES)
+    return info is not None and may_have_lds_exchanges(function.operation, info.arch)
