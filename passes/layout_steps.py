@@ -10,6 +10,7 @@ from .pipeline_edit import (
     CODEGEN_PIPELINES,
     LOWERED,
     RESOLVE_SWIZZLE_HINTS,
+    PassClass,
     PipelineEdit,
     PlannedPass,
     Position,
@@ -173,10 +174,7 @@ STEPS: tuple[Step, ...] = (
 
 def counting_edits(mode: Mode) -> list[PipelineEdit]:
     """Returns the edits that count what stands in the end; they are made before those of a mode."""
-    if mode.mitigation not in SWIZZLING | PAD:
-        return []
-    place, count = RESOLVED, PlannedPass(CountExchanges)
-    return [PipelineEdit.after(place.anchor, count, pipelines=place.pipelines, required=True)]
+    return [_on_resolved(CountExchanges)] if mode.mitigation in SWIZZLING | PAD else []
 
 
 def verifying_edits() -> list[PipelineEdit]:
@@ -184,5 +182,10 @@ def verifying_edits() -> list[PipelineEdit]:
 
     They look at the resolved offsets, which go to the backend as they are.
     """
-    place, verify = RESOLVED, PlannedPass(VerifyLdsConflicts)
-    return [PipelineEdit.after(place.anchor, verify, pipelines=place.pipelines, required=True)]
+    return [_on_resolved(VerifyLdsConflicts)]
+
+
+def _on_resolved(kind: PassClass) -> PipelineEdit:
+    """Returns the edit for a pass that looks at what the pipelines have made of the layouts."""
+    place, step = RESOLVED, PlannedPass(kind)
+    return PipelineEdit.after(place.anchor, step, pipelines=place.pipelines, required=True)
