@@ -155,9 +155,9 @@ def registered_dialects() -> list[str]:
 
     The C API counts them, but does not name them. `iree-opt` of the same wheel does.
     """
-    command = [compiler_tool("iree-opt"), "--show-dialects"]
     import subprocess  # Not part of a compile.
 
+    command = [compiler_tool("iree-opt"), "--show-dialects"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return listed.partition(":")[2].strip().split(",")
 
