@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import field, replace
-from functools import partial
+from functools import cache, partial
 from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -340,18 +340,14 @@ class CodegenReplay:
         self, module: ir.Operation, functions: Sequence[DeviceFunction]
     ) -> list[Recording | RecordingError]:
         """Returns the pipelines of functions, or why there is none."""
-        text = ""
+        text = cache(lambda: module.get_asm(use_local_scope=True))
         found: list[Recording | RecordingError] = []
         for function in functions:
             key = function.recording_key(self._flags)
-            recording = self.recordings.find(key)
-            if recording is None:
-                text = text or module.get_asm(use_local_scope=True)
-                try:
-                    recording = self.recordings.get(key, text, function.name)
-                except RecordingError as error:
-                    recording = error
-            found.append(recording)
+            try:
+                found.append(self.recordings.get(key, text, function.name))
+            except RecordingError as error:
+                found.append(error)
         return found
 
     def _compile_again_if_lost(
@@ -741,11 +737,8 @@ class CodegenReplay:
         Raises:
             MissingPipeline: the compiler prints none.
         """
-        found = self.recordings.find(key)
-        if found is not None:
-            return found
         try:
-            return self.recordings.get(key, function.executable_alone(), function.name)
+            return self.recordings.get(key, function.executable_alone, function.name)
         except RecordingError as error:
             failure = PassFailure(function.op.location, str(error))
             raise MissingPipeline(blamed, failure) from None

@@ -18,7 +18,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
@@ -221,12 +221,14 @@ class RecordingStore:
             return None
         return next((recording for recording in cached if recording.key == key), None)
 
-    def get(self, key: RecordingKey, configured_module: str, function: str) -> Recording:
-        """Returns the recording for `key`, taken from `configured_module` when none is stored.
+    def get(
+        self, key: RecordingKey, configured_module: Callable[[], str], function: str
+    ) -> Recording:
+        """Returns the recording for `key`, taken from a module when none is stored.
 
         Args:
             key: what the pipeline depends on.
-            configured_module: text of a module at phase `executable-configurations`.
+            configured_module: returns the text of one at phase `executable-configurations`.
             function: symbol of a function in it to which `key` applies.
 
         Raises:
@@ -234,7 +236,7 @@ class RecordingStore:
         """
         found = self.find(key)
         if found is None:
-            found = record(key, configured_module, function)
+            found = record(key, configured_module(), function)
             text = dump_recordings(self.version, [found])
             self._taken.keep(self._name(key), self._text_of(key), text)
         return found

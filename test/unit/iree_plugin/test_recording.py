@@ -224,9 +224,9 @@ def test_a_missing_recording_is_taken_once_and_cached(
 
     monkeypatch.setattr(recording_module, "record", take)
     store = RecordingStore("0.0.test", UserCache(tmp_path / "cache"))
-    assert store.get(KEY, "module {}", "f") == RECORDING
+    assert store.get(KEY, lambda: "module {}", "f") == RECORDING
     assert (
-        RecordingStore("0.0.test", UserCache(tmp_path / "cache")).get(KEY, "module {}", "f")
+        RecordingStore("0.0.test", UserCache(tmp_path / "cache")).get(KEY, lambda: "module {}", "f")
         == RECORDING
     )
     assert taken == [KEY]
@@ -254,7 +254,7 @@ def test_a_spoilt_cache_file_is_taken_anew(
 ) -> None:
     monkeypatch.setattr(recording_module, "record", lambda *_: RECORDING)
     store = RecordingStore("0.0.test", UserCache(tmp_path))
-    store.get(KEY, "", "f")
+    store.get(KEY, str, "f")
     (spoilt,) = tmp_path.iterdir()
     if text.startswith("lists of"):
         document = json.loads(spoilt.read_text().partition("\n")[2])
@@ -267,12 +267,12 @@ def test_a_spoilt_cache_file_is_taken_anew(
         assert text != spoilt.read_text()
     spoilt.write_text(text)
     assert store.find(KEY) is None
-    assert store.get(KEY, "", "f") == RECORDING
+    assert store.get(KEY, str, "f") == RECORDING
 
 
 def test_an_unwritable_cache_does_not_stop_a_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording_module, "record", lambda *_: RECORDING)
-    assert RecordingStore("0.0.test", UserCache(Path("/proc/none"))).get(KEY, "", "f") == RECORDING
+    assert RecordingStore("0.0.test", UserCache(Path("/proc/none"))).get(KEY, str, "f") == RECORDING
 
 
 def test_a_module_without_the_function_gives_no_recording() -> None:
