@@ -47,6 +47,7 @@ from .matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
 from .matmuls.tile_matmuls_by_lanes import TileMatmulsByLanes
 from .overlap.delay_copies import DelayCopies
 from .overlap.hold_workgroups import HoldWorkgroups
+from .overlap.keep_loads_early import KeepLoadsEarly
 from .overlap.load_ahead import LoadAhead
 from .overlap.load_operands_ahead import LoadOperandsAhead
 from .overlap.mix_exponentials import MixExponentials
@@ -170,6 +171,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     OverlapCopies,
     DelayCopies,
     LoadAhead,
+    KeepLoadsEarly,
     FormWgmma,
     ShareLds,
     HoldWorkgroups,

@@ -88,8 +88,8 @@ AddParts, EnlargeMatmuls, TileDynamicMatmuls = pass_classes(
 KeepSumOrder, TileMatmulsByLanes = pass_classes(
     f"{__package__}.matmuls", "KeepSumOrder", "TileMatmulsByLanes"
 )
-DelayCopies, HoldWorkgroups, LoadAhead = pass_classes(
-    f"{__package__}.overlap", "DelayCopies", "HoldWorkgroups", "LoadAhead"
+DelayCopies, HoldWorkgroups, KeepLoadsEarly, LoadAhead = pass_classes(
+    f"{__package__}.overlap", "DelayCopies", "HoldWorkgroups", "KeepLoadsEarly", "LoadAhead"
 )
 LoadOperandsAhead, MixExponentials, OverlapCopies = pass_classes(
     f"{__package__}.overlap", "LoadOperandsAhead", "MixExponentials", "OverlapCopies"
@@ -394,6 +394,8 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, ShortenExponentials, _unless_fast, since="exact"),
     Step(RESOLVED, NativeExp2, since="fast"),
     Step(RESOLVED, NativeBf16, _rounding, since="exact"),
+    # What looks at loads has done so.
+    Step(RESOLVED, KeepLoadsEarly, since="exact", by_mma_sync=True),
     Step(RESOLVED, HoldLoads, mitigations=ALL, only=_lacks_mma_sync, corrects=True),
 )
 """The steps. An earlier one stands before a later one of the same place."""
