@@ -185,9 +185,9 @@ def _import_tensor(run: Interpreter, op: ir.Operation) -> Sequence[object]:
     data = packed(view.data)
     if len(data) != size:
         raise HostProgramError(f"an input of {len(data)} bytes where {size} are needed")
-    address = run.device.allocate(size)
-    run.device.write(address, data)
-    return [Resource(address, size)]
+    view.resource = Resource(run.device.allocate(size), size)
+    run.device.write(view.resource.address, data)
+    return [view.resource]
 
 
 def _export_tensor(run: Interpreter, op: ir.Operation) -> Sequence[object]:

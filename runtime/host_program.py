@@ -168,9 +168,9 @@ class HostProgram:
 
     def _fetch(self, value: object) -> Array:
         if isinstance(value, BufferView):
-            if value.data is not None:
+            if value.resource is None:
+                assert value.data is not None
                 return value.data
-            assert value.resource is not None
             dtype = host_dtype(value.element_type)
             size = packed_size(math.prod(value.shape), dtype)
             return unpacked(self._device.read(value.resource.address, size), dtype, value.shape)

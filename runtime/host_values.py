@@ -84,9 +84,13 @@ class Resource:
         return Resource(self.address + offset, size)
 
 
-@dataclass(frozen=True)
+@dataclass
 class BufferView:
-    """An input or output tensor: host data, or a resource with a shape."""
+    """An input or output tensor: host data, or a resource with a shape.
+
+    An input has both once the program has imported it. The resource holds its elements then,
+    because a kernel may store to the memory of an input, and the program may return that input.
+    """
 
     shape: tuple[int, ...]
     element_type: str

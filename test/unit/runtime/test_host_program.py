@@ -98,6 +98,33 @@ def test_inputs_constants_and_results_reach_their_places(load):
     assert command.workgroups[1:] == (1, 1)
 
 
+def test_an_input_that_a_kernel_stores_to_and_the_program_returns(load):
+    text = """
+func.func @main(%x: tensor<4xi32>, %place: tensor<1xi32>) -> tensor<4xi32> {
+  %seven = arith.constant dense<7> : tensor<1xi32>
+  %r = iree_linalg_ext.scatter dimension_map = [0] unique_indices(true)
+      ins(%seven, %place : tensor<1xi32>, tensor<1xi32>) outs(%x : tensor<4xi32>) {
+    ^bb0(%new: i32, %old: i32):
+      iree_linalg_ext.yield %new : i32
+  } -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+"""
+
+    class Device(RecordingDevice):
+        def dispatch(self, command):
+            place, target = (self.read(each.address, each.size) for each in command.bindings)
+            target.view(np.int32)[place.view(np.int32)[0]] = 7
+            self.write(command.bindings[1].address, target)
+
+    given = np.arange(4, dtype=np.int32)
+    # IREE returns the buffer of the input itself in this model of execution, which is PyTorch's.
+    program = load(text, Device(), "--iree-execution-model=async-external")
+    (result,) = program.call("main", [given, np.array([2], np.int32)])
+    np.testing.assert_array_equal(result, [0, 1, 7, 3])
+    np.testing.assert_array_equal(given, np.arange(4))
+
+
 def test_dynamic_shapes_set_grid_and_constants(load):
     device = RecordingDevice()
     program = load(
