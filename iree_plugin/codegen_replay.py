@@ -203,6 +203,9 @@ class CodegenReplay:
         """
         variants = variants_of(module)
         functions = list(device_functions(variants))
+        if len(functions) > 1:
+            # They are worked on beside each other, though the program is small.
+            module.context.enable_multithreading(True)
         if len(functions) == 1 and self.forks:
             load_no_more()
         recordings = self._recordings(module, functions)

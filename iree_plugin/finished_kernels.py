@@ -8,8 +8,8 @@ In a fork, an executable goes through IREE's phases as if it were all of a modul
 
 The host program needs the export, which only the compiled kernel has as a whole: its launch sizes,
 and how many workgroups there are. So a shell of the executable, with a text in the place of the
-code, takes its place until IREE has serialized all executables. The binary takes the shell's place
-then. IREE's many passes over the whole module do not see the kernels meanwhile.
+code, takes its place until IREE has made the module of the VM. The machine code takes the place of
+the shell's then. IREE's many passes over the whole module do not see the kernels meanwhile.
 
 What IREE does with the export of a kernel whose pipeline has run is done to a copy, too. So the
 shell is there while a fork makes machine code, and IREE works on the host program meanwhile. The
@@ -20,6 +20,7 @@ A shell's text is no code of any GPU, and a module in which one is left does not
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 from io import BytesIO
 
@@ -42,6 +43,9 @@ from .embedding import Lost, StepError, SteppedInvocation
 _EXECUTABLE, _BINARY = "hal.executable", "hal.executable.binary"
 _VARIANT, _MODULE, _FUNCTION = "hal.executable.variant", "builtin.module", "func.func"
 _EXPORT = "hal.executable.export"
+_DATA = {_BINARY: "data", "vm.rodata": "value"}
+"""What has machine code behind the phase `SERIALIZED`, and behind that in which the module becomes
+one of the VM, each with the name of the attribute that it is in."""
 _PARTS = (_MODULE, _EXPORT, "hal.executable.variant_end")
 _LAUNCH = (
     f"{_MODULE}(iree-codegen-reconcile-translation-info,iree-codegen-resolve-workgroup-count-hints)"
@@ -104,7 +108,7 @@ def finish(session: Session, executable: ir.Operation, *, verify: bool) -> Finis
         StepError: the compiler has reported an error.
     """
     invocation = SteppedInvocation(session, verify=verify)
-    # An invocation takes the threads of its session, of which a fork has none (`allow_threads`).
+    # An invocation may take the threads of its session, of which a fork has none.
     executable.context.enable_multithreading(False)
     try:
         module, alone = _copy_of(executable)
@@ -235,24 +239,26 @@ class FinishedKernels:
         """Puts the machine code of all executables in the places of their shells.
 
         Args:
-            module: after phase `SERIALIZED`.
+            module: after phase `SERIALIZED` or a later one.
 
         Raises:
-            StepError: there is a shell whose machine code is not known.
+            Lost: there is a shell whose machine code is not known.
         """
-        for executable in children(module, _EXECUTABLE):
-            binary = self._binaries.get(symbol_of(executable))
-            if binary is not None:
-                read = ir.Module.parse(binary, module.context)
-                (serialized,) = children(read.operation)
-                (code,) = children(serialized, _BINARY)
-                (placeholder,) = children(executable, _BINARY)
-                ir.InsertionPoint(placeholder).insert(code.detach_from_parent())
-                placeholder.erase()
-        for binary in operations_in(module, _BINARY):
-            if _TEXT in _bytes_of(binary):
-                binary.location.emit_error("the machine code of this executable got lost")
-                raise StepError
+        codes = dict(self._codes(module.context))
+        for place, data in _machine_codes(module):
+            code = codes.get(_name_of(place))
+            if code is not None:
+                place.attributes[data] = code
+            elif _TEXT in _bytes_of(place.attributes[data]):
+                raise Lost
+
+    def _codes(self, context: ir.Context) -> Iterator[tuple[str, ir.Attribute]]:
+        """Yields the machine code of each executable, by its name in a module of the VM."""
+        for binary in self._binaries.values():
+            read = ir.Module.parse(binary, context)
+            (executable,) = children(read.operation)
+            (code,) = children(executable, _BINARY)
+            yield _name_of(code), code.attributes[_DATA[_BINARY]]
 
 
 def _put_before(executable: ir.Operation, shell: bytes) -> None:
@@ -261,6 +267,24 @@ def _put_before(executable: ir.Operation, shell: bytes) -> None:
     ir.InsertionPoint(executable).insert(read.detach_from_parent())
 
 
-def _bytes_of(binary: ir.Operation) -> bytes:
+def _machine_codes(module: ir.Operation) -> Iterator[tuple[ir.Operation, str]]:
+    """Yields what holds the machine code of an executable, or other data of a module of the VM, and
+    the name of the attribute."""
+    for operation in operations_in(module, *_DATA):
+        name = _DATA[operation.name]
+        if isinstance(operation.attributes[name], ir.DenseElementsAttr):
+            yield operation, name
+
+
+def _name_of(code: ir.Operation) -> str:
+    """Returns the name that the machine code of an executable has, or will have, in the VM."""
+    if code.name != _BINARY:
+        return symbol_of(code)
+    executable = code.parent
+    assert executable is not None
+    return f"{symbol_of(executable)}_{symbol_of(code)}"
+
+
+def _bytes_of(data: ir.Attribute) -> bytes:
     """Returns the file that the runtime loads."""
-    return bytes(memoryview(ir.DenseIntElementsAttr(binary.attributes["data"])).cast("B"))
+    return bytes(memoryview(ir.DenseIntElementsAttr(data)).cast("B"))

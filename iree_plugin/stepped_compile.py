@@ -27,7 +27,6 @@ from .compile_settings import (
     AFTER_LLVM,
     BEFORE_CODEGEN,
     PHASES,
-    SERIALIZED,
     CompileSettings,
     has_codegen,
 )
@@ -229,7 +228,8 @@ class SteppedCompile:
             yield AFTER_LLVM
             yield from self._verifying_steps(replay)
         if replay.finished:
-            yield SERIALIZED
+            # Forks make machine code meanwhile.
+            yield end
             yield replay.put_binaries
         yield end
         if self.settings.verify_lds and self._dropped_hints():
