@@ -52,7 +52,6 @@ from .finished_kernels import Finished, FinishedKernels, executable_of, finish, 
 from .forked_kernels import (
     ForkedKernels,
     Sent,
-    allow_threads,
     longest_of,
     may_fork,
     print_sent,
@@ -303,11 +302,12 @@ class CodegenReplay:
         return True
 
     def put_binaries(self, module: ir.Operation) -> None:
-        """Puts the machine code that forks have made into a module after phase `SERIALIZED`.
+        """Puts the machine code that forks have made into a module after phase `SERIALIZED` or a
+        later one.
 
         Raises:
-            StepError: there is a shell whose machine code is not known.
-            Lost: a fork has not made it, or a kernel is launched otherwise than its shell says.
+            Lost: a fork has not made it, there is a shell whose machine code is not known, or a
+                kernel is launched otherwise than its shell says.
         """
         if self._expected is not None:
             forks, names = self._expected
@@ -614,8 +614,6 @@ class CodegenReplay:
             return True
         except (ReplayError, RecoverableFailure):
             return False
-        finally:
-            allow_threads(function.op.context)
         return False
 
     def _replay(

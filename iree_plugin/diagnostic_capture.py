@@ -18,7 +18,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session, Source, ctypes_dl
 
 from ..dialect_utils.diagnostics import Diagnostic, Severity, SourceLocation
-from .embedding import SteppedInvocation
+from .embedding import SteppedInvocation, one_thread
 
 _library = ctypes.PyDLL(ctypes_dl._dylib._name)
 
@@ -79,12 +79,12 @@ def captured_diagnostics(
             consume(each)
         return True
 
-    context.enable_multithreading(False)
-    handler = context.attach_diagnostic_handler(handle)
-    try:
-        yield
-    finally:
-        handler.detach()
+    with one_thread(context):
+        handler = context.attach_diagnostic_handler(handle)
+        try:
+            yield
+        finally:
+            handler.detach()
 
 
 def _flatten(diagnostic: ir.Diagnostic) -> Iterator[Diagnostic]:

@@ -7,10 +7,11 @@ C functions of the same library, reached here by ctypes (`embedding_api.h` docum
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ctypes import CFUNCTYPE, byref, c_bool, c_char, c_char_p, c_int, c_size_t, c_void_p
 from enum import IntEnum
 from functools import cache
@@ -45,6 +46,8 @@ _declare("ireeCompilerInvocationSetupRemarks", c_bool, c_void_p, c_char_p, c_cha
 _declare("ireeCompilerInvocationOutputHALExecutable", c_void_p, c_void_p, c_void_p)
 _declare("ireeCompilerInvocationOutputVMCSource", c_void_p, c_void_p, c_void_p)
 _declare("ireeCompilerInvocationPipeline", c_bool, c_void_p, c_int)
+_declare("ireeCompilerSessionBorrowContext", c_void_p, c_void_p)
+_declare("mlirContextEnableMultithreading", None, c_void_p, c_bool)
 _SPLIT_CALLBACK = CFUNCTYPE(None, c_void_p, c_void_p)
 _declare("ireeCompilerSourceSplit", c_void_p, c_void_p, _SPLIT_CALLBACK, c_void_p)
 _NAME_CALLBACK = CFUNCTYPE(None, c_char_p, c_void_p)
@@ -190,6 +193,28 @@ def bytecode_source(session: Session, bytecode: bytes, name: str) -> Source:
         )
     )
     return Source(session, pointer, buffer)
+
+
+def work_in_one_thread(session: Session) -> None:
+    """Lets the compiler do all work of a session in the thread that calls it.
+
+    To wake threads and to wait for them, which each pass over several operations does, takes longer
+    than what they do for a small program.
+    """
+    context = _library.ireeCompilerSessionBorrowContext(session._session_p)
+    _library.mlirContextEnableMultithreading(context, False)
+
+
+@contextlib.contextmanager
+def one_thread(context: ir.Context) -> Iterator[None]:
+    """Lets the compiler work in one thread until the body ends, and then as it did before."""
+    several = context.get_num_threads() > 1
+    context.enable_multithreading(False)
+    try:
+        yield
+    finally:
+        if several:
+            context.enable_multithreading(True)
 
 
 class SteppedInvocation:

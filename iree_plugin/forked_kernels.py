@@ -28,6 +28,7 @@ from typing import IO, Any
 from iree.compiler import ir
 
 from ..bank_model.quick_tuple import NamedTuple
+from .embedding import one_thread
 
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _NUMBER_BYTES = 4
@@ -45,19 +46,8 @@ _SECONDS_TO_END = 0.1
 _INTERRUPTIONS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
-_is_fork = False
 _results = -1
 """In a fork, where it writes what it sends."""
-
-
-def allow_threads(context: ir.Context) -> None:
-    """Lets MLIR work in threads again, except in a fork.
-
-    The threads of IREE's pool are not in a fork, but the pool believes that they are, so that
-    whatever is given to it there waits for ever.
-    """
-    if not _is_fork:
-        context.enable_multithreading(True)
 
 
 def may_fork() -> bool:
@@ -133,8 +123,9 @@ class ForkedKernels:
             with os.fdopen(to_fill, "wb") as file:
                 for number in kernels[:_MOST_WAITING]:
                     file.write(number.to_bytes(_NUMBER_BYTES, "little"))
-            context.enable_multithreading(False)
-            end.callback(allow_threads, context)
+            # The threads of IREE's pool are not in a fork, but the pool believes that they are, so
+            # that whatever was given to it there would wait for ever.
+            end.enter_context(one_thread(context))
             while len(self._forks) < most and _has_no_busy_threads():
                 self._forks.append(self._fork(numbers))
 
@@ -212,8 +203,8 @@ class ForkedKernels:
 
     def _work_on(self, numbers: int, results: int) -> None:
         """Works on kernels until all are taken."""
-        global _is_fork, _results
-        _is_fork, _results = True, results
+        global _results
+        _results = results
         printed = os.memfd_create("bankwise")
         os.dup2(printed, 2)
         while taken := os.read(numbers, _NUMBER_BYTES):

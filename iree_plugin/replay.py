@@ -24,7 +24,6 @@ from .atomic_file import write_output
 from .beside import Beside
 from .diagnostic_capture import CapturedInvocation, captured_diagnostics
 from .embedding import Lost, StepError, SteppedInvocation
-from .forked_kernels import allow_threads
 from .native_callbacks import AROUND_NATIVE_PASS
 from .passes_ahead import PassesAhead
 
@@ -285,11 +284,8 @@ class PassRunner:
     ) -> None:
         """Runs passes of the compiler, and prints no error of theirs if one fails."""
         said: list[Diagnostic] = []
-        try:
-            with captured_diagnostics(function.context, said.append):
-                errors = self._errors(function, passes, CapturedInvocation)
-        finally:
-            allow_threads(function.context)
+        with captured_diagnostics(function.context, said.append):
+            errors = self._errors(function, passes, CapturedInvocation)
         if errors is not None:
             reasons = (each.message for each in (*errors, *said))
             reason = next(reasons, "the compiler gives no reason")

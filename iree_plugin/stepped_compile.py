@@ -31,7 +31,7 @@ from .compile_settings import (
     has_codegen,
 )
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
-from .embedding import Lost, Pipeline, StepError, SteppedInvocation
+from .embedding import Lost, Pipeline, StepError, SteppedInvocation, work_in_one_thread
 from .invocations import CompileError, Invocations
 from .program_passes import (
     BEFORE_DISPATCHES,
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from .codegen_replay import CodegenReplay
     from .replay import IrPrinting, PassRunner
     from .summary import KernelCost
+
+_SMALL_BYTES = 1 << 13
 
 Step: TypeAlias = "str | Callable[[ir.Operation], None]"
 """A phase up to which stock compiles, or what works on the module between two phases."""
@@ -174,6 +176,8 @@ class SteppedCompile:
 
     def _run(self, source: Source, end: str) -> SteppedInvocation:
         """Compiles `source`; what only decides may still run beside."""
+        if self.forks and _is_small(self.settings.input):
+            work_in_one_thread(self.session)
         invocation = self.invocations.read(source)
         reached, pipeline = self.settings.compile_from, _PIPELINES[self.settings.compile_mode]
         with self._reported():
@@ -425,6 +429,14 @@ def source_of_file(session: Session, path: str) -> Source:
     from .input_text import InputText
 
     return InputText.read(path).source(session)
+
+
+def _is_small(path: str | None) -> bool:
+    """Returns whether a source is so short that it is a program of few kernels."""
+    try:
+        return path is not None and 0 < Path(path).stat().st_size <= _SMALL_BYTES
+    except OSError:
+        return False
 
 
 def check_phases(settings: CompileSettings) -> None:

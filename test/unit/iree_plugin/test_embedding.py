@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls into the library: what is raised while it calls back."""
+"""Calls into the library: what is raised while it calls back, and in how many threads it works."""
 
 from __future__ import annotations
 
 import pytest
 from iree.compiler.api import Session, Source
 
-from bankwise.iree_plugin.embedding import SteppedInvocation
+from bankwise.iree_plugin.embedding import (
+    SteppedInvocation,
+    one_thread,
+    work_in_one_thread,
+)
+from bankwise.iree_plugin.forked_kernels import processors
 
 
 def test_an_interrupt_in_a_callback_is_raised_behind_the_call(
@@ -23,3 +28,20 @@ def test_an_interrupt_in_a_callback_is_raised_behind_the_call(
         invocation.parse(source, console_diagnostics=False)
     assert "Exception ignored" not in capfd.readouterr().err
     invocation.close()
+
+
+@pytest.mark.skipif(processors() < 2, reason="the compiler has one thread in any case")
+def test_a_body_in_one_thread_leaves_the_threads_as_they_were() -> None:
+    session = Session()
+    context = session.context
+    assert context is not None
+    several = context.get_num_threads()
+    assert several > 1
+    with one_thread(context):
+        assert context.get_num_threads() == 1
+    assert context.get_num_threads() == several
+    work_in_one_thread(session)
+    with one_thread(context):
+        pass
+    assert context.get_num_threads() == 1
+    assert SteppedInvocation(session).invocation.session.context.get_num_threads() == 1

@@ -135,7 +135,7 @@ def test_a_fork_does_not_give_work_to_threads_that_it_has_not() -> None:
     # IREE's pool has no thread in a fork, and printing a module verifies its functions in threads.
     said = _run("""
 from iree.compiler.api import Session
-from bankwise.iree_plugin.forked_kernels import allow_threads
+from bankwise.iree_plugin.embedding import one_thread
 session = Session()
 context = session.context
 functions = "".join(f"func.func @f{n}() {{ return }}" for n in range(8))
@@ -143,7 +143,8 @@ module = ir.Module.parse(functions, context)
 str(module)
 
 def work(number):
-    allow_threads(context)
+    with one_thread(context):
+        pass
     signal.alarm(20)
     return len(str(module))
 

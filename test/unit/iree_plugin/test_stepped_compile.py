@@ -3,13 +3,20 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
+
 import pytest
 from iree.compiler import ir
+from iree.compiler.api import Session, Source
 
+from bankwise.iree_plugin.codegen_replay import CodegenReplay
 from bankwise.iree_plugin.compile_settings import CompileSettings
-from bankwise.iree_plugin.embedding import SteppedInvocation
+from bankwise.iree_plugin.embedding import Pipeline, SteppedInvocation
+from bankwise.iree_plugin.forked_kernels import processors
 from bankwise.iree_plugin.python_compile import compile
 from bankwise.iree_plugin.second_attempt import FunctionCopy
+from bankwise.iree_plugin.stepped_compile import SteppedCompile
 from bankwise.sweep.cases import target_flags
 
 _LOOP = "affine_map<(d0) -> (d0)>"
@@ -73,3 +80,29 @@ def test_what_follows_codegen_is_verified_behind_each_pass_if_asked(
     settings: CompileSettings, each: bool
 ) -> None:
     assert settings.verifies_each_pass == each
+
+
+@pytest.mark.skipif(processors() < 2, reason="the compiler has one thread in any case")
+@pytest.mark.parametrize("kernels", [1, 2])
+def test_a_program_of_one_kernel_is_compiled_in_one_thread(
+    kernels: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "source.mlir"
+    source.write_text("".join(_truncated(number, 64 << number) for number in range(kernels)))
+    threads: dict[str, int] = {}
+    execute = SteppedInvocation.execute
+
+    def counted(self: SteppedInvocation, start: str, end: str, *more: Pipeline) -> None:
+        execute(self, start, end, *more)
+        threads[end] = self.export().context.get_num_threads()
+
+    monkeypatch.setattr(SteppedInvocation, "execute", counted)
+    monkeypatch.setattr(CodegenReplay, "_beside", lambda *_: nullcontext())
+    monkeypatch.setattr(CodegenReplay, "_forked", lambda *_: nullcontext())
+    session = Session()
+    session.set_flags(*target_flags("sm_80"))
+    settings = CompileSettings(input=str(source))
+    with SteppedCompile(session, settings, forks=True) as compilation:
+        compilation.run(Source.open_file(session, str(source)))
+    assert threads["executable-configurations"] == 1
+    assert (threads["end"] == 1) == (kernels == 1)
