@@ -34,6 +34,11 @@ PHASES = (
 )
 """The compile phases in order, as `--compile-to` spells them."""
 
+EVALUATED = "global-optimization"
+"""The phase whose last but one pass evaluates constants."""
+CONSTANT_EVALUATION = "iree-opt-const-eval"
+"""The flag of a session that says whether it does."""
+
 BEFORE_CODEGEN = "executable-configurations"
 """The phase after which every device function carries its codegen configuration."""
 BEFORE_CONFIGURATION = "executable-sources"
@@ -113,6 +118,24 @@ class CompileSettings:
         That takes a third of their time. The module is verified before the first of them.
         """
         return self.verify and ("verify" in self.given or self.mitigation == "stock")
+
+    @property
+    def evaluates_constants(self) -> bool:
+        """Returns whether constants may be evaluated behind the phase that does, rather than in it.
+
+        They may where nobody asks for what is between, or has an opinion on it.
+        """
+        first, last = PHASES.index(self.compile_from), PHASES.index(self.compile_to)
+        seen = any(
+            flag.lstrip("-").startswith(("mlir-", "iree-consteval-", CONSTANT_EVALUATION))
+            for flag in self.process_flags
+        )
+        return (
+            self.compile_mode == "std"
+            and self.mitigation != "stock"
+            and first < PHASES.index(EVALUATED) < last
+            and not (self.dump_phases_to or seen)
+        )
 
     @property
     def links_executables(self) -> bool:

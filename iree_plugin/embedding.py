@@ -48,6 +48,21 @@ _declare("ireeCompilerInvocationOutputVMCSource", c_void_p, c_void_p, c_void_p)
 _declare("ireeCompilerInvocationPipeline", c_bool, c_void_p, c_int)
 _declare("ireeCompilerSessionBorrowContext", c_void_p, c_void_p)
 _declare("mlirContextEnableMultithreading", None, c_void_p, c_bool)
+_declare("ireeCompilerInvocationImportStealModule", c_bool, c_void_p, c_void_p)
+
+
+class _Name(ctypes.Structure):
+    """MLIR's `MlirStringRef`."""
+
+    _fields_ = (("data", c_void_p), ("length", c_size_t))
+
+
+_declare("mlirOperationGetFirstRegion", c_void_p, c_void_p)
+_declare("mlirRegionGetFirstBlock", c_void_p, c_void_p)
+_declare("mlirBlockGetFirstOperation", c_void_p, c_void_p)
+_declare("mlirOperationGetNextInBlock", c_void_p, c_void_p)
+_declare("mlirOperationGetName", c_void_p, c_void_p)
+_declare("mlirIdentifierStr", _Name, c_void_p)
 _SPLIT_CALLBACK = CFUNCTYPE(None, c_void_p, c_void_p)
 _declare("ireeCompilerSourceSplit", c_void_p, c_void_p, _SPLIT_CALLBACK, c_void_p)
 _NAME_CALLBACK = CFUNCTYPE(None, c_char_p, c_void_p)
@@ -291,6 +306,21 @@ class SteppedInvocation:
         assert session is not None and session.context is not None
         self._exported = self.invocation.export_module()
         return self._exported
+
+    def holds(self, name: str) -> bool:
+        """Returns whether the module that the invocation works on holds operations of a name at its
+        top. No bindings are needed for that."""
+        if self._exported is not None:
+            return any(each.operation.name == name for each in self._exported.regions[0].blocks[0])
+        module = _library.ireeCompilerInvocationExportStealModule(self._pointer)
+        block = _library.mlirRegionGetFirstBlock(_library.mlirOperationGetFirstRegion(module))
+        operation, found = _library.mlirBlockGetFirstOperation(block), False
+        while operation and not found:
+            identifier = _library.mlirIdentifierStr(_library.mlirOperationGetName(operation))
+            found = ctypes.string_at(identifier.data, identifier.length) == name.encode()
+            operation = _library.mlirOperationGetNextInBlock(operation)
+        _library.ireeCompilerInvocationImportStealModule(self._pointer, module)
+        return found
 
     def execute(
         self, start: str = "start", end: str = "end", pipeline: Pipeline = Pipeline.STD

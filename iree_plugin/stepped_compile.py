@@ -26,6 +26,8 @@ from ..passes.mode import LEVELLED
 from .compile_settings import (
     AFTER_LLVM,
     BEFORE_CODEGEN,
+    CONSTANT_EVALUATION,
+    EVALUATED,
     PHASES,
     CompileSettings,
     has_codegen,
@@ -181,7 +183,7 @@ class SteppedCompile:
         invocation = self.invocations.read(source)
         reached, pipeline = self.settings.compile_from, _PIPELINES[self.settings.compile_mode]
         with self._reported():
-            for step in self._steps(end or self.settings.compile_to):
+            for step in self._steps(invocation, end or self.settings.compile_to):
                 if not isinstance(step, str):
                     step(invocation.export())
                 elif step != reached:
@@ -191,7 +193,7 @@ class SteppedCompile:
                         invocation.verify_each_pass(self.settings.verifies_each_pass)
         return invocation
 
-    def _steps(self, end: str) -> Iterator[Step]:
+    def _steps(self, invocation: SteppedInvocation, end: str) -> Iterator[Step]:
         """Yields what a compile up to phase `end` does. Each step is made when its turn has come:
         it may need what is not loaded before, and depend on what the steps before it have found.
         """
@@ -202,6 +204,8 @@ class SteppedCompile:
             known = max(start, DEVICES_ASSIGNED, key=PHASES.index) if steps else end
             yield min(known, end, key=PHASES.index)
             yield gpu.describe
+        if settings.evaluates_constants and PHASES.index(end) > PHASES.index(EVALUATED):
+            yield from self._evaluating_steps(invocation)
         if changes_programs(settings) and self.forced is None:
             yield BEFORE_DISPATCHES
             yield partial(change_program, mode=settings.mode, runner=self._runner)
@@ -209,6 +213,18 @@ class SteppedCompile:
             yield from self._codegen_steps(end)
         else:
             yield end
+
+    def _evaluating_steps(self, invocation: SteppedInvocation) -> Iterator[Step]:
+        """Yields what evaluates constants faster than the compiler does."""
+        self.session.set_flags(f"--{CONSTANT_EVALUATION}=false")
+        try:
+            yield EVALUATED
+        finally:
+            self.session.set_flags(f"--{CONSTANT_EVALUATION}=true")
+        if invocation.holds("util.initializer"):
+            from .constant_globals import evaluate_constants
+
+            yield partial(evaluate_constants, session=self.session)
 
     def _codegen_steps(self, end: str) -> Iterator[Step]:
         yield BEFORE_CODEGEN
