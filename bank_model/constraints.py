@@ -25,7 +25,7 @@ swizzles are worth an exact count.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +89,7 @@ class BankConstraints:
     def pigeonhole_bound(
         self, target_mask: int, vanishing: Sequence[tuple[int, Sequence[int]]] = ()
     ) -> int:
-        """Returns a cost that no swizzle can undercut that changes only bits of `target_mask`.
+        """Returns conflict cycles that no swizzle can undercut that changes only `target_mask`.
 
         In each U, the vectors that are 0 in the bank bits which nothing changes form a subspace.
         The swizzle maps it into the t bank bits that may change, so that at least 2**(dimension -
@@ -100,6 +100,31 @@ class BankConstraints:
         `vanishing` pairs a bit with vectors whose images are 0 in all bits up to it, because
         accesses stay whole. In the span of these vectors those bits offer no room.
         """
+        bound = self._linear_bound(target_mask, vanishing)
+        for shared, weights in self._crowds(target_mask, vanishing):
+            bound += int(shared.max(axis=(0, 2), initial=0) @ weights)
+        return bound
+
+    def least_cost(
+        self, target_mask: int, vanishing: Sequence[tuple[int, Sequence[int]]] = ()
+    ) -> int:
+        """Returns a `cost` that no swizzle can undercut that changes only bits of `target_mask`.
+
+        A phase that is not linear costs more than its conflict cycles: all pairs of its words that
+        share a bank. Of 16 words on 8 banks these are 8 pairs, but one conflict cycle.
+        """
+        if len(self.vectors) > MAX_DIFFERENCES:
+            # Not all pairs were counted.
+            return self.pigeonhole_bound(target_mask, vanishing)
+        bound = self._linear_bound(target_mask, vanishing)
+        for shared, weights in self._crowds(target_mask, vanishing):
+            bound += int(shared.sum(axis=2).max(axis=0, initial=0) @ weights)
+        return bound
+
+    def _linear_bound(
+        self, target_mask: int, vanishing: Sequence[tuple[int, Sequence[int]]]
+    ) -> int:
+        """Returns the `pigeonhole_bound` of the linear phases, which is also their least cost."""
         bound = 0
         for basis, bank_mask, weight in self.subspaces:
             crowds = [(basis, target_mask)]
@@ -112,15 +137,33 @@ class BankConstraints:
                 dimension = len(crowd) - f2.rank(v & bank_mask & ~changeable for v in crowd)
                 excess = max(excess, dimension - (bank_mask & changeable).bit_count())
             bound += weight * ((1 << excess) - 1)
-        for words, bank_masks, weights in self.uneven_sets:
-            fixed = np.sort(words & (bank_masks & ~target_mask)[:, None], axis=1)
-            places = np.arange(1, words.shape[1])
-            first_equal = np.where(fixed[:, 1:] != fixed[:, :-1], places, 0)
-            first_equal = np.maximum.accumulate(first_equal, axis=1)
-            others = (places - first_equal).max(axis=1, initial=0)
-            room = np.bitwise_count(bank_masks & target_mask)
-            bound += int((others >> room) @ weights)
         return bound
+
+    def _crowds(
+        self, target_mask: int, vanishing: Sequence[tuple[int, Sequence[int]]]
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Yields how crowded the banks of phases are that are not linear, and their weights.
+
+        The n words of a phase that agree in all bits that cannot tell them apart lie on 2**room
+        banks. Spread evenly, word i of them shares its bank with i >> room earlier ones. That is
+        the array [1 + vanishing, phases, words]: first for swizzles without further demands, then
+        for words that the vectors of an entry of `vanishing` tell apart alone.
+        """
+        for words, bank_masks, weights in self.uneven_sets:
+            places = np.arange(words.shape[1])
+            shared: list[Ints] = []
+            for bit, basis in ((-1, ()), *vanishing):
+                cosets = words if bit >= 0 else np.zeros_like(words)
+                for vector in reversed(f2.reduced_basis(basis)):
+                    cosets = np.minimum(cosets, cosets ^ vector)
+                fixed = words & (bank_masks & ~target_mask)[:, None]
+                alike = np.sort(cosets << bank_masks.max().item().bit_length() | fixed, axis=1)
+                first = np.ones(words.shape, dtype=np.bool_)
+                first[:, 1:] = alike[:, 1:] != alike[:, :-1]
+                before = places - np.maximum.accumulate(np.where(first, places, 0), axis=1)
+                free = target_mask >> (bit + 1) << (bit + 1)
+                shared.append(before >> np.bitwise_count(bank_masks & free)[:, None])
+            yield np.array(shared), weights
 
 
 def phase_sets(

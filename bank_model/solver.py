@@ -335,7 +335,8 @@ class _Solver:
         found (or than `below`). Short chains come first: a single step, then two, then any matrix.
         """
         kinds = self.options.kinds
-        if case.constraints.pigeonhole_bound(case.space.targets, case.division.vanishing) >= below:
+        bound = case.constraints.pigeonhole_bound(case.space.targets, case.division.vanishing)
+        if bound >= below:
             return [], case.exact
         ranked = cheapest_fields(case.constraints, case.division, field_steps(case.space))
         found: list[_Candidate] = []
@@ -350,7 +351,8 @@ class _Solver:
         pairs = free_pairs(
             case.constraints,
             case.division,
-            ranked,
+            # Where every swizzle has conflicts, no chain of two steps is free of them.
+            [] if bound else ranked,
             lambda bit: self.admits(1 << (bit - to_words), 0),
         )
         if pairs:

@@ -203,9 +203,11 @@ def cheapest_swizzles(
         max_nodes: the search gives up after this many columns. Otherwise it is complete: it has
             tried everything, or has found a swizzle that costs no more than the pigeonhole bound.
     """
-    bound = constraints.pigeonhole_bound(space.targets, division.vanishing)
+    bound = constraints.least_cost(space.targets, division.vanishing)
     if bound >= below:
         return SearchResult(below, (), True, least_refused=least_refused)
+    if max_nodes <= 0:
+        return SearchResult(below, (), False, least_refused=least_refused)
     bank_bits = min(constraints.common_bank_bits, space.bits)
     vectors, masks = division.lone_bits(bank_bits)
     x = np.concatenate([constraints.vectors, np.array(vectors, dtype=np.int64)])

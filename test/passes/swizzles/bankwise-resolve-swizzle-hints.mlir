@@ -413,3 +413,31 @@ func.func @shown_bounded(%a: memref<4096xf32>) -> vector<4xf32> attributes {tran
 //       CHECK:   %[[SMALL:.+]] = arith.andi %[[OFFSET]], %c4095
 //       CHECK:   %[[SWIZZLED:.+]] = arith.xori %[[SMALL]]
 //       CHECK:   vector.load %{{.+}}[%[[SWIZZLED]]]
+
+// Rows of 392 are no power of two, so that no bits tell a lane's row. But in all lanes 8 and 12 lie
+// 8 elements behind 0 and 4: only these are swizzled.
+func.func @rows_of_no_power_of_two(%a: memref<6272xf32>) -> (f32, f32, f32, f32) attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1] subgroup_size = 64>} {
+  %x = gpu.thread_id x
+  %row, %column = affine.delinearize_index %x into (16, 4) : index, index
+  %o = affine.linearize_index disjoint [%row, %column] by (16, 392) : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c12 = arith.constant 12 : index
+  %o4 = arith.addi %o, %c4 overflow<nsw, nuw> : index
+  %o8 = arith.addi %o, %c8 overflow<nsw, nuw> : index
+  %o12 = arith.addi %o, %c12 overflow<nsw, nuw> : index
+  %0 = iree_codegen.swizzle_hint %a[#iree_codegen.xor_shuffle<8, 2, 392, 4>] : memref<6272xf32>
+  %1 = memref.load %0[%o] : memref<6272xf32>
+  %2 = memref.load %0[%o4] : memref<6272xf32>
+  %3 = memref.load %0[%o8] : memref<6272xf32>
+  %4 = memref.load %0[%o12] : memref<6272xf32>
+  return %1, %2, %3, %4 : f32, f32, f32, f32
+}
+
+// CHECK-LABEL: func.func @rows_of_no_power_of_two
+//       CHECK:   memref.load %{{.+}}[%[[AT_0:.+]]] :
+//       CHECK:   memref.load %{{.+}}[%[[AT_4:.+]]] :
+//       CHECK:   %[[AT_8:.+]] = arith.addi %[[AT_0]], %c8 overflow<nsw, nuw>
+//       CHECK:   memref.load %{{.+}}[%[[AT_8]]] :
+//       CHECK:   %[[AT_12:.+]] = arith.addi %[[AT_4]], %c8 overflow<nsw, nuw>
+//       CHECK:   memref.load %{{.+}}[%[[AT_12]]] :

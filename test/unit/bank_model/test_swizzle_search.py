@@ -270,7 +270,46 @@ def test_masked_and_uneven_sets_bound_what_is_counted():
             layout = SwizzledLayout(xor_chain(field.linear))
             conflicts = layout_conflicts(lds, tile, layout, accesses)
             assert bound <= conflicts
+            assert constraints.least_cost(space.targets) <= cost
             assert (cost == 0) == (conflicts == 0)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(0, 2**32 - 1))
+def test_bounds_of_uneven_phases_count_what_stays_whole(seed):
+    """Of chains that leave vectors whole none has fewer conflicts, nor fewer pairs on one bank."""
+    rng = np.random.default_rng(seed)
+    division, mask = random_division(rng), int(rng.choice([3, 7]))
+    words = tuple(sorted({0, *rng.integers(0, 1 << BITS, 12).tolist()}))
+    uneven = {(words, mask): int(rng.integers(1, 4))}
+    constraints = bank_constraints([PhaseSets({}, uneven, frozenset({mask + 1}), 1, 1, 1)])
+    (weight,) = uneven.values()
+    space = SearchSpace(BITS, mask)
+    bound = constraints.pigeonhole_bound(space.targets, division.vanishing)
+    least = constraints.least_cost(space.targets, division.vanishing)
+    steps = [each.linear for each in field_steps(space)]
+    pairs = (steps[i].then(steps[j]) for i, j in rng.integers(0, len(steps), (200, 2)))
+    for swizzle in (*steps, *pairs):
+        if divides(division, swizzle):
+            banks = Counter((swizzle.apply(np.array(words)) & mask).tolist())
+            assert bound <= weight * (max(banks.values()) - 1)
+            assert least <= cost_of(constraints, swizzle)
+
+
+def test_rows_of_words_that_stay_together_share_banks():
+    """Lanes read 2 words of each of 16 rows of 36 words, which are written 4 words at once.
+
+    Groups of 4 words leave 8 places to the 16 rows: 2 rows on each, so that each phase has a
+    conflict, and 2 * 8 of its pairs of words share a bank.
+    """
+    rows = sorted(36 * row + word for row in range(16) for word in (0, 1))
+    uneven = {(tuple(rows), 31): 1}
+    constraints = bank_constraints([PhaseSets({}, uneven, frozenset({32}), 1, 1, 1)])
+    whole = VectorClass(2, tuple(4 << bit for bit in reversed(range(8))), ())
+    vanishing = Division(0, (whole,)).vanishing
+    assert constraints.pigeonhole_bound(31) == constraints.least_cost(31) == 0
+    assert constraints.pigeonhole_bound(31, vanishing) == 1
+    assert constraints.least_cost(31, vanishing) == 16
 
 
 def test_uneven_phases_become_their_differences():
