@@ -42,6 +42,7 @@ from ..passes.pipeline_edit import (
     made,
     splice,
 )
+from . import unverified
 from .beside import Beside
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
@@ -420,16 +421,26 @@ class CodegenReplay:
 
     @contextmanager
     def _beside(self, count: int) -> Iterator[None]:
-        """Lets passes that only decide run beside others, where no fork has other kernels."""
+        """Lets passes that only decide run beside others, where no fork has other kernels, and
+        verifies a kernel behind all passes that run in a row."""
         if count == 1 and self.forks and may_fork():
             self.runner.beside = Beside(self.runner.context)
+        careless = self.runner.beside is not None and self._may_be_done_again()
+        if careless:
+            self.runner.each_verified = self.settings.verifies_each_pass
         try:
-            yield
+            with unverified.work() if careless else nullcontext():
+                yield
         finally:
+            self.runner.each_verified = True
             if self.runner.beside is not None:
                 if self._waiting is None:
                     self.runner.beside.drop()
                 self.runner.beside = None
+
+    def _may_be_done_again(self) -> bool:
+        """Returns whether the source can be read once more by a process that follows this one."""
+        return unverified.is_watched() and self.settings.input not in (None, "-")
 
     def _forked(
         self,

@@ -18,9 +18,12 @@ import time
 from collections.abc import Callable
 
 from ..iree_plugin.temporary_files import one_temporary_folder
+from ..iree_plugin.unverified import ended_in_work, watched
 from .interruption import WORDS, Interrupted
 
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+_TOLD = (*WORDS, signal.SIGKILL, signal.SIGPIPE)
+"""Signals that somebody sends, or that say that nobody reads what is written."""
 _TOLD_ALREADY = 0.1
 """Seconds in which a process ends that a terminal has told of a signal. LLVM, which removes its
 files then, has no handler for a second one until that is done."""
@@ -29,30 +32,39 @@ files then, has no handler for a second one until that is done."""
 def run_forked(work: Callable[[], int]) -> int:
     """Does work in a forked process; returns its exit code, or minus the signal that has ended it.
 
+    Where it has ended while IR was not verified, the work is done again, with all verified.
+
     Raises:
         Interrupted: this process was told to end; the other one has ended.
     """
     with one_temporary_folder():
-        parent = os.getpid()
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)
-        child = os.fork()
-        if child == 0:
-            for number in WORDS:
-                if signal.getsignal(number) is not signal.SIG_IGN:
-                    signal.signal(number, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            _end_with(parent)
-            _work_and_leave(work)
-        try:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        except Interrupted:
-            signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)
-            time.sleep(_TOLD_ALREADY)
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(child, signal.SIGTERM)
-                os.waitpid(child, 0)
-            raise
+        with watched():
+            code = _forked(work)
+            again = ended_in_work() and -code not in _TOLD
+        return _forked(work) if again else code
+
+
+def _forked(work: Callable[[], int]) -> int:
+    parent = os.getpid()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)
+    child = os.fork()
+    if child == 0:
+        for number in WORDS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _end_with(parent)
+        _work_and_leave(work)
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    except Interrupted:
+        signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)
+        time.sleep(_TOLD_ALREADY)
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(child, signal.SIGTERM)
+            os.waitpid(child, 0)
+        raise
 
 
 def _work_and_leave(work: Callable[[], int]) -> None:

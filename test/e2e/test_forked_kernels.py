@@ -125,3 +125,41 @@ def test_a_kernel_whose_forks_are_lost_is_compiled_without(tool: Tool, tmp_path:
         assert (lost.returncode, lost.stderr) == (0, alone.stderr) != (0, "")
         assert lost.stdout == f"{kept - started}\n"
         assert (tmp_path / "lost.vmfb").read_bytes() == (tmp_path / "alone.vmfb").read_bytes()
+
+
+_CRASHES = """
+import os, resource, sys
+from bankwise.iree_plugin.replay import PassRunner
+from bankwise.tools.commands import compile_command
+
+def crash(self, function):
+    if not self.each_verified:
+        print("crashed", flush=True)
+        os.abort()
+
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+PassRunner._verify_all = crash
+os.sched_getaffinity = lambda _: (0, 1)
+compile_command()
+"""
+
+
+def test_a_kernel_that_crashes_unverified_is_compiled_with_verification(
+    tool: Tool, tmp_path: Path
+) -> None:
+    (tmp_path / "one.mlir").write_text(_PRODUCT)
+    flags = (*("one.mlir", "--iree-hal-target-device=cuda"), "--iree-cuda-target=sm_80")
+    alone = tool("bankwise-compile", *flags, "-o", "alone.vmfb")
+    crashed = run_here(tmp_path, _CRASHES, *flags, "-o", "crashed.vmfb")
+    assert (crashed.returncode, crashed.stderr) == (0, alone.stderr)
+    assert crashed.stdout == "crashed\n"
+    assert (tmp_path / "crashed.vmfb").read_bytes() == (tmp_path / "alone.vmfb").read_bytes()
+    # Nobody can read the standard input once more, so that all is verified.
+    with (tmp_path / "one.mlir").open() as source:
+        read = subprocess.run(
+            [sys.executable, "-c", _CRASHES, "-", *flags[1:], "-o", "read.vmfb"],
+            cwd=tmp_path,
+            capture_output=True,
+            stdin=source,
+        )
+    assert (read.returncode, read.stdout) == (0, b"")

@@ -41,6 +41,17 @@ def started(work: str, folder: Path) -> subprocess.Popen[str]:
     )
 
 
+_UNVERIFIED = """
+    from bankwise.iree_plugin import unverified
+    if not unverified.is_watched():
+        return 9
+    with unverified.work():
+        {how}
+    return 8
+"""
+"""Returns 9 where it is done again."""
+
+
 @pytest.mark.parametrize(
     ("work", "code", "error"),
     [
@@ -51,6 +62,10 @@ def started(work: str, folder: Path) -> subprocess.Popen[str]:
         ("os.abort()", -signal.SIGABRT, ""),
         ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL, ""),
         ("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, ""),
+        (_UNVERIFIED.format(how="os.abort()"), 9, ""),
+        (_UNVERIFIED.format(how="os._exit(1)"), 9, ""),
+        (_UNVERIFIED.format(how="os.kill(os.getpid(), signal.SIGKILL)"), -signal.SIGKILL, ""),
+        (_UNVERIFIED.format(how="pass"), 8, ""),
     ],
 )
 def test_how_it_ends_is_said(work: str, code: int, error: str, tmp_path: Path) -> None:
