@@ -66,7 +66,7 @@ class PassesAhead:
             self._waiting.pop()
         return bool(self._waiting)
 
-    def run(self, manager: PassManager, operation: ir.Operation) -> None:
+    def run(self, managers: Iterable[PassManager], operation: ir.Operation) -> None:
         """Runs the compiler's passes, and loads some of ours.
 
         Raises:
@@ -80,7 +80,8 @@ class PassesAhead:
         thread = threading.Thread(target=self._load, daemon=True)
         thread.start()
         try:
-            succeeded = _run(_pointer(manager), _pointer(operation))
+            target = _pointer(operation)
+            succeeded = all(_run(_pointer(manager), target) for manager in managers)
         finally:
             self._enough = True
             _detach(context, handler)

@@ -28,7 +28,7 @@ def planned(name: str) -> PlannedPass:
 
 
 def run(ahead: PassesAhead, function: ir.Operation, text: str) -> None:
-    ahead.run(PassManager.parse(f"func.func({text})", function.context), function)
+    ahead.run([PassManager.parse(f"func.func({text})", function.context)], function)
 
 
 def test_a_pass_is_loaded_while_others_run(
