@@ -342,8 +342,9 @@ class PassRunner:
     ) -> list[PassManager]:
         """Returns what runs passes of the compiler one behind another."""
         groups: list[list[NativePass]] = []
-        for collecting, group in groupby(passes, lambda each: each.name in _COLLECTING):
-            groups += [[each] for each in group] if collecting else [[*group]]
+        for collecting, alike in groupby(passes, lambda each: each.name in _COLLECTING):
+            group = [*alike]
+            groups += [[each] for each in group] if collecting else [group]
         return [self._manager_for(function, _text(each)) for each in groups]
 
     def _manager_for(self, function: ir.Operation, text: str) -> PassManager:
