@@ -240,6 +240,7 @@ class SteppedInvocation:
         self._pointer: c_void_p = self.invocation._inv_p
         self._interrupted: list[BaseException] = []
         self._exported: ir.Operation | None = None
+        self._lent: ir.Operation | None = None
         self.verify_each_pass(verify)
 
     def verify_each_pass(self, verify: bool) -> None:
@@ -291,7 +292,7 @@ class SteppedInvocation:
 
     def import_op(self, op: ir.Operation) -> None:
         """Makes `op` (a module or a function) what the invocation works on; `op` stays ours."""
-        self._exported = None
+        self._exported, self._lent = None, op
         self.invocation.import_module(op)
 
     def export(self) -> ir.Operation:
@@ -312,14 +313,17 @@ class SteppedInvocation:
         top. No bindings are needed for that."""
         if self._exported is not None:
             return any(each.operation.name == name for each in self._exported.regions[0].blocks[0])
-        module = _library.ireeCompilerInvocationExportStealModule(self._pointer)
+        # An invocation gives nothing away that it works on for somebody else.
+        lent = None if self._lent is None else _address(self._lent)
+        module = lent or _library.ireeCompilerInvocationExportStealModule(self._pointer)
         block = _library.mlirRegionGetFirstBlock(_library.mlirOperationGetFirstRegion(module))
         operation, found = _library.mlirBlockGetFirstOperation(block), False
         while operation and not found:
             identifier = _library.mlirIdentifierStr(_library.mlirOperationGetName(operation))
             found = ctypes.string_at(identifier.data, identifier.length) == name.encode()
             operation = _library.mlirOperationGetNextInBlock(operation)
-        _library.ireeCompilerInvocationImportStealModule(self._pointer, module)
+        if lent is None:
+            _library.ireeCompilerInvocationImportStealModule(self._pointer, module)
         return found
 
     def execute(
@@ -333,8 +337,7 @@ class SteppedInvocation:
             StepError: the compiler has reported an error.
         """
         if self._exported is not None:
-            self.invocation.import_module(self._exported)
-            self._exported = None
+            self.import_op(self._exported)
         _library.ireeCompilerInvocationSetCompileFromPhase(self._pointer, start.encode())
         _library.ireeCompilerInvocationSetCompileToPhase(self._pointer, end.encode())
         succeeded = _library.ireeCompilerInvocationPipeline(self._pointer, int(pipeline))
@@ -375,6 +378,12 @@ class SteppedInvocation:
             name = "HALExecutable" if form is OutputFormat.HAL_EXECUTABLE else "VMCSource"
             function = getattr(_library, f"ireeCompilerInvocationOutput{name}")
             ctypes_dl._handle_error(function(self._pointer, output._output_p))
+
+
+def _address(op: ir.Operation) -> int:
+    """Returns where the library has an op."""
+    name = ctypes_dl.MLIR_PYTHON_CAPSULE_OPERATION
+    return ctypes_dl.PyCapsule_GetPointer(op._CAPIPtr, name)
 
 
 def _heard(succeeded: bool, interrupted: list[BaseException]) -> bool:

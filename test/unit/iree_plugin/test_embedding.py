@@ -45,3 +45,16 @@ def test_a_body_in_one_thread_leaves_the_threads_as_they_were() -> None:
         pass
     assert context.get_num_threads() == 1
     assert SteppedInvocation(session).invocation.session.context.get_num_threads() == 1
+
+
+@pytest.mark.parametrize("lent", [False, True])
+def test_what_a_module_holds_is_known_whoever_owns_it(lent: bool) -> None:
+    session = Session()
+    invocation = SteppedInvocation(session)
+    text = b"util.initializer { util.return }\0"
+    assert invocation.parse(Source.wrap_buffer(session, text, buffer_name="text"))
+    if lent:
+        # As after steps that change the program, of which the compiler runs the next phase.
+        invocation.import_op(invocation.export())
+    assert invocation.holds("util.initializer") and not invocation.holds("util.func")
+    invocation.close()
