@@ -20,6 +20,7 @@ A shell's text is no code of any GPU, and a module in which one is left does not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import field
 from io import BytesIO
@@ -55,8 +56,10 @@ _EXPORTING = f"{_VARIANT}({_MODULE}(canonicalize,cse),iree-codegen-propagate-dis
 _OF_KNOWN_LAUNCHES = (_EXPORT, "arith.constant", "hal.return")
 _LDS_BYTES = "workgroup_local_memory"
 """What only the fork knows of an export. It is part of the machine code."""
-_TEXT = b"the place of a kernel that is compiled already"
-_TYPE = f"vector<{len(_TEXT)}xi8>"
+_TEXT = b"the place of a kernel that is compiled already: "
+_PLACE = re.compile(_TEXT + rb"([0-9a-f]*)\.")
+"""The text in a shell, with the name of the executable in hexadecimal digits of UTF-8. In a module
+of the VM other characters than letters and digits have been replaced in names."""
 _SEEN = ("iree-hal-dump-", "iree-hal-substitute-", "iree-hal-preprocess-", "iree-hal-instrument-")
 """How flags begin that read or write kernels between codegen and the phase `SERIALIZED`."""
 
@@ -169,8 +172,10 @@ def _shell(executable: ir.Operation, visibility: ir.Attribute) -> bytes:
     """Returns a compiled executable without its code, which stays as it is."""
     (variant,) = children(executable, _VARIANT)
     (inner,) = children(variant, _MODULE)
-    path, code = f"{symbol_of(executable)}.compiled", _TEXT.hex()
-    placeholder = f'#hal.executable.object<{{path = "{path}", data = dense<"0x{code}"> : {_TYPE}}}>'
+    name = symbol_of(executable)
+    text = _TEXT + name.encode().hex().encode() + b"."
+    data = f'dense<"0x{text.hex()}"> : vector<{len(text)}xi8>'
+    placeholder = f'#hal.executable.object<{{path = "{name}.compiled", data = {data}}}>'
     public = executable.attributes["sym_visibility"]
     inner.detach_from_parent()
     variant.attributes["objects"] = ir.Attribute.parse(f"[{placeholder}]", executable.context)
@@ -244,21 +249,14 @@ class FinishedKernels:
         Raises:
             Lost: there is a shell whose machine code is not known.
         """
-        codes = dict(self._codes(module.context))
         for place, data in _machine_codes(module):
-            code = codes.get(_name_of(place))
-            if code is not None:
-                place.attributes[data] = code
-            elif _TEXT in _bytes_of(place.attributes[data]):
+            shell = _PLACE.search(memoryview(ir.DenseIntElementsAttr(place.attributes[data])))
+            if shell is None:
+                continue
+            binary = self._binaries.get(bytes.fromhex(shell[1].decode()).decode())
+            if binary is None:
                 raise Lost
-
-    def _codes(self, context: ir.Context) -> Iterator[tuple[str, ir.Attribute]]:
-        """Yields the machine code of each executable, by its name in a module of the VM."""
-        for binary in self._binaries.values():
-            read = ir.Module.parse(binary, context)
-            (executable,) = children(read.operation)
-            (code,) = children(executable, _BINARY)
-            yield _name_of(code), code.attributes[_DATA[_BINARY]]
+            place.attributes[data] = _code_in(binary, module.context)
 
 
 def _put_before(executable: ir.Operation, shell: bytes) -> None:
@@ -276,15 +274,9 @@ def _machine_codes(module: ir.Operation) -> Iterator[tuple[ir.Operation, str]]:
             yield operation, name
 
 
-def _name_of(code: ir.Operation) -> str:
-    """Returns the name that the machine code of an executable has, or will have, in the VM."""
-    if code.name != _BINARY:
-        return symbol_of(code)
-    executable = code.parent
-    assert executable is not None
-    return f"{symbol_of(executable)}_{symbol_of(code)}"
-
-
-def _bytes_of(data: ir.Attribute) -> bytes:
-    """Returns the file that the runtime loads."""
-    return bytes(memoryview(ir.DenseIntElementsAttr(data)).cast("B"))
+def _code_in(binary: bytes, context: ir.Context) -> ir.Attribute:
+    """Returns the file that the runtime loads of a serialized executable."""
+    read = ir.Module.parse(binary, context)
+    (executable,) = children(read.operation)
+    (code,) = children(executable, _BINARY)
+    return code.attributes[_DATA[_BINARY]]

@@ -138,7 +138,7 @@ class PassRunner:
             work is to be compiled in another way.
         beside: runs passes that only decide while others run; None lets them run in turn.
         ahead: loads passes of ours while the compiler's run; None lets each load before it runs.
-        managers: those of the compiler's passes, by the text of these. They are to be given up
+        managers: those of the compiler's passes, by the pipeline of these. They are to be given up
             before the session's context is.
     """
 
@@ -349,10 +349,11 @@ class PassRunner:
 
     def _manager_for(self, function: ir.Operation, text: str) -> PassManager:
         """Returns what runs passes of the compiler, which is kept for all functions."""
-        manager = self.managers.get(text)
+        pipeline = f"{function.name}({text})"
+        manager = self.managers.get(pipeline)
         if manager is None:
-            manager = PassManager.parse(f"{function.name}({text})", function.context)
-            self.managers[text] = manager
+            manager = PassManager.parse(pipeline, function.context)
+            self.managers[pipeline] = manager
         manager.enable_verifier(self.each_verified)
         return manager
 

@@ -71,7 +71,9 @@ def test_equal_passes_run_on_every_function(runner: PassRunner, blamed: FlattenS
         runner.run_native_passes(function, PASSES, blamed)
         assert len(operations_in(function, "arith.addi")) == 1
     # The canonicalizer of all pipelines has one of its own.
-    assert [*runner.managers] == ([] if runner.flagged else [str(each) for each in PASSES])
+    assert [*runner.managers] == (
+        [] if runner.flagged else [f"func.func({each})" for each in PASSES]
+    )
 
 
 def test_a_failure_is_reported_and_other_functions_go_on(
@@ -202,3 +204,11 @@ def test_where_the_ir_is_shown_each_pass_is_verified(runner: PassRunner) -> None
     runner.printing = IrPrinting(after=frozenset({"see-invalid"}))
     with runner.session.context, pytest.raises(ReplayError, match=r"^lose-argument failed"):
         runner.run(function, PLANNED)
+
+
+def test_operations_of_other_kinds_have_other_managers(runner: PassRunner) -> None:
+    text = "util.func private @f() { util.return } func.func private @g() { return }"
+    module = ir.Module.parse(text, runner.session.context)
+    for function in children(module.operation):
+        runner.run_native_passes(function, [NativePass("canonicalize")])
+    assert len(runner.managers) == (0 if runner.flagged else 2)
