@@ -2,12 +2,12 @@
 """`dataclass`, as the standard library has it, for classes that every compile makes anew.
 
 The library writes the text of six methods of each frozen class, and compiles each: 0.6 ms. Here
-that is done for `__init__` alone, and when the first instance is made: of most of the classes that
-a compile imports there is none. What else the library adds to a class comes when somebody asks for
-its fields. To compare, to hash and to show instances, all classes have the same functions. That
-nobody assigns to the fields of a frozen class is left to the type checker, for which this is the
-library's own `dataclass`. A class of a plugin may be made by the library and derive from one of
-these: the library takes that for frozen which is.
+that is done for `__init__` alone, and when some instances have been made: of most of the classes
+that a compile imports there are few, or none. What else the library adds to a class comes when
+somebody asks for its fields. To compare, to hash and to show instances, all classes have the same
+functions. That nobody assigns to the fields of a frozen class is left to the type checker, for
+which this is the library's own `dataclass`. A class of a plugin may be made by the library and
+derive from one of these: the library takes that for frozen which is.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import MISSING, Field
 from functools import cache, partial
-from inspect import get_annotations
 from operator import attrgetter
 from reprlib import recursive_repr
 from threading import RLock
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+
+from .quick_tuple import FEW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +75,7 @@ def _keeps_fields(base: type) -> bool:
 
 def _plan(cls: Any, frozen: bool) -> None:
     """Notes the fields of a class, and gives it what makes the rest when that is needed."""
-    planned = {name: getattr(cls, name, MISSING) for name in get_annotations(cls)}
+    planned = {name: getattr(cls, name, MISSING) for name in cls.__annotations__}
     for name, value in planned.items():
         if isinstance(value, Field):
             if value.default is MISSING:
@@ -90,14 +91,53 @@ def _plan(cls: Any, frozen: bool) -> None:
 
 
 def _first_init(cls: Any) -> Callable[..., None]:
-    """Returns what stands for the `__init__` of a class until it is called."""
+    """Returns what stands for the `__init__` of a class while it has few instances."""
+    left, fields = FEW, None
 
     def __init__(self: Any, *arguments: Any, **named: Any) -> None:
-        # Another thread may do the same meanwhile.
-        cls.__init__ = _init_of(cls) or _made_by_library(cls).__init__
-        cls.__init__(self, *arguments, **named)
+        nonlocal left, fields
+        left -= 1
+        if fields is None:
+            fields = _fields_of(cls) or {}
+        values = _given(fields, arguments, named) if left >= 0 else None
+        if values is None:
+            # Another thread may do the same meanwhile.
+            cls.__init__ = _init_of(cls) or _made_by_library(cls).__init__
+            cls.__init__(self, *arguments, **named)
+            return
+        for name, value in values.items():
+            setattr(self, name, value)
+        if hasattr(cls, "__post_init__"):
+            self.__post_init__()
 
     return __init__
+
+
+def _given(
+    fields: dict[str, Field[Any]], arguments: tuple[Any, ...], named: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Returns the values of fields of an instance, or None where some are missing, where there are
+    others, or where there are no fields."""
+    values, taken = dict[str, Any](), 0
+    for name, field in fields.items():
+        make: Any = field.default_factory
+        makes = make is not MISSING
+        if not field.init:
+            if makes:
+                values[name] = make()
+        elif field.kw_only is not True and taken < len(arguments):
+            values[name] = arguments[taken]
+            taken += 1
+            if name in named:
+                return None
+        elif name in named:
+            values[name] = named[name]
+        elif makes or field.default is not MISSING:
+            values[name] = make() if makes else field.default
+        else:
+            return None
+    known = fields and taken == len(arguments) and named.keys() <= values.keys()
+    return values if known and all(fields[name].init for name in named) else None
 
 
 def _fields_of(cls: type) -> dict[str, Field[Any]] | None:
@@ -166,7 +206,7 @@ def _made_by_library(cls: Any) -> Any:
     if hasattr(cls, "__post_init__"):
         body["__post_init__"] = None
     body["__doc__"] = cls.__doc__ or cls.__name__
-    body |= {"__annotations__": get_annotations(cls), "__module__": cls.__module__}
+    body |= {"__annotations__": cls.__annotations__, "__module__": cls.__module__}
     body["__qualname__"] = cls.__qualname__
     bases = (
         type(each.__name__, (), {_FIELDS: getattr(each, _FIELDS), _PARAMETERS: _NOT_FROZEN})

@@ -173,3 +173,45 @@ class _Sent:
 
 def test_what_a_fork_sends_is_equal_to_what_it_had() -> None:
     assert pickle.loads(pickle.dumps(_Sent(3))) == _Sent(3)
+
+
+_CALLS: list[tuple[tuple[int, ...], dict[str, int]]] = [
+    ((), {}),
+    ((1,), {}),
+    ((1, 2, 3), {}),
+    ((1, 2), {"third": 3}),
+    ((), {"first": 1, "third": 3}),
+    ((1,), {"first": 1}),
+    ((1,), {"other": 1}),
+    ((1,), {"made": 1}),
+    ((1,), {"named": 4}),
+    ((1, 2, 3, 4), {}),
+    ((1,), {"third": 3, "second": 2}),
+]
+
+
+@pytest.mark.parametrize("earlier", [0, quick_dataclass.FEW])
+def test_the_first_instances_are_made_as_the_later_ones(earlier: int) -> None:
+    def answers(dataclass: Decorator) -> list[str]:
+        @dataclass
+        class Sized:
+            first: int
+            second: int = 5
+            third: list[int] = field(default_factory=list[int])
+            made: list[int] = field(default_factory=lambda: [7], init=False)
+            named: int = field(default=6, kw_only=True)
+
+            def __post_init__(self) -> None:
+                self.made.append(self.first)
+
+        for number in range(earlier):
+            Sized(number)
+        found: list[str] = []
+        for arguments, named in _CALLS:
+            try:
+                found.append(repr(Sized(*arguments, **named)).rpartition(".")[2])
+            except TypeError as error:
+                found.append(type(error).__name__)
+        return found
+
+    assert answers(quick_dataclass.dataclass) == answers(dataclasses.dataclass)

@@ -75,9 +75,12 @@ def _behaviour(made: type[Any]) -> dict[str, object]:
     }
 
 
+@pytest.mark.parametrize("earlier", [0, quick_tuple.FEW])
 @pytest.mark.parametrize("number", range(4))
-def test_a_class_behaves_as_the_librarys(number: int) -> None:
+def test_a_class_behaves_as_the_librarys(number: int, earlier: int) -> None:
     ours, theirs = (_classes(each)[number] for each in (quick_tuple.NamedTuple, typing.NamedTuple))
+    for _ in range(earlier):
+        ours(*ours._fields)
     assert _behaviour(ours) == _behaviour(theirs)
 
 
