@@ -293,13 +293,17 @@ def _module_of(
         for each in initializers:
             each.clone(inside)
         for name in stored:
-            kind = _type_of(globals_[name])
+            # Scalars are stored, too, and a program may name a global by any text.
+            kind = ir.TypeAttr(globals_[name].attributes["type"]).value
+            symbol, get = (
+                ir.FlatSymbolRefAttr.get(each, context) for each in (name, f"get_{name}")
+            )
             text = (
-                f"util.func public @get_{name}() -> {kind} {{ %0 = util.global.load @{name} : "
+                f"util.func public {get}() -> {kind} {{ %0 = util.global.load {symbol} : "
                 f"{kind} util.return %0 : {kind} }}"
             )
             getter = ir.Module.parse(
-                f"module {{ util.global private @{name} : {kind} {text} }}", context
+                f"module {{ util.global private {symbol} : {kind} {text} }}", context
             )
             for made in children(getter.operation, "util.func"):
                 inside.insert(made.detach_from_parent())

@@ -95,6 +95,39 @@ def test_programs_are_those_of_iree(
     assert ours == _dispatches(_program(of_index), "stock")
 
 
+# NumPy computes no concatenation, so that both globals are IREE's to evaluate.
+_NAMED_AND_SCALAR = """
+util.global private @"rows of layer 0" : tensor<4xi64>
+util.initializer {
+  %half = arith.constant dense<[1, 2]> : tensor<2xi64>
+  %both = tensor.concat dim(0) %half, %half : (tensor<2xi64>, tensor<2xi64>) -> tensor<4xi64>
+  util.global.store %both, @"rows of layer 0" : tensor<4xi64>
+  util.return
+}
+func.func @main(%x: tensor<4xi64>) -> tensor<4xi64> {
+  %half = arith.constant dense<[3, 4]> : tensor<2xi64>
+  %c2 = arith.constant 2 : index
+  %both = tensor.concat dim(0) %half, %half : (tensor<2xi64>, tensor<2xi64>) -> tensor<4xi64>
+  %scalar = tensor.extract %both[%c2] : tensor<4xi64>
+  %named = util.global.load @"rows of layer 0" : tensor<4xi64>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%named : tensor<4xi64>) outs(%x : tensor<4xi64>) {
+  ^bb0(%a: i64, %b: i64):
+    %s = arith.addi %a, %b : i64
+    %t = arith.muli %s, %scalar : i64
+    linalg.yield %t : i64
+  } -> tensor<4xi64>
+  return %y : tensor<4xi64>
+}
+"""
+
+
+def test_scalars_and_globals_of_any_name_are_those_of_iree() -> None:
+    ours = _dispatches(_NAMED_AND_SCALAR, "auto")
+    assert "util.initializer" not in ours
+    assert ours == _dispatches(_NAMED_AND_SCALAR, "stock")
+
+
 @pytest.mark.parametrize(
     ("settings", "evaluates"),
     [
