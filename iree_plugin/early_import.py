@@ -45,6 +45,9 @@ _DEFERRED = (
 """Dialects in kernels of whose Python modules our passes use nothing. They have the attributes of
 IREE's dialects from the native module that these wrap."""
 
+_DOCUMENTATION = ("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars")
+"""What gives NumPy's functions their docstrings when it is imported, which takes an eighth of that.
+Nobody asks for them in a compile."""
 _SECONDS_OF_A_TURN = 0.0005
 _KEPT_BYTES = {-1: 1 << 30, -3: 1 << 25}
 """glibc's `M_TRIM_THRESHOLD` and `M_MMAP_THRESHOLD`, and what they become: from how many bytes on
@@ -148,6 +151,8 @@ def _load(spec: ModuleSpec, package: ModuleType, mode: Mode | None, collects: bo
         assert spec.loader is not None
         spec.loader.exec_module(package)
 
+    for name in _DOCUMENTATION:
+        sys.modules.setdefault(name, ModuleType(name))
     try:
         load_passes(mode, run_body)
     finally:
@@ -185,6 +190,10 @@ def load_passes(mode: Mode | None = None, run_body: Callable[[], None] = lambda:
             importlib.import_module(f"{__package__}.codegen_replay")
         rooms_of()
         if mode is not None:
+            # To look for plugins in a folder of many distributions takes as long as five passes.
+            from .plugins import PLUGIN_GROUP, may_be_installed
+
+            may_be_installed(PLUGIN_GROUP)
             _load_passes_of(mode)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Sequence
+from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -109,10 +110,12 @@ def may_be_installed(group: str) -> bool:
     others = [finder for finder in sys.meta_path if finder is not PathFinder]
     if any(hasattr(finder, "find_distributions") for finder in others):
         return True
-    return any(_may_hold(Path(path), group.encode()) for path in sys.path)
+    return any(_may_hold(path, group.encode()) for path in sys.path)
 
 
-def _may_hold(path: Path, group: bytes) -> bool:
+@cache
+def _may_hold(folder: str, group: bytes) -> bool:
+    path = Path(folder)
     if not path.is_dir():
         return path.exists()
     if path.name.lower().endswith(".egg"):

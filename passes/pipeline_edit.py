@@ -197,36 +197,38 @@ class PipelineEdit:
         """Returns `passes`, of which ours are loaded from then on."""
         return tuple(each if isinstance(each, NativePass) else made(each) for each in self.passes)
 
-    def fits(self, stages: Sequence[Sequence[PipelineStep]]) -> bool:
-        """Returns whether the edit is made in a pipeline of these stages."""
-        if not self.beside and not self.without:
-            return True
-        names = {step.name for stage in stages for step in stage}
-        return (not self.beside or self.beside in names) and self.without not in names
+    def fits(self, names: Sequence[Sequence[str]]) -> bool:
+        """Returns whether the edit is made in a pipeline whose stages have these passes."""
+        beside = not self.beside or any(self.beside in each for each in names)
+        return beside and not any(self.without in each for each in names)
 
-    def apply(self, steps: Sequence[PipelineStep]) -> list[PipelineStep]:
-        """Returns the pipeline with this edit made.
+    def apply(self, steps: list[PipelineStep], names: list[str]) -> None:
+        """Makes this edit in a pipeline.
+
+        Args:
+            names: those of the steps, in which it is made, too.
 
         Raises:
             PipelineEditError: the anchor is ambiguous, or missing though required.
         """
-        places = [i for i, step in enumerate(steps) if step.name == self.anchor]
-        if not places and not self.required:
-            return list(steps)
-        if self.occurrence is None and len(places) != 1:
+        count = names.count(self.anchor)
+        if not count and not self.required:
+            return
+        if self.occurrence is None and count != 1:
             raise PipelineEditError(
-                f"anchor '{self.anchor}' occurs {len(places)} times in the pipeline; "
+                f"anchor '{self.anchor}' occurs {count} times in the pipeline; "
                 "name a pass that occurs once, or set `occurrence`"
             )
         index = self.occurrence or 0
-        if index >= len(places):
-            raise PipelineEditError(
-                f"anchor '{self.anchor}' occurs {len(places)} times, not {index + 1}"
-            )
-        at = places[index]
+        if index >= count:
+            raise PipelineEditError(f"anchor '{self.anchor}' occurs {count} times, not {index + 1}")
+        at = names.index(self.anchor)
+        for _ in range(index):
+            at = names.index(self.anchor, at + 1)
         start = at + 1 if self.position is Position.AFTER else at
         stop = at + 1 if self.position is Position.REPLACE else start
-        return [*steps[:start], *self.passes, *steps[stop:]]
+        steps[start:stop] = self.passes
+        names[start:stop] = [each.name for each in self.passes]
 
 
 def splice(
@@ -241,15 +243,17 @@ def splice(
         PipelineEditError: an anchor is ambiguous, or missing though required.
     """
     edited = [[*stage] for stage in stages]
+    # There are some hundred of each, and to ask a step for its name takes longer than to compare.
+    names = [[step.name for step in stage] for stage in edited]
     for edit in edits:
-        if pipeline not in edit.pipelines or not edit.fits(edited):
+        if pipeline not in edit.pipelines or not edit.fits(names):
             continue
-        holders = [s for s in edited if any(step.name == edit.anchor for step in s)]
+        holders = [number for number, each in enumerate(names) if edit.anchor in each]
         if len(holders) == 2 and edit.occurrence is None:
             raise PipelineEditError(
                 f"anchor '{edit.anchor}' occurs in codegen and in the LLVM lowering; "
                 "name a pass that occurs once, or set `occurrence`"
             )
-        stage = holders[0] if holders else edited[0]
-        stage[:] = edit.apply(stage)
+        number = holders[0] if holders else 0
+        edit.apply(edited[number], names[number])
     return edited

@@ -44,6 +44,8 @@ with ir.Context() as context:
 dialects = (".ub", "_vector_ext", ".nvgpu")
 print("ub.poison" in names, [name for name in searched if name.endswith(dialects)])
 print(gc.isenabled(), gc.get_freeze_count() > 0)
+import numpy
+print(numpy.arange(3).sum(), numpy.ndarray.sort.__doc__)
 """
 
 _COMPILES = """
@@ -62,7 +64,7 @@ print([name for name in large if f"iree.compiler.dialects.{name}" in sys.modules
 
 def test_no_module_is_searched_for_operations_without_one() -> None:
     run = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True)
-    assert (run.stdout, run.stderr) == ("True []\nTrue True\n", "")
+    assert (run.stdout, run.stderr) == ("True []\nTrue True\n3 None\n", "")
 
 
 def test_compiles_import_no_large_dialect() -> None:

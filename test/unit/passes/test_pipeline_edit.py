@@ -28,11 +28,13 @@ A, B, C, NEW = (NativePass(name) for name in ("a", "b", "c", "new"))
     ],
 )
 def test_passes_go_where_the_edit_says(edit: PipelineEdit, expected: list[NativePass]) -> None:
-    assert (edit.apply([A, B, C]) if edit.fits([[A], [B, C]]) else [A, B, C]) == expected
+    (made,) = splice([[A, B, C]], [edit], "TileAndFuse")
+    assert made == expected
 
 
 def test_an_occurrence_picks_among_equal_anchors() -> None:
-    assert PipelineEdit.after("a", NEW, occurrence=1).apply([A, B, A]) == [A, B, A, NEW]
+    second = PipelineEdit.after("a", NEW, occurrence=1)
+    assert splice([[A, B, A]], [second], "TileAndFuse") == [[A, B, A, NEW]]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ def test_an_occurrence_picks_among_equal_anchors() -> None:
 )
 def test_an_anchor_that_does_not_fit_is_an_error(edit: PipelineEdit, message: str) -> None:
     with pytest.raises(PipelineEditError, match=message):
-        edit.apply([A, B, A])
+        splice([[A, B, A]], [edit], "TileAndFuse")
 
 
 def test_options_are_kept_with_single_spaces() -> None:
