@@ -190,10 +190,9 @@ def load_passes(mode: Mode | None = None, run_body: Callable[[], None] = lambda:
             importlib.import_module(f"{__package__}.codegen_replay")
         rooms_of()
         if mode is not None:
-            # To look for plugins in a folder of many distributions takes as long as five passes.
-            from .plugins import PLUGIN_GROUP, may_be_installed
-
-            may_be_installed(PLUGIN_GROUP)
+            # To look for them in a folder of many distributions takes as long as five passes.
+            plugins = importlib.import_module(f"{__package__}.plugins")
+            plugins.may_be_installed(plugins.PLUGIN_GROUP)
             _load_passes_of(mode)
 
 
