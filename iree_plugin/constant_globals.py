@@ -37,12 +37,13 @@ from ..dialect_utils.tensor_values import (
     dtype_of,
 )
 from .compile_settings import EVALUATED, PHASES
-from .embedding import SteppedInvocation
+from .embedding import Lost, StepError, SteppedInvocation
 
 INITIALIZER = "util.initializer"
 _GLOBAL, _VALUE, _PARAMETER = "util.global", "initial_value", "flow.tensor.constant"
 _PARAMETER_VALUE = ".parameter.named<"
 _ROOTS, _ENDS = ("arith.constant", LOAD), (STORE, "util.return")
+_OTHER_ORDER = re.compile(r"scf\..*|(func|util)\.call|util\.global\..*indirect")
 _BLOB = re.compile(r'^\s*(?:"(?:[^"\\]|\\.)*"|[\w$.-]+): "0x([0-9A-Fa-f]+)"', re.MULTILINE)
 _ALIGNMENT_BYTES = 4
 """What stands in front of the elements of a resource."""
@@ -58,14 +59,16 @@ def evaluate_constants(module: ir.Operation, session: Session) -> None:
         session: that of the module.
 
     Raises:
-        StepError: the compiler has reported an error.
+        Lost: the compiler cannot evaluate what is left, alone. In the whole program it may.
     """
-    initializers = children(module, INITIALIZER)
-    if not initializers:
-        return
     globals_ = {symbol_of(each): each for each in children(module, _GLOBAL)}
-    if left := _evaluate(_eligible(initializers, globals_), globals_):
+    left = _evaluate(_eligible(children(module, INITIALIZER), globals_), globals_)
+    if not left:
+        return
+    try:
         _let_iree_evaluate(left, globals_, session)
+    except (StepError, ir.MLIRError, LookupError, ValueError) as error:
+        raise Lost from error
 
 
 def _evaluate(
@@ -82,7 +85,7 @@ def _evaluate(
                     evaluator.globals_[name] = _initial(globals_[name])
             evaluator.run(initializer)
             values = {name: _attribute(evaluator.globals_[name], globals_[name]) for name in stores}
-        except (NotComputed, ValueError):
+        except (NotComputed, LookupError, TypeError, ValueError):
             left.append(initializer)
             for name in stores:
                 evaluator.globals_.pop(name, None)
@@ -195,19 +198,27 @@ def _eligible(
     initializers: Sequence[ir.Operation], globals_: Mapping[str, ir.Operation]
 ) -> list[ir.Operation]:
     """Returns the initializers that IREE's pass evaluates: neither they nor what they load need
-    parameters, which only the runtime has, and all is computed from constants."""
+    parameters, which only the runtime has, and all is computed from constants, in a row."""
     unknown = {name for name, each in globals_.items() if _is_parameter(each)}
     found: list[ir.Operation] = []
     for each in initializers:
         if (
             operations_in(each, _PARAMETER)
             or unknown.intersection(_symbols(each, LOAD))
-            or not _comes_from_constants(each)
+            or not (_is_in_a_row(each) and _comes_from_constants(each))
         ):
             unknown.update(_symbols(each, STORE))
         else:
             found.append(each)
     return found
+
+
+def _is_in_a_row(initializer: ir.Operation) -> bool:
+    """Returns whether operations of an initializer just follow each other, and say what they access
+    by name."""
+    return len([*initializer.regions[0].blocks]) == 1 and not any(
+        _OTHER_ORDER.match(each.name) for each in children(initializer)
+    )
 
 
 def _is_parameter(variable: ir.Operation) -> bool:

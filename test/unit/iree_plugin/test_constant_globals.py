@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import pytest
+from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
+from bankwise.dialect_utils.operations import children, symbol_of
 from bankwise.iree_plugin import constant_globals
 from bankwise.iree_plugin.compile_settings import CompileSettings
 from bankwise.iree_plugin.stepped_compile import SteppedCompile
@@ -93,6 +95,53 @@ def test_programs_are_those_of_iree(
     assert bool(given) == by_iree
     assert "util.initializer" not in ours
     assert ours == _dispatches(_program(of_index), "stock")
+
+
+def test_what_cannot_be_evaluated_alone_is_left_where_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr(constant_globals, "_module_of", fail)
+    ours = _dispatches(_program(_SINE), "auto")
+    assert "util.initializer" not in ours
+
+
+_IN_NO_ROW = """
+util.global private @g : tensor<4xi64>
+util.func private @other() {{ util.return }}
+util.initializer {{
+  %c = arith.constant dense<[1, 2, 3, 4]> : tensor<4xi64>
+  %e = tensor.empty() : tensor<4xi64>
+  {other}
+  util.global.store %c, @g : tensor<4xi64>
+  util.return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "eligible"),
+    [
+        ("%t = linalg.copy ins(%c : tensor<4xi64>) outs(%e : tensor<4xi64>) -> tensor<4xi64>", 1),
+        ("util.call @other() : () -> ()", 0),
+        (
+            "%p = util.global.address @g : !util.ptr<tensor<4xi64>> "
+            "%t = util.global.load.indirect %p : !util.ptr<tensor<4xi64>> -> tensor<4xi64>",
+            0,
+        ),
+        ("%t = arith.constant true scf.if %t { scf.yield }", 0),
+        ("cf.br ^end ^end:", 0),
+    ],
+)
+def test_initializers_that_iree_leaves_alone_stay(
+    other: str, eligible: int, context: ir.Context
+) -> None:
+    module = ir.Module.parse(_IN_NO_ROW.format(other=other), context)
+    initializers = children(module.operation, "util.initializer")
+    globals_ = {symbol_of(each): each for each in children(module.operation, "util.global")}
+    assert len(constant_globals._eligible(initializers, globals_)) == eligible
 
 
 # NumPy computes no concatenation, so that both globals are IREE's to evaluate.
