@@ -130,6 +130,14 @@ class LdsAccess:
     segment: int = -1
     copied: CopySources | None = None
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Returns what two accesses have in common that cost the same under every layout."""
+        active = None if self.active is None else self.active.tobytes()
+        copied = None if self.copied is None else self.copied.key
+        form = self.kind, self.count, self.weight, self.instruction, self.alignment, self.segment
+        return (*form, self.elements.shape, self.elements.tobytes(), active, copied)
+
     def __post_init__(self) -> None:
         require_positive("count", self.count)
         require_positive("alignment", self.alignment)

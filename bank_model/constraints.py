@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -65,22 +66,53 @@ class PhaseSets:
 class BankConstraints:
     """Differences of word indices; each costs its weight if a swizzle makes its bank bits 0.
 
-    The arrays have one entry for each difference. `exact` says that every phase is linear, so that
-    the cost of a swizzle is its exact number of weighted conflict cycles.
+    The arrays have one entry for each difference. They are made when they are first asked for: the
+    bounds do without them.
     """
 
-    vectors: npt.NDArray[np.int64]
-    bank_masks: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.int64]
-    exact: bool
-    subspaces: tuple[tuple[tuple[int, ...], int, int], ...]
-    """(reduced basis, bank mask, weight) of the linear phases."""
-    uneven_sets: tuple[tuple[Ints, Ints, Ints], ...]
-    """(words [phases, words], bank masks, weights) of the others, by their number of words."""
+    subspaces: Mapping[tuple[tuple[int, ...], int], int]
+    """The weight of each (reduced basis, bank mask) of the linear phases."""
+    uneven: Mapping[tuple[tuple[int, ...], int], int]
+    """The weight of each (words, bank mask) of the others."""
     common_bank_bits: int
     """The bits below this one are bank bits of every instruction."""
     bank_bits: int
     """The bits below this one are bank bits of some instruction."""
+
+    @property
+    def exact(self) -> bool:
+        """Returns whether all phases are linear, and costs exact numbers of conflict cycles."""
+        return not self.uneven
+
+    @cached_property
+    def vectors(self) -> Ints:
+        """Returns the differences."""
+        return np.array([vector for vector, _ in self._weights], dtype=np.int64)
+
+    @cached_property
+    def bank_masks(self) -> Ints:
+        """Returns the bank bits of the instructions that touch the words."""
+        return np.array([mask for _, mask in self._weights], dtype=np.int64)
+
+    @cached_property
+    def weights(self) -> Ints:
+        """Returns how often phases run that touch the words."""
+        return np.array([*self._weights.values()], dtype=np.int64)
+
+    @cached_property
+    def _weights(self) -> dict[tuple[int, int], int]:
+        total = _differences(self.uneven)
+        for (basis, bank_mask), weight in self.subspaces.items():
+            for vector in f2.span(basis)[1:]:
+                # The highest bit of a vector never changes: among the bank bits it costs nothing.
+                if vector.bit_length() > bank_mask.bit_length():
+                    total[vector, bank_mask] += weight
+        return dict(sorted(total.items()))
+
+    @cached_property
+    def _uneven_sets(self) -> tuple[tuple[Ints, Ints, Ints], ...]:
+        """Returns (words [phases, words], bank masks, weights), by the number of words."""
+        return _by_width(self.uneven)
 
     def cost(self, images: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Returns the costs [...] of swizzles that map the vectors to `images` [..., vectors]."""
@@ -126,7 +158,7 @@ class BankConstraints:
     ) -> int:
         """Returns the `pigeonhole_bound` of the linear phases, which is also their least cost."""
         bound = 0
-        for basis, bank_mask, weight in self.subspaces:
+        for (basis, bank_mask), weight in self.subspaces.items():
             crowds = [(basis, target_mask)]
             for bit, vectors in vanishing:
                 if bank_mask >> bit & 1:
@@ -149,7 +181,7 @@ class BankConstraints:
         the array [1 + vanishing, phases, words]: first for swizzles without further demands, then
         for words that the vectors of an entry of `vanishing` tell apart alone.
         """
-        for words, bank_masks, weights in self.uneven_sets:
+        for words, bank_masks, weights in self._uneven_sets:
             places = np.arange(words.shape[1])
             shared: list[Ints] = []
             for bit, basis in ((-1, ()), *vanishing):
@@ -189,8 +221,8 @@ def phase_sets(
         bank_mask = machine.instruction.banks - 1
         for words, weight in _phases(machine, weights[owner], lds.bank_width_bytes):
             phases += weight
-            basis = f2.reduced_basis(words)
-            if len(words) == 1 << len(basis):
+            basis = f2.basis_of_members(words)
+            if basis is not None:
                 key = _without_low_block(basis, bank_mask)
                 subspaces[key] = subspaces.get(key, 0) + weight
             else:
@@ -223,20 +255,9 @@ def bank_constraints(parts: Iterable[PhaseSets]) -> BankConstraints:
         subspaces.update(part.subspaces)
         uneven.update(part.uneven)
         banks |= part.bank_counts
-    total = _differences(uneven)
-    for (basis, bank_mask), weight in subspaces.items():
-        for vector in f2.span(basis)[1:]:
-            # The highest bit of a vector never changes: among the bank bits it costs nothing.
-            if vector.bit_length() > bank_mask.bit_length():
-                total[vector, bank_mask] += weight
-    items = sorted(total.items())
     return BankConstraints(
-        np.array([v for (v, _), _ in items], dtype=np.int64),
-        np.array([m for (_, m), _ in items], dtype=np.int64),
-        np.array([w for _, w in items], dtype=np.int64),
-        not uneven,
-        tuple((basis, mask, weight) for (basis, mask), weight in subspaces.items()),
-        _by_width(uneven),
+        subspaces,
+        uneven,
         min(banks, default=1).bit_length() - 1,
         max(banks, default=1).bit_length() - 1,
     )

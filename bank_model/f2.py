@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .errors import InvalidParameterError
+from .errors import InvalidParameterError, is_power_of_two
 
 
 def reduced_basis(vectors: Iterable[int]) -> tuple[int, ...]:
@@ -39,6 +39,23 @@ def reduced_basis(vectors: Iterable[int]) -> tuple[int, ...]:
                 vector ^= earlier
         basis.append(vector)
     return tuple(reversed(basis))
+
+
+def basis_of_members(members: Sequence[int]) -> tuple[int, ...] | None:
+    """Returns the `reduced_basis` of a subspace, given its distinct members; None if it is none."""
+    if not is_power_of_two(len(members)):
+        return None
+    dimension = len(members).bit_length() - 1
+    by_lead: dict[int, int] = {}
+    for vector in members:
+        rest = vector
+        while rest and (known := by_lead.get(rest.bit_length())):
+            rest ^= known
+        if rest:
+            if len(by_lead) == dimension:
+                return None
+            by_lead[rest.bit_length()] = rest
+    return reduced_basis(by_lead.values())
 
 
 def reduced_basis_of_many(vectors: npt.NDArray[np.int64]) -> tuple[int, ...]:

@@ -26,6 +26,8 @@ verifies independently.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
+from functools import lru_cache
 from itertools import product
 
 from .accesses import LdsAccess, LdsTile
@@ -48,6 +50,7 @@ from .linear_cases import LinearCase, LinearCases
 from .linear_swizzle import FieldStep
 from .paddings import padding_amounts, padding_choices
 from .proof import Optimality, Proof
+from .quick_dataclass import dataclass
 from .quick_tuple import NamedTuple
 from .splitting import Division
 from .swizzle_legality import HintRules
@@ -60,6 +63,9 @@ from .swizzle_search import (
 )
 from .swizzles import RotateRows, XorShuffle, xor_chain
 from .vectorization import Vectorization, vectorization
+
+_MOST_KEPT = 16
+"""How many decisions are kept: a function has some tiles, of which several passes ask."""
 
 
 class SolverOptions(NamedTuple):
@@ -153,6 +159,34 @@ def solve(
     if costs is None:
         costs = LayoutCosts(lds, tile, tuple(accesses))
     return _Solver(costs, options or SolverOptions()).solve()
+
+
+def solve_once(costs: LayoutCosts, options: SolverOptions) -> LayoutDecision:
+    """Returns what `solve` returns, and keeps it: passes ask for the same tile one after another.
+
+    Where lanes store directly, rules are more than what accesses demand, and nothing is kept.
+    """
+    rules = options.rules
+    if rules is not None and rules.stores:
+        return _Solver(costs, options).solve()
+    demands = options._replace(rules=None), None if rules is None else rules.footprints
+    key = (costs.lds, costs.tile, *demands, *(access.key for access in costs.accesses))
+    return _solved(_Problem(key, costs, options))
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What is to be solved: two with one key have the same decision."""
+
+    key: tuple[object, ...]
+    costs: LayoutCosts = field(compare=False)
+    options: SolverOptions = field(compare=False)
+
+
+@lru_cache(_MOST_KEPT)
+def _solved(problem: _Problem) -> LayoutDecision:
+    """Returns the decision on a problem."""
+    return _Solver(problem.costs, problem.options).solve()
 
 
 class _Solver:

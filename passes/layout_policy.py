@@ -37,7 +37,7 @@ from ..bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ..bank_model.proof import Optimality
 from ..bank_model.quick_dataclass import dataclass
 from ..bank_model.quick_tuple import NamedTuple
-from ..bank_model.solver import LayoutDecision, SolverOptions, solve
+from ..bank_model.solver import LayoutDecision, SolverOptions, solve_once
 from ..bank_model.swizzle_legality import HINT_KINDS, MOST_HINTS, HintRules
 from ..bank_model.unit_floor import unit_conflict_floor
 from ..dialect_utils.memory.lds_accesses import Gather
@@ -271,8 +271,7 @@ class _Choosing:
         return LayoutChoice(PlainLayout(), reason, self._before, self._before)
 
     def _solve(self, costs: LayoutCosts, rules: HintRules) -> LayoutDecision:
-        tile, lds = self.known.tile, self.policy.lds
-        return solve(lds, tile, costs.accesses, self.options._replace(rules=rules), costs)
+        return solve_once(costs, self.options._replace(rules=rules))
 
     def _why_no_swizzle(self) -> str:
         if self._before == 0:

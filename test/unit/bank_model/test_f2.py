@@ -37,6 +37,15 @@ def test_reduced_basis_of_many(vectors):
     assert f2.reduced_basis_of_many(np.array(vectors, dtype=np.int64)) == f2.reduced_basis(vectors)
 
 
+@given(VECTORS, st.sets(st.integers(0, 63)))
+def test_basis_of_members(vectors, members):
+    assert f2.basis_of_members(f2.span(vectors)) == f2.reduced_basis(vectors)
+    is_closed = bool(members) and enumerate_span(members) == members
+    assert f2.basis_of_members(sorted(members)) == (
+        f2.reduced_basis(members) if is_closed else None
+    )
+
+
 @given(VECTORS, st.integers(0, 63))
 def test_contains(vectors, vector):
     assert f2.contains(vectors, vector) == (vector in enumerate_span(vectors))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.address_patterns import AddressPatterns
 from bankwise.bank_model.errors import InvalidParameterError, ProofError
-from bankwise.bank_model.issue import layout_cost
+from bankwise.bank_model.issue import LayoutCosts, layout_cost
 from bankwise.bank_model.layouts import (
     AccessCost,
     PaddedLayout,
@@ -31,6 +31,7 @@ from bankwise.bank_model.solver import (
     SolverOptions,
     layout_kind,
     solve,
+    solve_once,
 )
 from bankwise.bank_model.swizzle_legality import AccessFootprint, HintRules
 from bankwise.bank_model.swizzles import RotateRows, XorShuffle
@@ -65,6 +66,23 @@ def test_wave_transpose_of_16_by_32_f32():
     assert decision.kind is LayoutKind.XOR_SHUFFLE
     assert decision.optimality is Optimality.FLOOR
     assert sum(c.wavefronts for c in decision.costs) == 16 + 16
+
+
+def test_equal_problems_are_solved_once():
+    """Passes ask for the same tile again; another weight or rule is another problem."""
+
+    def decide(weight, rules=None):
+        accesses = [LdsAccess(READ, LANES * 64, 1, weight, location=str(rules))]
+        options = SolverOptions(rules=HintRules.of(tile, accesses) if rules else None)
+        return solve_once(LayoutCosts(GFX942, tile, tuple(accesses)), options)
+
+    tile = LdsTile((64, 64), 32)
+    first = decide(3)
+    assert decide(3) is first
+    assert decide(4) is not first
+    with_rules = decide(3, rules=True)
+    assert with_rules is not first
+    assert decide(3, rules=1) is with_rules
 
 
 def test_plain_layout_wins_when_it_has_no_conflicts():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bankwise.bank_model import f2, swizzle_search
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
-from bankwise.bank_model.constraints import BankConstraints, PhaseSets, bank_constraints, phase_sets
+from bankwise.bank_model.constraints import PhaseSets, bank_constraints, phase_sets
 from bankwise.bank_model.layouts import SwizzledLayout, layout_conflicts
 from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.bank_model.lds_tables import lds_of
@@ -34,26 +34,13 @@ BITS = 7
 
 def random_constraints(rng, mask_choices):
     """Returns word differences of random subspaces, each injective into its banks at first."""
-    total = {}
-    subspaces = []
+    subspaces = Counter()
     for _ in range(int(rng.integers(1, 5))):
         mask = int(rng.choice(mask_choices))
         basis = f2.reduced_basis(int(x) for x in rng.integers(1, 1 << BITS, rng.integers(1, 5)))
-        weight = int(rng.integers(1, 4))
-        subspaces.append((basis, mask, weight))
-        for vector in f2.span(basis)[1:]:
-            total[vector, mask] = total.get((vector, mask), 0) + weight
-    keys = sorted(total)
-    return BankConstraints(
-        np.array([v for v, _ in keys], dtype=np.int64),
-        np.array([m for _, m in keys], dtype=np.int64),
-        np.array([total[k] for k in keys], dtype=np.int64),
-        True,
-        tuple(subspaces),
-        (),
-        int(min(mask_choices)).bit_length(),
-        int(max(mask_choices)).bit_length(),
-    )
+        subspaces[basis, mask] += int(rng.integers(1, 4))
+    banks = frozenset(mask + 1 for mask in mask_choices)
+    return bank_constraints([PhaseSets(subspaces, {}, banks, 0, 0, 0)])
 
 
 def cost_of(constraints, swizzle):
