@@ -54,16 +54,18 @@ _KEPT_BYTES = {-1: 1 << 30, -3: 1 << 25}
 memory is given back. The second can be no larger (`malloc.c`, `DEFAULT_MMAP_THRESHOLD_MAX`)."""
 
 _importing: threading.Thread | None = None
+_begun = threading.Event()
 _enough = threading.Event()
 _turn = threading.RLock()
 """Held by the thread while it loads a pass."""
 
 
 def import_beside_compiler(mode: Mode | None = None) -> None:
-    """Makes `iree.compiler.api` importable at once; starts to load the rest in a thread.
+    """Makes `iree.compiler.api` importable at once; a thread loads the rest.
 
     Args:
-        mode: the passes of this mode are loaded last, until `load_no_more`.
+        mode: the passes of this mode are loaded last, until `load_no_more`, and nothing before
+            `begin_loading`; without a mode the rest is loaded at once.
 
     Does nothing where `iree.compiler` is loaded already.
     """
@@ -91,6 +93,8 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
             gc.enable()
         return
     # Not before: both would have the interpreter's lock by turns, and the phases begin later.
+    if mode is None:
+        _begun.set()
     global _importing
     _importing = threading.Thread(target=_load, args=(spec, package, mode, collects), daemon=True)
     _importing.start()
@@ -135,6 +139,11 @@ def loading_paused() -> Iterator[None]:
         yield
 
 
+def begin_loading() -> None:
+    """Lets the thread load, because the compiler's phases begin, which need no lock."""
+    _begun.set()
+
+
 def load_no_more() -> None:
     """Lets the thread load no further passes: who runs them loads those that it needs."""
     _enough.set()
@@ -142,6 +151,7 @@ def load_no_more() -> None:
 
 def wait_for_imports() -> None:
     """Waits until the thread that loads the rest has ended."""
+    _begun.set()
     if _importing is not None:
         _importing.join()
 
@@ -151,6 +161,7 @@ def _load(spec: ModuleSpec, package: ModuleType, mode: Mode | None, collects: bo
         assert spec.loader is not None
         spec.loader.exec_module(package)
 
+    _begun.wait()
     for name in _DOCUMENTATION:
         sys.modules.setdefault(name, ModuleType(name))
     try:

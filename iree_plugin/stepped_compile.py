@@ -33,6 +33,7 @@ from .compile_settings import (
     has_codegen,
 )
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
+from .early_import import begin_loading
 from .embedding import Lost, Pipeline, StepError, SteppedInvocation, work_in_one_thread
 from .invocations import CompileError, Invocations
 from .program_passes import (
@@ -183,6 +184,7 @@ class SteppedCompile:
         if self.forks and _is_small(self.settings.input):
             work_in_one_thread(self.session)
         invocation = self.invocations.read(source)
+        begin_loading()
         reached, pipeline = self.settings.compile_from, _PIPELINES[self.settings.compile_mode]
         with self._reported():
             for step in self._steps(invocation, end or self.settings.compile_to):

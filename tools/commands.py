@@ -113,6 +113,10 @@ _COMPILING = ("compile", "report", "run")
 
 
 def _work(tool: str, program: str) -> int:
+    if tool == "compile":
+        from ..iree_plugin.early_library import load_library_ahead
+
+        load_library_ahead()
     from .endings import exit_code_of
 
     if tool in _COMPILING:

@@ -109,3 +109,45 @@ def test_no_pass_is_loaded_while_the_program_is_changed(monkeypatch: pytest.Monk
         assert not loaded
     thread.join()
     assert loaded
+
+
+_LATER = """
+import sys, time
+from bankwise.iree_plugin.early_import import (
+    begin_loading,
+    import_beside_compiler,
+    wait_for_imports,
+)
+from bankwise.passes.mode import Mode
+
+import_beside_compiler(Mode())
+time.sleep(0.1)
+print("iree.compiler.ir" in sys.modules)
+begin_loading()
+wait_for_imports()
+print("iree.compiler.ir" in sys.modules)
+"""
+
+
+def test_nothing_is_loaded_before_the_compiler_works() -> None:
+    run = subprocess.run([sys.executable, "-c", _LATER], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("False\nTrue\n", "")
+
+
+_AHEAD = """
+import threading
+from pathlib import Path
+from bankwise.iree_plugin.early_library import load_library_ahead
+
+load_library_ahead()
+for thread in threading.enumerate():
+    if thread is not threading.main_thread():
+        thread.join()
+print("libIREECompiler.so" in Path("/proc/self/maps").read_text())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it is done on Linux alone")
+def test_the_library_is_loaded_ahead() -> None:
+    run = subprocess.run([sys.executable, "-c", _AHEAD], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("True\n", "")
