@@ -82,14 +82,7 @@ def layout_cost(
     lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> LayoutCost:
     """Counts `layout` exactly; raises what `layouts.machine_accesses` raises."""
-    costs, batches = counted_batches(lds, tile, layout, accesses)
-    weighted = [(a.weight, c) for a, c in zip(accesses, costs, strict=True)]
-    return LayoutCost(
-        sum(weight * c.wavefronts for weight, c in weighted),
-        sum(weight * c.conflict_cycles for weight, c in weighted),
-        _issued(lds, accesses, batches),
-        costs,
-    )
+    return LayoutCosts(lds, tile, accesses).of(layout)
 
 
 class LayoutCosts:
@@ -105,6 +98,8 @@ class LayoutCosts:
         self.tile = tile
         self.accesses = tuple(accesses)
         self._counted: dict[Layout, LayoutCost] = {}
+        self._last: tuple[Layout, tuple[AccessCost, ...], Sequence[Batch]] | None = None
+        self._cycles: dict[Layout, tuple[int, int]] = {}
         self._issued: dict[Layout, int] = {}
         self._inside_words: dict[Layout, int] = {}
         self.phases: dict[CountedParts, PhaseSets] = {}
@@ -138,8 +133,28 @@ class LayoutCosts:
     def of(self, layout: Layout) -> LayoutCost:
         """Returns `layout_cost` of `layout`, with its errors."""
         if layout not in self._counted:
-            self._counted[layout] = layout_cost(self.lds, self.tile, layout, self.accesses)
+            costs, batches = self._batches(layout)
+            issued = _issued(self.lds, self.accesses, batches)
+            self._counted[layout] = LayoutCost(*self.cycles(layout), issued, costs)
         return self._counted[layout]
+
+    def cycles(self, layout: Layout) -> tuple[int, int]:
+        """Returns the cycles and the conflict cycles of `layout`, a part of the work of `of`."""
+        if layout not in self._cycles:
+            costs, _ = self._batches(layout)
+            weighted = [(a.weight, c) for a, c in zip(self.accesses, costs, strict=True)]
+            self._cycles[layout] = (
+                sum(weight * c.wavefronts for weight, c in weighted),
+                sum(weight * c.conflict_cycles for weight, c in weighted),
+            )
+        return self._cycles[layout]
+
+    def _batches(self, layout: Layout) -> tuple[tuple[AccessCost, ...], Sequence[Batch]]:
+        """Returns the costs of the accesses, and their machine accesses, which are large."""
+        if self._last is None or self._last[0] != layout:
+            counted = counted_batches(self.lds, self.tile, layout, self.accesses)
+            self._last = layout, *counted
+        return self._last[1:]
 
     def instructions(self, layout: Layout) -> int:
         """Returns the instructions of `layout` alone, which are counted in half the time."""

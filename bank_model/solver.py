@@ -266,17 +266,27 @@ class _Solver:
             self.least_illegal = conflicts
         return False
 
-    def exact(self, layouts: Iterable[Layout]) -> Iterator[_Candidate]:
-        """Counts the allowed layouts that take no more cycles than the plain one."""
-        for layout in layouts:
-            if self.allows(layout):
-                try:
-                    counted = self.count(layout)
-                except SubByteAccessError:
-                    continue
-                # Splitting accesses into slivers has few conflicts and many more phases.
-                if counted.cost.cycles <= self.plain.cost.cycles:
-                    yield counted
+    def exact(self, layouts: Iterable[Layout], only_best: bool = False) -> Iterator[_Candidate]:
+        """Counts the allowed layouts that take no more cycles than the plain one.
+
+        Args:
+            only_best: leaves out those with conflicts that cost more than one before them.
+        """
+        least: int | None = None
+        for layout in filter(self.allows, layouts):
+            try:
+                cycles, conflicts = self.costs.cycles(layout)
+            except SubByteAccessError:
+                continue
+            # Splitting accesses into slivers has few conflicts and many more phases.
+            if cycles > self.plain.cost.cycles:
+                continue
+            if only_best and conflicts and least is not None and cycles > least:
+                continue
+            counted = self.count(layout)
+            total = counted.cost.rank[0]
+            least = total if least is None else min(least, total)
+            yield counted
 
     # -- linear swizzles ---------------------------------------------------------------------
 
@@ -485,12 +495,12 @@ class _Solver:
                 for width in sorted(widths)
                 if width > group and self.tile.elements % width == 0 and width <= row * 2
             ]
-        found = list(self.exact(layouts[:_MAX_COUNTED]))
-        for layout in self.distant_rows() if all(c.conflicts for c in found) else ():
-            more = list(self.exact([layout]))
-            found += more
-            if any(c.conflicts == 0 for c in more):
-                break
+        found = list(self.exact(layouts[:_MAX_COUNTED], only_best=True))
+        if all(c.conflicts for c in found):
+            for counted in self.exact(self.distant_rows(), only_best=True):
+                found.append(counted)
+                if not counted.conflicts:
+                    break
         return found
 
     def distant_rows(self) -> list[Layout]:
