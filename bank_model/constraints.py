@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,7 @@ from .quick_dataclass import dataclass
 # Differences beyond these are left out. Gathers without any structure have tens of thousands, and
 # no layout helps them.
 MAX_DIFFERENCES = 1500
+_MOST_KEPT = 1024
 
 Ints = npt.NDArray[np.int64]
 
@@ -159,15 +160,16 @@ class BankConstraints:
         """Returns the `pigeonhole_bound` of the linear phases, which is also their least cost."""
         bound = 0
         for (basis, bank_mask), weight in self.subspaces.items():
-            crowds = [(basis, target_mask)]
-            for bit, vectors in vanishing:
-                if bank_mask >> bit & 1:
-                    free = target_mask >> (bit + 1) << (bit + 1)
-                    crowds.append((f2.intersection(basis, vectors), free))
             excess = 0
-            for crowd, changeable in crowds:
-                dimension = len(crowd) - f2.rank(v & bank_mask & ~changeable for v in crowd)
-                excess = max(excess, dimension - (bank_mask & changeable).bit_count())
+            for bit, vectors in ((-1, basis), *vanishing):
+                if bit >= 0 and not bank_mask >> bit & 1:
+                    continue
+                free = target_mask >> (bit + 1) << (bit + 1)
+                room = (bank_mask & free).bit_count()
+                if len(basis) - room <= excess:
+                    continue
+                dimension = _dimension_inside(basis, tuple(vectors), bank_mask & ~free)
+                excess = max(excess, dimension - room)
             bound += weight * ((1 << excess) - 1)
         return bound
 
@@ -196,6 +198,16 @@ class BankConstraints:
                 free = target_mask >> (bit + 1) << (bit + 1)
                 shared.append(before >> np.bitwise_count(bank_masks & free)[:, None])
             yield np.array(shared), weights
+
+
+@lru_cache(_MOST_KEPT)
+def _dimension_inside(basis: tuple[int, ...], vectors: tuple[int, ...], mask: int) -> int:
+    """Returns the dimension of what lies in both spans and is 0 in the bits of `mask`.
+
+    The cases of a tile, of which there are dozens, have the same few spans.
+    """
+    crowd = f2.intersection(basis, vectors)
+    return len(crowd) - f2.rank(vector & mask for vector in crowd)
 
 
 def phase_sets(
