@@ -16,8 +16,10 @@ come in their own order, except in a convolution along one dimension of images w
 MLIR makes one `vector.contract` over the channels for each place of the window, so that the loop
 over the window is outside of that over the channels.
 
-What is added to the whole sum, such as a bias, comes first where one step has all elements: MLIR
-makes one `vector.contract` of a product and the addition behind it. Else it comes last.
+What is added to the whole sum, such as a bias, comes first where one step has all elements and
+loops alone index the operands: MLIR makes one `vector.contract` of a product and the addition
+behind it. Else it comes last: a window, or a stride as in `affine_map<(f, x, c) -> (c, x * 2)>`, is
+no `vector.contract`, however small the thread's part is.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from iree.compiler import ir
 from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.handed_attributes import SUM_ORDER
-from ...dialect_utils.index.loop_sums import loop_sums
+from ...dialect_utils.index.loop_sums import LoopSum, loop_sums
 from ...dialect_utils.indexing_maps import GENERIC
 from ...dialect_utils.lowering_config import CONFIG, REDUCTION, THREAD, WORKGROUP, LoweringConfig
 from ...dialect_utils.operations import has_zero_bits, operands_with, operations_of
@@ -37,6 +39,7 @@ from .scalar_matmul_tiles import MOST_ELEMENTS
 
 _FILL = "linalg.fill"
 _ADD = "arith.addf"
+_ZERO = LoopSum({})
 
 
 class SummedLoop(NamedTuple):
@@ -62,7 +65,7 @@ class StockSums(NamedTuple):
         rounded: whether products are rounded before they are added.
         padded: whether products of zeros may be added, too, without changing bits.
         added: whether something is added to the sums; it is the first summand where `at_once`.
-        at_once: whether one step has all products.
+        at_once: whether one step has all products, and MLIR makes a contraction of them.
     """
 
     loops: tuple[SummedLoop, ...]
@@ -108,9 +111,9 @@ def stock_sums(
         return None
     if any(not steps[loop] or extents[loop] % steps[loop] for loop in summed):
         return None
-    # A window is no `vector.contract`.
     long = [loop for loop in summed if extents[loop] > 1]
-    at_once = len(long) < 2 and all(steps[loop] == extents[loop] for loop in long)
+    is_step = len(long) < 2 and all(steps[loop] == extents[loop] for loop in long)
+    at_once = is_step and _is_indexed_by_loops(root)
     added = _is_added_to(root)
     elements = _vector([(extents[each], workgroup[each], thread[each]) for each in parallel])
     if elements == 1:
@@ -163,6 +166,12 @@ def _window(root: ir.Operation) -> int | None:
     in_order = [*range(3)] == [each.loop for each in result]
     places = image[2].factors.keys()
     return window.loop if is_one and in_order and places == {place.loop, window.loop} else None
+
+
+def _is_indexed_by_loops(root: ir.Operation) -> bool:
+    """Returns whether a loop, or 0, indexes each dimension of the operands of a contraction."""
+    indices = [each for operand in loop_sums(root) for each in operand]
+    return all(each.loop is not None or each == _ZERO for each in indices)
 
 
 def _begins_with_zero(root: ir.Operation) -> bool:

@@ -48,3 +48,38 @@ def test_iree_and_lanes_add_a_bias_at_the_same_place(summed: int, first: bool):
         assert (made.count(b"add.rn.f32") == made.count(b"mul.rn.f32")) is first
     # It has a tile of lanes there.
     assert b"ld.shared" in made
+
+
+WINDOW_AND_BIAS = """
+func.func @f(%a: tensor<2x19xf32>, %b: tensor<24x3xf32>, %c: tensor<24xf32>)
+    -> tensor<2x24x17xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<2x24x17xf32>
+  %filled = linalg.fill ins(%zero : f32) outs(%empty : tensor<2x24x17xf32>) -> tensor<2x24x17xf32>
+  %product = linalg.generic {indexing_maps = [affine_map<(n, f, x, p) -> (n, x + p)>,
+      affine_map<(n, f, x, p) -> (f, p)>, affine_map<(n, f, x, p) -> (n, f, x)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<2x19xf32>, tensor<24x3xf32>) outs(%filled : tensor<2x24x17xf32>) {
+    ^bb0(%x: f32, %w: f32, %out: f32):
+      %y = arith.mulf %x, %w : f32
+      %z = arith.addf %out, %y : f32
+      linalg.yield %z : f32
+  } -> tensor<2x24x17xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(n, f, x) -> (n, f, x)>,
+      affine_map<(n, f, x) -> (f)>, affine_map<(n, f, x) -> (n, f, x)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%product, %c : tensor<2x24x17xf32>, tensor<24xf32>)
+      outs(%empty : tensor<2x24x17xf32>) {
+    ^bb0(%x: f32, %bias: f32, %out: f32):
+      %y = arith.addf %x, %bias : f32
+      linalg.yield %y : f32
+  } -> tensor<2x24x17xf32>
+  return %sum : tensor<2x24x17xf32>
+}
+"""
+
+
+def test_a_bias_of_a_window_of_one_channel_comes_last():
+    for mode in ("stock", "auto/exact"):
+        made = compile(WINDOW_AND_BIAS, target_flags("sm_80"), mode)
+        assert made.count(b"add.rn.f32") > made.count(b"mul.rn.f32") > 0
