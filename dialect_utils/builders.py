@@ -34,6 +34,8 @@ _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge
 """Those of `arith.cmpi`, in the order of their numbers."""
 _FLOAT_PREDICATES = {"oeq": 1, "ogt": 2, "olt": 4, "uno": 14}
 """The numbers of predicates of `arith.cmpf`."""
+_GIVEN_INDEX = -(2**31)
+"""Stands for an index of `llvm.getelementptr` that an operand gives."""
 
 
 def _binary(name: str) -> Callable[[Builder, ir.Value, ir.Value], ir.Value]:
@@ -518,6 +520,24 @@ class Builder:
         name, marked = "memref.extract_aligned_pointer_as_index", ir.UnitAttr.get(self.context)
         attributes: dict[str, ir.Attribute] = {mark: marked} if mark else {}
         return self.create(name, [memory], [self._index_type()], attributes).results[0]
+
+    def global_place(self, memory: ir.Value, place: ir.Value, element: ir.Type) -> ir.Value:
+        """Creates a pointer to an element of global memory, of which LLVM knows the address as it
+        does that of a load.
+
+        Args:
+            place: the number of the element in the memory, which is contiguous.
+        """
+        pointer = ir.Type.parse("!llvm.ptr<1>", self.context)
+        start = self._value("llvm.inttoptr", [self.index_cast(self.address(memory), 64)], pointer)
+        indices = ir.DenseI32ArrayAttr.get([_GIVEN_INDEX], self.context)
+        return self._value(
+            "llvm.getelementptr",
+            [start, self.index_cast(place, 64)],
+            pointer,
+            elem_type=ir.TypeAttr.get(element),
+            rawConstantIndices=indices,
+        )
 
     def dim(self, memory: ir.Value, number: ir.Value) -> ir.Value:
         """Creates the size of a dimension."""

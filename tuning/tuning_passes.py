@@ -27,6 +27,7 @@ from .convolutions.tile_windows import TileWindows
 from .convolutions.unroll_windows import UnrollWindows
 from .copies.form_direct_loads import FormDirectLoads
 from .copies.share_copies import ShareCopies
+from .copies.share_digits import ShareDigits
 from .copies.spread_images import SpreadImages
 from .copies.stage_operands import StageOperands
 from .elements.align_rows import AlignRows
@@ -171,6 +172,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     OverlapCopies,
     DelayCopies,
     LoadAhead,
+    ShareDigits,
     KeepLoadsEarly,
     FormWgmma,
     ShareLds,

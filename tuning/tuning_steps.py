@@ -66,10 +66,10 @@ ImplicitGemm, TileConvolutionsByLanes, TileWindows = pass_classes(
     f"{__package__}.convolutions", "ImplicitGemm", "TileConvolutionsByLanes", "TileWindows"
 )
 (UnrollWindows,) = pass_classes(f"{__package__}.convolutions", "UnrollWindows")
-FormDirectLoads, ShareCopies, StageOperands = pass_classes(
-    f"{__package__}.copies", "FormDirectLoads", "ShareCopies", "StageOperands"
+FormDirectLoads, ShareCopies, ShareDigits = pass_classes(
+    f"{__package__}.copies", "FormDirectLoads", "ShareCopies", "ShareDigits"
 )
-(SpreadImages,) = pass_classes(f"{__package__}.copies", "SpreadImages")
+SpreadImages, StageOperands = pass_classes(f"{__package__}.copies", "SpreadImages", "StageOperands")
 AlignRows, JoinRows, LoadBeforeSums = pass_classes(
     f"{__package__}.elements", "AlignRows", "JoinRows", "LoadBeforeSums"
 )
@@ -394,7 +394,8 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, ShortenExponentials, _unless_fast, since="exact"),
     Step(RESOLVED, NativeExp2, since="fast"),
     Step(RESOLVED, NativeBf16, _rounding, since="exact"),
-    # What looks at loads has done so.
+    # What looks at loads and indices has done so.
+    Step(RESOLVED, ShareDigits, since="exact", by_mma_sync=True),
     Step(RESOLVED, KeepLoadsEarly, since="exact", by_mma_sync=True),
     Step(RESOLVED, HoldLoads, mitigations=ALL, only=_lacks_mma_sync, corrects=True),
 )

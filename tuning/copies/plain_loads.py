@@ -45,10 +45,7 @@ _VECTORS = {1: "", 2: ".v2", 4: ".v4"}
 """How PTX spells a load of so many registers."""
 _CONSTRAINTS = {8: "=h", 16: "=h", 32: "=r"}
 _LEAST_REGISTER_BITS = 16
-_GLOBAL_LOAD = (
-    "{{ .reg .u64 at; cvta.to.global.u64 at, {address}; "
-    "ld.global{vector}.b{bits} {{{results}}}, [at]; }}"
-)
+_GLOBAL_LOAD = "ld.global{vector}.b{bits} {{{results}}}, [{address}];"
 
 
 def loads_for_next(first: ir.Operation) -> Iterator[ir.Operation]:
@@ -105,7 +102,13 @@ def plain_load(load: ir.Operation, index_bits: IndexBits | None = None) -> list[
     before = operations_of(load.block)
     first = before.index(load)
     place = at.linearize(indices, buffer.shape) if len(indices) > 1 else indices[0]
-    address = at.addi(at.address(memory), at.muli(place, at.index(element_bytes)))
+    if words > 1:
+        # LLVM finds distances that are constants between such pointers.
+        address = at.global_place(memory, place, kind.element_type)
+    else:
+        # An instruction multiplies a place by the size, and adds the start.
+        byte = at.addi(at.address(memory), at.muli(place, at.index(element_bytes)))
+        address = at.index_cast(byte, 64)
     text = _GLOBAL_LOAD.format(
         vector=_VECTORS[words],
         bits=bits,
@@ -114,7 +117,7 @@ def plain_load(load: ir.Operation, index_bits: IndexBits | None = None) -> list[
     )
     constraints = [*[_CONSTRAINTS[bits]] * words, "l"]
     kinds = [at.integer_type(max(bits, _LEAST_REGISTER_BITS))] * words
-    made = at.assembly(text, [at.index_cast(address, 64)], constraints, kinds)
+    made = at.assembly(text, [address], constraints, kinds)
     loaded = at.from_elements(made, [words])
     if bits < _LEAST_REGISTER_BITS:
         # The lower byte of a register comes first.

@@ -13,8 +13,9 @@
 // CHECK:           %[[BYTES:.+]] = arith.muli %[[ROW]], %c2
 // CHECK:           %[[AT:.+]] = arith.addi %{{.+}}, %[[BYTES]]
 // CHECK:           %[[ADDRESS:.+]] = arith.index_cast %[[AT]] : index to i64
-// CHECK:           llvm.inline_asm has_side_effects {{.*}}"{ .reg .u64 at; cvta.to.global.u64 at, $1; ld.global.b16 {$0}, [at]; }", "=h,l,~{memory}" %[[ADDRESS]]
-// CHECK:           ld.global.v4.b32 {$0, $1, $2, $3}, [at]
+// CHECK:           llvm.inline_asm has_side_effects {{.*}}"ld.global.b16 {$0}, [$1];", "=h,l,~{memory}" %[[ADDRESS]]
+// CHECK:           %[[PLACE:.+]] = llvm.getelementptr %{{.+}}[%{{.+}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f16
+// CHECK:           "ld.global.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,~{memory}" %[[PLACE]]
 // CHECK:           gpu.barrier
 // CHECK:           nvgpu.mma.sync
 // CHECK:           scf.yield
