@@ -206,19 +206,18 @@ do; with 64 and 4 slots both take the same time."""
 
 _GATHERED, _EARLY_WAIT = _DescribedCost(0.0, 4.3, 1.5), 1.25
 _AROUND_GATHERED = _Around(3.3, 0.0, 0.0, 2.8)
-_TAKING_TURNS, _TOGETHER_ALONE = 1.65, 1.2
-_SEVERAL_A_SCHEDULER, _ONE_A_SCHEDULER = 1.8, 2.5
+_TAKING_TURNS, _TOGETHER_ALONE, _ONE_A_SCHEDULER = 1.65, 1.2, 2.5
 """Where an operand of a matmul is put together of elements or words (`gathered_copies.py`): how
-busy units and latency add up there, how long steps wait that are loaded ahead, by descriptors
-and by `mma.sync` (`tuning/overlap/keep_loads_early.py`), what comes before and behind them, of
-which other workgroups hide nothing, and how busy units add up where a multiprocessor has one
-workgroup, whose warps put together and then multiply: by descriptors, the second one where that
-is one warpgroup, whose warps multiply together; and by `mma.sync`, the last one where each
-scheduler has one warp. Fitted to 210 kernels of 56 convolutions, code for sm_80 and sm_90a,
-times on an H200, half of which were held out: the root mean square of the logarithmic error is
-0.084 (0.086 of those). Of each convolution the kernel of the least predicted time takes 1.01
-times as long as the best of them in the mean, and 1.24 times at most. The kernel that is chosen
-for sm_90a takes at most 1.02 times as long as that for sm_80."""
+busy units and latency add up there, how long steps wait that are loaded ahead, by descriptors and
+by `mma.sync` (`tuning/overlap/keep_loads_early.py`), what comes before and behind them, of which
+other workgroups hide nothing, and how busy units add up where a multiprocessor has one workgroup,
+whose warps put together and then multiply; the second one where that is one warpgroup, whose warps
+multiply together, and the last one where each scheduler has one warp, by `mma.sync`. Fitted to 210
+kernels of 56 convolutions, code for sm_80 and sm_90a, times on an H200, half of which were held
+out: the root mean square of the logarithmic error is 0.083 (0.086 of those). Of each convolution
+the kernel of the least predicted time takes 1.01 times as long as the best of them in the mean, and
+1.24 times at most. The kernel that is chosen for sm_90a takes at most 1.02 times as long as that
+for sm_80."""
 
 
 class TileWork(NamedTuple):
@@ -439,9 +438,9 @@ def _busy_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
 
 def _turns(work: TileWork) -> float:
     """Returns how busy units add up of a workgroup alone that puts an operand together."""
-    if work.described:
-        return _TOGETHER_ALONE if work.warps == GROUP_WARPS else _TAKING_TURNS
-    return _ONE_A_SCHEDULER if work.warps <= SCHEDULERS else _SEVERAL_A_SCHEDULER
+    if work.warps > SCHEDULERS:
+        return _TAKING_TURNS
+    return _TOGETHER_ALONE if work.described else _ONE_A_SCHEDULER
 
 
 def _matrix_latency(work: TileWork, processor: Processor) -> float:

@@ -21,13 +21,16 @@ def best_enlarged(matmul: WarpTiledMatmul, circumstances: Circumstances) -> Time
         # What the first matmul of some sizes has found out about its operands is known of all.
         first = of_sizes.setdefault(each.extents, each)
         tile = circumstances.slotted(first, each.tile)
-        return circumstances.time(circumstances.work(first, tile)), replace(each, tile=tile)
+        return circumstances.counted(first, circumstances.work(first, tile)), replace(
+            each, tile=tile
+        )
 
     tiles = (*matmul.described_candidates(circumstances), *matmul.enlarging_candidates())
     others = map(matmul.enlarged, tiles)
     taken = [each for each in others if each.takes(each.tile)]
     own = matmul.enlarged(matmul.tile)
-    return min(map(timed, (*reversed(taken), own)), key=itemgetter(0))
+    _, best = min(map(timed, (*reversed(taken), own)), key=itemgetter(0))
+    return circumstances.time(circumstances.work(best, best.tile)), best
 
 
 def check_gain(best: TimedMatmul, usual: float, circumstances: Circumstances, arch: str) -> None:

@@ -152,6 +152,11 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         """Returns whether `cp.async` can copy the operands, where there is such a thing."""
         return not self._gathers
 
+    @property
+    def copies_whole_vectors(self) -> bool:
+        """Returns whether it copies the operands of a matmul by the longest vectors."""
+        return self.is_copied_meanwhile and self._copy_bytes == _COPIED_BYTES
+
     def takes(self, tile: MatmulTile) -> bool:
         """Returns whether the loops and the instruction divide evenly into such tiles."""
         m, n, k = self.instruction

@@ -69,19 +69,20 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
     Raises:
         Refusal: the elements have no size that is known.
     """
-    stock_time = circumstances.time(circumstances.work(tiled, tiled.tile))
-    best, best_time = tiled.tile, stock_time
-    least = stock_time * tiled.handicap * (1 - LEAST_GAIN)
+    stock_work = circumstances.work(tiled, tiled.tile)
+    best, stock_time = tiled.tile, circumstances.time(stock_work)
+    least = circumstances.counted(tiled, stock_work) * tiled.handicap * (1 - LEAST_GAIN)
     for candidate in filter(tiled.takes, tiled.candidates(circumstances)):
         if candidate == tiled.tile._replace(slots=candidate.slots):
             continue
         if _is_surely_slower(tiled.work(candidate, circumstances), least, circumstances):
             continue
         tile = circumstances.slotted(tiled, candidate)
-        time = circumstances.time(circumstances.work(tiled, tile))
+        time = circumstances.counted(tiled, circumstances.work(tiled, tile))
         if time <= least:
-            best, best_time, least = tile, time, time
+            best, least = tile, time
     work = circumstances.work(tiled, best)
+    best_time = circumstances.time(work)
     limit = _limit(work, circumstances)
     held = concurrent_workgroups(work, circumstances.processor)
     if not tiled.computed:

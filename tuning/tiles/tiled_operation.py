@@ -51,6 +51,12 @@ MODELLED_GAIN = 0.1
 deviation of the predictions for a kernel's tiles from those of a more exact model
 (`bench/results/timing_tiles.md`)."""
 
+_BY_LANES = 1.1
+"""How many times as long as predicted a matmul counts as taking whose operands lanes load, where
+descriptors may give them and copies are of 16 bytes: of 28 products of 40 to 1000 rows 0.87 times
+the measured time is predicted by `mma.sync`, and 0.96 times by `wgmma`. f16 72x5120x5120 takes 39.6
+us on an H200 by `mma.sync`, for which 31.3 are predicted, and 33.3 by `wgmma`, for which 32.2
+are."""
 _SAVED_BY_SLOTS = 0.05
 """The part of the predicted time that more slots than usual must save. With 4 slots f16 40x2048x80,
 for which 4.0 % are predicted, takes 0.8 % longer; 64x2048x64, for which 7.1 % are, 1.4 % less."""
@@ -174,6 +180,11 @@ class Circumstances(NamedTuple):
         fits = work.lds_bytes <= self.lds_bytes
         return predicted_microseconds(work, self.processor) if fits else math.inf
 
+    def counted(self, tiled: TiledOperation[Any], work: TileWork) -> float:
+        """Returns the predicted microseconds by which tiles are chosen."""
+        by_lanes = not work.described and bool(self.processor.described_cycles)
+        return self.time(work) * (_BY_LANES if by_lanes and tiled.copies_whole_vectors else 1)
+
 
 @cache
 def _fields_of(kind: type[TiledOperation[Any]]) -> tuple[str, ...]:
@@ -275,6 +286,11 @@ class TiledOperation(ABC, Generic[Tile]):
     def is_copied_meanwhile(self) -> bool:
         """Returns whether `cp.async` can copy the operands, where there is such a thing."""
         return True
+
+    @property
+    def copies_whole_vectors(self) -> bool:
+        """Returns whether it copies the operands of a matmul by the longest vectors."""
+        return False
 
     @abstractmethod
     def takes(self, tile: Tile) -> bool:
