@@ -19,6 +19,7 @@ from ..dialect_utils.operations import children
 from ..passes.base import Unsettled, Width
 from .compile_settings import AFTER_LLVM, SERIALIZED
 from .embedding import StepError
+from .executable_copies import EXECUTABLE, copy_executables
 from .invocations import Invocations
 from .temporary_files import temporary_directory
 
@@ -52,7 +53,8 @@ def settle(module: ir.Operation, unsettled: Iterable[Unsettled], invocations: In
     with temporary_directory("bankwise-verify-") as directory:
         session.set_flags(*(f"--{each}={directory}" for each in _DUMP_FLAGS))
         try:
-            invocations.resume(executables_of(module), AFTER_LLVM, SERIALIZED)
+            copies = copy_executables(module.context, children(module, EXECUTABLE))
+            invocations.resume(copies.operation, AFTER_LLVM, SERIALIZED)
         finally:
             session.set_flags(*(f"--{each}=" for each in _DUMP_FLAGS), *before)
         for suffix in _SUFFIXES:
@@ -65,21 +67,6 @@ def settle(module: ir.Operation, unsettled: Iterable[Unsettled], invocations: In
         each.failure.location.emit_error(each.failure.message)
     if standing:
         raise StepError
-
-
-def executables_of(host: ir.Operation) -> ir.Operation:
-    """Returns a copy of a module with its executables alone.
-
-    The compiler would take as long for a host program that nobody needs as for the executables.
-    """
-    copy = host.clone()
-    for op in children(copy):
-        if op.name == "hal.executable":
-            # The compiler drops private ones that no host program calls.
-            op.attributes["sym_visibility"] = ir.StringAttr.get("public", op.context)
-        else:
-            op.erase()
-    return copy
 
 
 def widths_of(assembly: str) -> dict[str, Counter[Width]]:

@@ -40,8 +40,9 @@ from .compile_settings import (
     CompileSettings,
 )
 from .embedding import Lost, StepError, SteppedInvocation
+from .executable_copies import EXECUTABLE, copy_executables
 
-_EXECUTABLE, _BINARY = "hal.executable", "hal.executable.binary"
+_BINARY = "hal.executable.binary"
 _VARIANT, _MODULE, _FUNCTION = "hal.executable.variant", "builtin.module", "func.func"
 _EXPORT = "hal.executable.export"
 _DATA = {_BINARY: "data", "vm.rodata": "value"}
@@ -93,7 +94,7 @@ def executable_of(function: ir.Operation) -> ir.Operation | None:
     inner = function.parent
     variant = inner and inner.parent
     executable = variant and variant.parent
-    if executable is None or executable.name != _EXECUTABLE or "objects" in variant.attributes:
+    if executable is None or executable.name != EXECUTABLE or "objects" in variant.attributes:
         return None
     alone = len(children(executable, _VARIANT)) == len(children(inner, _FUNCTION)) == 1
     parts = sorted(each.name for each in children(variant))
@@ -114,16 +115,13 @@ def finish(session: Session, executable: ir.Operation, *, verify: bool) -> Finis
     # An invocation may take the threads of its session, of which a fork has none.
     executable.context.enable_multithreading(False)
     try:
-        module, alone = _copy_of(executable)
-        # The compiler drops private ones that no host program calls.
-        visibility = executable.attributes["sym_visibility"]
-        alone.attributes["sym_visibility"] = ir.StringAttr.get("public", executable.context)
+        module = copy_executables(executable.context, [executable])
         invocation.import_op(module.operation)
         invocation.execute(BEFORE_CODEGEN, AFTER_LLVM)
-        (compiled,) = children(invocation.export(), _EXECUTABLE)
-        shell = _shell(compiled, visibility)
+        (compiled,) = children(invocation.export(), EXECUTABLE)
+        shell = _shell(compiled, executable.attributes["sym_visibility"])
         invocation.execute(AFTER_LLVM, SERIALIZED)
-        (serialized,) = children(invocation.export(), _EXECUTABLE)
+        (serialized,) = children(invocation.export(), EXECUTABLE)
         if len(children(serialized, _BINARY)) != 1:
             raise StepError(f"executable @{symbol_of(executable)} has no machine code")
         return Finished(shell, _bytecode(serialized))
@@ -131,19 +129,13 @@ def finish(session: Session, executable: ir.Operation, *, verify: bool) -> Finis
         invocation.close()
 
 
-def _copy_of(executable: ir.Operation) -> tuple[ir.Module, ir.Operation]:
-    """Returns a module with a copy of an executable alone, and the copy."""
-    with ir.Location.unknown(executable.context):
-        module = ir.Module.create()
-        return module, executable.clone(ir.InsertionPoint(module.body)).operation
-
-
 def shell_before(executable: ir.Operation) -> bytes | None:
     """Returns the shell that an executable will have, whose own codegen has run.
 
     Returns None where its launch depends on the sizes of a call, or the compiler does not say it.
     """
-    module, alone = _copy_of(executable)
+    module = copy_executables(executable.context, [executable])
+    (alone,) = children(module.operation, EXECUTABLE)
     (variant,) = children(alone, _VARIANT)
     (inner,) = children(variant, _MODULE)
     try:

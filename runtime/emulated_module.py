@@ -13,11 +13,13 @@ from pathlib import Path
 from iree.compiler import ir
 from iree.compiler.api import Session, Source
 
+from ..dialect_utils.operations import children
 from ..emulator.assembly import Kernel, parse_assembly
 from ..emulator.instruction_text import AssemblyError
 from ..iree_plugin.compile_driver import records_written
 from ..iree_plugin.compile_settings import AFTER_LLVM, SERIALIZED, CompileSettings
-from ..iree_plugin.compiled_accesses import DUMP_FLAG, executables_of
+from ..iree_plugin.compiled_accesses import DUMP_FLAG
+from ..iree_plugin.executable_copies import EXECUTABLE, copy_executables
 from ..iree_plugin.invocations import Invocations
 from ..iree_plugin.python_compile import compile_in_child, open_source, settings_of, takes_flags
 from ..iree_plugin.stepped_compile import SteppedCompile, open_file
@@ -150,8 +152,8 @@ def _compile(compilation: SteppedCompile, source: Source) -> ir.Operation:
     For that a copy of them is serialized.
     """
     host = compilation.run(source).export()
-    copy = executables_of(host)
-    compilation.invocations.resume(copy, _LAST_PHASE_OF_HOST_PROGRAM, SERIALIZED)
+    copies = copy_executables(host.context, children(host, EXECUTABLE))
+    compilation.invocations.resume(copies.operation, _LAST_PHASE_OF_HOST_PROGRAM, SERIALIZED)
     return host
 
 
