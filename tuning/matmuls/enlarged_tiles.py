@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from operator import itemgetter
 
+from ..costs.tile_cost import least_microseconds
 from ..tiles.tiled_operation import Circumstances, check_saves
 from .matmul_tiles import WarpTiledMatmul
 
@@ -14,7 +15,10 @@ TimedMatmul = tuple[float, WarpTiledMatmul]
 
 
 def best_enlarged(matmul: WarpTiledMatmul, circumstances: Circumstances) -> TimedMatmul:
-    """Returns a matmul with the best tile, and sizes that it divides."""
+    """Returns a matmul with the best tile, and sizes that it divides.
+
+    Of tiles that take more time at least than another one takes, no time is predicted.
+    """
     of_sizes = dict[tuple[int, ...], WarpTiledMatmul]()
 
     def timed(each: WarpTiledMatmul) -> TimedMatmul:
@@ -28,9 +32,24 @@ def best_enlarged(matmul: WarpTiledMatmul, circumstances: Circumstances) -> Time
     tiles = (*matmul.described_candidates(circumstances), *matmul.enlarging_candidates())
     others = map(matmul.enlarged, tiles)
     taken = [each for each in others if each.takes(each.tile)]
-    own = matmul.enlarged(matmul.tile)
-    _, best = min(map(timed, (*reversed(taken), own)), key=itemgetter(0))
+    all_of_them = [*reversed(taken), matmul.enlarged(matmul.tile)]
+    bounds = [_least(each, circumstances) for each in all_of_them]
+    (counted, best), first = (math.inf, all_of_them[-1]), len(bounds)
+    for number in sorted(range(len(bounds)), key=bounds.__getitem__):
+        if bounds[number] > counted:
+            break
+        time, found = timed(all_of_them[number])
+        # The first of those that take equally long is taken.
+        if (time, number) < (counted, first):
+            counted, best, first = time, found, number
     return circumstances.time(circumstances.work(best, best.tile)), best
+
+
+def _least(matmul: WarpTiledMatmul, circumstances: Circumstances) -> float:
+    """Returns the microseconds that a matmul with a tile takes at least, in any number of slots."""
+    if circumstances.processor.described_cycles:
+        return 0.0  # In some numbers of slots, descriptors give the operands.
+    return least_microseconds(matmul.work(matmul.tile, circumstances), circumstances.processor)
 
 
 def check_gain(best: TimedMatmul, usual: float, circumstances: Circumstances, arch: str) -> None:

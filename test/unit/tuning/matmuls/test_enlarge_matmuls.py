@@ -12,6 +12,7 @@ from bankwise.dialect_utils.copy_slots import noted_slots
 from bankwise.dialect_utils.described_tiles import has_described_tile
 from bankwise.tuning.costs.tile_cost import MatmulTile, matmul_work
 from bankwise.tuning.matmuls.enlarge_matmuls import EnlargeMatmuls
+from bankwise.tuning.matmuls.enlarged_tiles import best_enlarged
 from bankwise.tuning.matmuls.matmul_tiles import padded_matmul as padded
 from bankwise.tuning.matmuls.matmul_tiles import warp_tiled_matmul
 from bankwise.tuning.retile import Retile
@@ -285,3 +286,22 @@ def test_copies_ask_in_each_step_only_where_the_summed_elements_end(
 )
 def test_ragged_sums_are_multiplied_by_descriptors(shape: Shape, transposed: bool) -> None:
     assert tiled(shape, arch="sm_90a", transposed=transposed)[1]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("shape", [(1000, 3072, 768), (77, 768, 3000), (197, 300, 100)])
+def test_the_best_tile_is_that_of_all_of_which_times_are_predicted(shape: Shape, arch: str) -> None:
+    parsed = parse(padded_matmul(shape, arch=arch, transposed=False))
+    matmul = padded(parsed.function)
+    circumstances = Circumstances.of(parsed.function, None, other_order=False, overlap=True)
+    assert matmul is not None and circumstances is not None
+    time, best = best_enlarged(matmul, circumstances)
+    tiles = (*matmul.described_candidates(circumstances), *matmul.enlarging_candidates())
+    enlarged = [each for each in map(matmul.enlarged, tiles) if each.takes(each.tile)]
+    all_of_them = [*reversed(enlarged), matmul.enlarged(matmul.tile)]
+    slotted = [circumstances.in_slots(each) for each in all_of_them]
+    works = [circumstances.work(each, each.tile) for each in slotted]
+    times = [circumstances.counted(*each) for each in zip(slotted, works, strict=True)]
+    first = times.index(min(times))
+    assert best.tile == slotted[first].tile
+    assert time == circumstances.time(works[first])
