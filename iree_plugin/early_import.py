@@ -4,8 +4,9 @@
 `import iree.compiler` loads MLIR's bindings and NumPy before anything else, and our passes come on
 top: together as long as the compiler's first phases. These phases need the C library alone, and it
 works without the interpreter's lock. So `iree.compiler.api` is imported without its package's own
-body, and the body and our passes load in a thread meanwhile. Whoever imports one of these modules
-in the main thread waits until it is complete.
+body, and the bindings and our passes load in a thread meanwhile. Whoever imports one of these
+modules in the main thread waits until it is complete. The body, which loads what runs the
+compiler's programs, waits until somebody asks for a name in it, which a plugin may do.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from importlib.machinery import ModuleSpec
+from collections.abc import Iterator
 from types import ModuleType
 
 from ..passes.mode import LEVELS, Mode
@@ -77,6 +77,7 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
     if spec is None or spec.loader is None:
         return  # The import that follows says it better.
     package = importlib.util.module_from_spec(spec)
+    package.__class__ = _DeferredPackage
     sys.modules[_PACKAGE] = package
     # Modules stay. The collector would go over their classes again and again.
     collects = gc.isenabled()
@@ -96,7 +97,7 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
     if mode is None:
         _begun.set()
     global _importing
-    _importing = threading.Thread(target=_load, args=(spec, package, mode, collects), daemon=True)
+    _importing = threading.Thread(target=_load, args=(mode, collects), daemon=True)
     _importing.start()
 
 
@@ -156,28 +157,23 @@ def wait_for_imports() -> None:
         _importing.join()
 
 
-def _load(spec: ModuleSpec, package: ModuleType, mode: Mode | None, collects: bool) -> None:
-    def run_body() -> None:
-        assert spec.loader is not None
-        spec.loader.exec_module(package)
-
+def _load(mode: Mode | None, collects: bool) -> None:
     _begun.wait()
     for name in _DOCUMENTATION:
         sys.modules.setdefault(name, ModuleType(name))
     try:
-        load_passes(mode, run_body)
+        load_passes(mode)
     finally:
         gc.freeze()
         if collects:
             gc.enable()
 
 
-def load_passes(mode: Mode | None = None, run_body: Callable[[], None] = lambda: None) -> None:
+def load_passes(mode: Mode | None = None) -> None:
     """Imports what runs our passes, and those of a mode.
 
     Args:
         mode: None imports no passes.
-        run_body: runs the body of the compiler's package, which our passes do not need.
 
     The Python modules of most dialects of the kernels are left out.
 
@@ -194,8 +190,6 @@ def load_passes(mode: Mode | None = None, run_body: Callable[[], None] = lambda:
         importlib.import_module(f"{__package__}.replay")
         if mode is not None and mode.level == [*LEVELS][-1] and has_tuning():
             importlib.import_module(f"{TUNING}.programs.program_steps")
-    with contextlib.suppress(ImportError), _turn:
-        run_body()
     with contextlib.suppress(ImportError):
         with _turn:
             importlib.import_module(f"{__package__}.codegen_replay")
@@ -233,6 +227,15 @@ class _Deferred(ModuleType):
         self.__class__ = ModuleType  # pyright: ignore[reportAttributeAccessIssue]
         spec.loader.exec_module(self)
         return getattr(self, name)
+
+
+class _DeferredPackage(_Deferred):
+    """A package whose body runs when a name is asked for that is no module in it."""
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__") or importlib.util.find_spec(f"{self.__name__}.{name}"):
+            raise AttributeError(name)
+        return super().__getattr__(name)
 
 
 def _defer(name: str) -> None:
