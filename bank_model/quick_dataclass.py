@@ -8,6 +8,9 @@ somebody asks for its fields. To compare, to hash and to show instances, all cla
 functions. That nobody assigns to the fields of a frozen class is left to the type checker, for
 which this is the library's own `dataclass`. A class of a plugin may be made by the library and
 derive from one of these: the library takes that for frozen which is.
+
+With the library's, the 272 modules that a compile at `exact` imports take 195 ms of CPU in place of
+96 (the least of 13 runs in turn). Of that the functions that are compiled later take 6.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@
 The library compiles the text of `__new__` and those of the fields' types, and makes six methods:
 0.12 ms for three fields. Here `__new__` is compiled when some instances have been made, and all
 classes have the same methods. For the type checker it is the library's own `NamedTuple`.
+
+With the library's, the 272 modules that a compile at `exact` imports take 135 ms of CPU in place of
+96 (the least of 13 runs in turn). Of that the functions that are compiled later take 4.
 """
 
 from __future__ import annotations
