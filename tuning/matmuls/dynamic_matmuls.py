@@ -334,9 +334,17 @@ def fastest(
     """
     if circumstances is None:
         return tiled[0] if tiled else None
-    found = predicted_logarithms(tiled, summed, circumstances, sizes)
-    best, logarithms = min(found, key=lambda each: sum(each[1]), default=(None, [inf]))
-    return None if sum(logarithms) == inf else best
+    bounds = [0.0 if each.computed else circumstances.least(each) for each in tiled]
+    best, least, first = None, inf, len(tiled)
+    for number in sorted(range(len(tiled)), key=bounds.__getitem__):
+        if bounds[number] and log(bounds[number]) > least:
+            break
+        found = predicted_logarithms(tiled[number : number + 1], summed, circumstances, sizes)
+        slotted, logarithms = min(found, key=lambda each: sum(each[1]))
+        # The first of those that take equally long is taken.
+        if (sum(logarithms), number) < (least, first):
+            best, least, first = slotted, sum(logarithms), number
+    return None if least == inf else best
 
 
 def predicted_logarithms(

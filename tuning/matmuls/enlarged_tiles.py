@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ..costs.tile_cost import least_microseconds
 from ..tiles.tiled_operation import Circumstances, check_saves
 from .matmul_tiles import WarpTiledMatmul
 
@@ -33,7 +32,7 @@ def best_enlarged(matmul: WarpTiledMatmul, circumstances: Circumstances) -> Time
     others = map(matmul.enlarged, tiles)
     taken = [each for each in others if each.takes(each.tile)]
     all_of_them = [*reversed(taken), matmul.enlarged(matmul.tile)]
-    bounds = [_least(each, circumstances) for each in all_of_them]
+    bounds = [circumstances.least(each) for each in all_of_them]
     (counted, best), first = (math.inf, all_of_them[-1]), len(bounds)
     for number in sorted(range(len(bounds)), key=bounds.__getitem__):
         if bounds[number] > counted:
@@ -43,13 +42,6 @@ def best_enlarged(matmul: WarpTiledMatmul, circumstances: Circumstances) -> Time
         if (time, number) < (counted, first):
             counted, best, first = time, found, number
     return circumstances.time(circumstances.work(best, best.tile)), best
-
-
-def _least(matmul: WarpTiledMatmul, circumstances: Circumstances) -> float:
-    """Returns the microseconds that a matmul with a tile takes at least, in any number of slots."""
-    if circumstances.processor.described_cycles:
-        return 0.0  # In some numbers of slots, descriptors give the operands.
-    return least_microseconds(matmul.work(matmul.tile, circumstances), circumstances.processor)
 
 
 def check_gain(best: TimedMatmul, usual: float, circumstances: Circumstances, arch: str) -> None:

@@ -33,6 +33,7 @@ from ..costs.tile_cost import (
     TileWork,
     concurrent_workgroups,
     described_slots,
+    least_microseconds,
     predicted_microseconds,
     slot_counts,
 )
@@ -51,6 +52,8 @@ MODELLED_GAIN = 0.1
 deviation of the predictions for a kernel's tiles from those of a more exact model
 (`bench/results/timing_tiles.md`)."""
 
+_EXACT = 1 - 1e-9
+"""What bounds are multiplied by, so that rounding lifts none above what it bounds."""
 _BY_LANES = 1.1
 """How many times as long as predicted a matmul counts as taking whose operands lanes load, where
 descriptors may give them and copies are of 16 bytes: of 28 products of 40 to 1000 rows 0.87 times
@@ -179,6 +182,16 @@ class Circumstances(NamedTuple):
         """Returns the predicted microseconds; infinitely many where a workgroup does not fit."""
         fits = work.lds_bytes <= self.lds_bytes
         return predicted_microseconds(work, self.processor) if fits else math.inf
+
+    def least(self, tiled: TiledOperation[Any]) -> float:
+        """Returns microseconds that `time` is never below, in any number of slots.
+
+        It is zero where descriptors may give operands in some numbers of slots.
+        """
+        work = tiled.work(tiled.tile, self)
+        if self.processor.described_cycles and work.matrix_instructions:
+            return 0.0
+        return _EXACT * least_microseconds(work, self.processor)
 
     def counted(self, tiled: TiledOperation[Any], work: TileWork) -> float:
         """Returns the predicted microseconds by which tiles are chosen."""

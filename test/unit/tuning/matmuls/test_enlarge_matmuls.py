@@ -11,6 +11,7 @@ from iree.compiler import ir
 from bankwise.dialect_utils.copy_slots import noted_slots
 from bankwise.dialect_utils.described_tiles import has_described_tile
 from bankwise.tuning.costs.tile_cost import MatmulTile, matmul_work
+from bankwise.tuning.matmuls.dynamic_matmuls import fastest, predicted_logarithms
 from bankwise.tuning.matmuls.enlarge_matmuls import EnlargeMatmuls
 from bankwise.tuning.matmuls.enlarged_tiles import best_enlarged
 from bankwise.tuning.matmuls.matmul_tiles import padded_matmul as padded
@@ -305,3 +306,18 @@ def test_the_best_tile_is_that_of_all_of_which_times_are_predicted(shape: Shape,
     first = times.index(min(times))
     assert best.tile == slotted[first].tile
     assert time == circumstances.time(works[first])
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("shape", [(1000, 3072, 768), (77, 768, 3000)])
+def test_the_fastest_tile_is_that_of_all_tiles(shape: Shape, arch: str) -> None:
+    parsed = parse(padded_matmul(shape, arch=arch, transposed=False))
+    matmul = padded(parsed.function)
+    circumstances = Circumstances.of(parsed.function, None, other_order=False, overlap=True)
+    assert matmul is not None and circumstances is not None
+    tiles = [matmul.enlarged(each) for each in matmul.enlarging_candidates()]
+    every = [*predicted_logarithms(tiles, 2, circumstances, ())]
+    best, _ = min(every, key=lambda each: sum(each[1]))
+    found = fastest(tiles, 2, circumstances)
+    assert found is not None
+    assert (found.tile, found.extents) == (best.tile, best.extents)
