@@ -13,6 +13,10 @@ the tile that is predicted to take the least time.
 On AMD GPUs, where no time was measured, they get them only if that is predicted to save enough, or
 where a contraction was made a matmul for that (`tuning/convolutions/implicit_gemm.py`).
 
+A matmul of 96 rows is not padded, because 32 divides them. Where no tile that `wgmma` multiplies
+by, of 64 rows or more, divides the sizes, it gets more rows too, if that is predicted to take less
+time.
+
 Outputs are bitwise the same: what is added behind the true sums are products of zeros, which IREE's
 padding adds too.
 
@@ -34,9 +38,10 @@ from ...passes.base import PassContext
 from ..shapes.enlarged_shapes import SUBSPAN, EnlargedShapes, check_zeros, enlarged_shapes
 from ..shapes.strided_buffers import StridedBuffer
 from ..tiles.planned_pass import NewTile, PlannedPass
+from ..tiles.tile_choice import LEAST_GAIN, tile_choice
 from ..tiles.tiled_operation import Circumstances
 from .enlarged_tiles import best_enlarged, check_gain
-from .matmul_tiles import WarpTiledMatmul, padded_matmul
+from .matmul_tiles import WarpTiledMatmul, padded_matmul, warp_tiled_matmul
 
 _Plan = tuple[WarpTiledMatmul, WarpTiledMatmul, EnlargedShapes]
 
@@ -79,13 +84,46 @@ class EnlargeMatmuls(PlannedPass[_Plan]):
         """
         matmul = padded_matmul(function)
         if matmul is None:
+            return self._described(function, context)
+        return self._shaped(matmul, self._best(matmul, function, context))
+
+    def _described(self, function: ir.Operation, context: PassContext) -> _Plan | None:
+        """Returns a matmul that IREE need not pad, where no tile divides its sizes whose operands
+        descriptors may give, and one with more rows saves enough; None otherwise."""
+        circumstances = self._circumstances(function, context)
+        if circumstances is None or not self.other_tiles:
             return None
-        best, operation = self._best(matmul, function, context), matmul.operation
+        if not (circumstances.processor.measured and circumstances.processor.described_cycles):
+            return None
+        try:
+            matmul = warp_tiled_matmul(function)
+            if matmul is None or not matmul.lacks_described_tiles(circumstances):
+                return None
+            usual = tile_choice(matmul, circumstances).best_time
+            time, best = best_enlarged(matmul, circumstances)
+            if time > usual * (1 - LEAST_GAIN) or best.extents == matmul.extents:
+                return None
+            return self._shaped(matmul, best)
+        except Refusal:
+            # Its tile is another pass's affair, which says so.
+            return None
+
+    def _shaped(self, matmul: WarpTiledMatmul, best: WarpTiledMatmul) -> _Plan:
+        """Returns what becomes of a matmul.
+
+        Raises:
+            Refusal: other shapes cannot follow.
+        """
+        operation = matmul.operation
         shapes = enlarged_shapes(operation, loops_of(operation), dict(enumerate(best.extents)))
         if best.summed != matmul.summed:
             for number in matmul.multiplied:
                 check_zeros(operation.operands[number], shapes)
         return matmul, best, shapes
+
+    def _circumstances(self, function: ir.Operation, context: PassContext) -> Circumstances | None:
+        target = context.test_target
+        return Circumstances.of(function, target, other_order=False, overlap=self.overlap)
 
     def _best(
         self, matmul: WarpTiledMatmul, function: ir.Operation, context: PassContext
@@ -96,12 +134,7 @@ class EnlargeMatmuls(PlannedPass[_Plan]):
             Refusal: it is to be faster by prediction, and is not.
         """
         own = matmul.enlarged(matmul.tile)
-        circumstances = Circumstances.of(
-            function,
-            context.test_target,
-            other_order=False,
-            overlap=self.overlap,
-        )
+        circumstances = self._circumstances(function, context)
         if self.faster_only and circumstances is None:
             raise Refusal("there is no prediction for the GPU")
         if circumstances is None or not self.other_tiles:

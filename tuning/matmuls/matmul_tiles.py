@@ -211,6 +211,11 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             if self._shares_copies(tile) and not is_cut:
                 yield tile
 
+    def lacks_described_tiles(self, circumstances: Circumstances) -> bool:
+        """Returns whether the GPU has descriptors, and none of these tiles divides the sizes."""
+        tiles = [*self.described_candidates(circumstances)]
+        return bool(tiles) and not any(map(self.takes, tiles))
+
     def _shares_copies(self, tile: MatmulTile) -> bool:
         """Returns whether all threads share the copies of a tile evenly."""
         run, threads = _COPIED_BYTES // self.element_bytes, tile.warps * self.launch.warp_size
