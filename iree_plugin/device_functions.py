@@ -25,8 +25,7 @@ CPU_BACKENDS = ("llvm-cpu", "vmvx", "vmvx-inline")
 """Those whose code has no LDS. Any other backend is that of a GPU that is not read."""
 
 COPY_BACKENDS = ("cuda",)
-"""Those for which kernels that copy parts of buffers, or that one lane computes, are changed; for
-others they are stock's."""
+"""Those for which kernels that copy parts of buffers are changed; for others they are stock's."""
 
 _LDS_ADDRESS_SPACE = 3
 
@@ -129,10 +128,9 @@ def _pipeline_kind(function: ir.Operation) -> str | None:
 
 def _is_changed(function: ir.Operation, backend: str) -> bool:
     """Returns whether passes may change a function that has the pipeline `COPYING`."""
-    if has_operation(function, SEARCH):
+    if has_operation(function, SEARCH) or _reduces(function):
         return True
-    copies = copied_buffers(function) is not None or _reduces(function)
-    return copies and backend in COPY_BACKENDS
+    return backend in COPY_BACKENDS and copied_buffers(function) is not None
 
 
 def _reduces(function: ir.Operation) -> bool:

@@ -82,7 +82,7 @@ class Program:
     def expected(self, inputs: Sequence[Array]) -> list[Array]:
         """Returns what the outputs must be, in float64 or as integers."""
         outputs = self.reference(*map(_widened, inputs))
-        return [outputs] if isinstance(outputs, np.ndarray) else list(outputs)
+        return [outputs] if isinstance(outputs, np.ndarray | np.generic) else list(outputs)
 
 
 def is_for(targets: Sequence[str], target: str) -> bool:

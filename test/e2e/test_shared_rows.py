@@ -46,6 +46,16 @@ def test_lanes_share_rows_of_any_length(name: str, shape: tuple[int, ...], kind:
     assert run.run.counters[Counted.CONFLICTS] == 0
 
 
+@pytest.mark.sampled("name", every=4)
+@pytest.mark.parametrize("name", ROW_PROGRAMS)
+def test_lanes_share_a_tensor_that_is_one_row(name: str) -> None:
+    """IREE lets a single lane compute it, as the softmax behind a classifier of one image."""
+    program = RowProgram(name, "f32", (1000,)).program()
+    run = run_program(program)
+    assert largest(run) <= program.tolerance
+    assert {*run.actions_of(ShareRows.name)} == {Action.RETILE}
+
+
 def strange_rows(program: Program) -> Array:
     """Returns rows with and without numbers."""
     (rows,) = program.draw_inputs()
