@@ -4,8 +4,8 @@
 The levels `layout` and `exact` keep the order of sums, and with it the kernels of attentions that
 IREE computes one row at a time, of matmuls of dynamic sizes, of which it computes one element at a
 time, of those of f32 whose operands stay in global memory on NVIDIA GPUs, and of softmaxes,
-norms and sums of which each row is one lane's. The level `fast` may compute them up to a hundred
-times as fast: nobody shall have to find that out with a profiler.
+norms and sums of which each row is one lane's, as a tensor of one row is. The level `fast` may
+compute them up to a hundred times as fast: nobody shall have to find that out with a profiler.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from iree.compiler import ir
 from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.shown_text import counted
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
-from ..dialect_utils.lowering_config import only_root, roots_in
+from ..dialect_utils.lowering_config import only_root
 from ..passes.base import PassContext
 from ..passes.decisions import Action, Decision, LayoutRound
 from ..passes.mode import LEVELLED, LEVELS, Mode
@@ -27,7 +27,7 @@ from .attention.scalar_attention import scalar_attention
 from .attention.tile_by_lanes import TileByLanes, has_instruction, lane_attention
 from .attention.use_matrix_instructions import UseMatrixInstructions, matrix_attention
 from .costs.scalar_cost import mask_microseconds
-from .elements.share_rows import ShareRows, gains_by_another_order
+from .elements.share_rows import ShareRows, gains_by_another_order, row_root
 from .matmuls.dynamic_matmuls import dynamic_matmul
 from .matmuls.lane_choice import lane_matmul
 from .matmuls.tile_dynamic_matmuls import TileDynamicMatmuls
@@ -91,7 +91,8 @@ def advise(function: ir.Operation, name: str, mode: Mode, context: PassContext) 
     if advice.times is not None:
         now, then = advice.times
         reason += f", and is predicted to take {then:.1f} us of {now:.1f} us"
-    (operation,) = roots_in(function)
+    operation = only_root(function) or row_root(function)
+    assert operation is not None
     place = str(SourceLocation.of(operation.location) or "")
     named = (advice.pass_name, name, operation.name, place)
     context.log.add(Decision(*named, Action.KEEP, reason), LayoutRound.NONE)
@@ -137,8 +138,6 @@ def _advice(function: ir.Operation, name: str, mode: Mode) -> Advice | None:
 
 
 def _reduces_by_single_lanes(function: ir.Operation) -> bool:
-    if only_root(function) is None:
-        return False
     try:
         return gains_by_another_order(function)
     except Refusal:

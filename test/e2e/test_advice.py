@@ -138,12 +138,14 @@ def test_an_unmodified_compiler_says_it_of_each_executable(program: Path, tmp_pa
     assert sorted(found[2] for found in NOTE.findall(result.stderr)) == ["BANKWISE_LEVEL=fast"] * 2
 
 
-@pytest.mark.parametrize(("length", "is_said"), [(77, True), (1024, False)])
+@pytest.mark.parametrize(
+    ("shape", "is_said"), [((64, 77), True), ((64, 1024), False), ((1000,), True)]
+)
 def test_rows_that_single_lanes_sum_are_counted(
-    tool: Tool, tmp_path: Path, length: int, is_said: bool
+    tool: Tool, tmp_path: Path, shape: tuple[int, ...], is_said: bool
 ) -> None:
     source = tmp_path / "rows.mlir"
-    source.write_text(RowProgram("sum", "f32", (64, length)).program().source)
+    source.write_text(RowProgram("sum", "f32", shape).program().source)
     result = tool("bankwise-compile", str(source), "-o", os.devnull, *target_flags("sm_80"))
     assert result.returncode == 0, result.stderr
     said = "note: 1 reduction keeps IREE's scalar instructions, and would run faster with"

@@ -125,8 +125,11 @@ def gains_by_another_order(function: ir.Operation) -> bool:
     Raises:
         Refusal: something is not understood.
     """
-    root = _root(function)
-    if root is None or BASIS in LoweringConfig.of(root.attributes[CONFIG]).entries:
+    root = row_root(function)
+    if root is None:
+        return False
+    by_threads = not _is_of_one_lane(function)
+    if by_threads and BASIS in LoweringConfig.of(root.attributes[CONFIG]).entries:
         return False
     return (
         _planned(function, None, other_order=True) is not None
@@ -183,7 +186,7 @@ def _planned(
         Refusal: something is not understood.
     """
     processor = processor_of(gpu_features_of(function, test_target).arch)
-    root = None if processor is None else _root(function)
+    root = None if processor is None else row_root(function)
     if processor is None or root is None or len(summed_loops(root)) != 1:
         return None
     (loop,) = summed_loops(root)
@@ -220,7 +223,7 @@ def _planned(
     return _SharedRows(root, along, beside, rows.length, launch, tile, shapes)
 
 
-def _root(function: ir.Operation) -> ir.Operation | None:
+def row_root(function: ir.Operation) -> ir.Operation | None:
     """Returns the reduction of rows that decides on the workgroups of a function, if there is one.
 
     IREE gives a tensor that is one row to a single lane, which no operation has a tile for.
