@@ -484,6 +484,9 @@ class WarpTiledAttention(TiledOperation[AttentionTile]):
             return
         ahead = circumstances.prefetches and not self.scores_lie_in_lds
         tile = tile._replace(staged_queries=False)
+        if not self.is_copied_evenly(tile):
+            # IREE 3.13 fails ("failed to derive layout for promoted read-like op").
+            return
         yield tile
         if ahead:
             direct = circumstances.direct_loads and self.is_copied_directly(tile)

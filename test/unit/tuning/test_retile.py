@@ -157,6 +157,17 @@ def test_steps_change_only_where_they_may() -> None:
     assert tile_choice(attention, other).best.keys == 128
 
 
+def test_lanes_of_amd_share_the_copies_of_other_tiles_evenly() -> None:
+    """Of 16 keys with a head of 272, 512 lanes would copy 8.5 elements each: IREE fails."""
+    parsed = parse(AttentionIr(b=1, m=1024, t=1024, k=272, n=64).text())
+    attention = tiled_in(parsed.function)
+    attention = replace(attention, launch=attention.launch._replace(warp_size=64))
+    by_lanes = Circumstances(GFX942, 65536, other_order=True, ldmatrix=False)
+    tiles = {(tile.warps, tile.keys) for tile in attention.candidates(by_lanes)}
+    assert {(4, 16), (8, 64)} <= tiles
+    assert (8, 16) not in tiles
+
+
 @given(
     st.sampled_from((1, 4, 64)),
     st.sampled_from((256, 1024, 4096)),
