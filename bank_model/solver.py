@@ -423,7 +423,8 @@ class _Solver:
             if self.admits(1 << (step.target - to_words), cost)
         ]
         if below > 1 and not case.exact:
-            return list(self.exact(_chain(to_words, step) for _, step in singles[:_MAX_INEXACT]))
+            some = (_chain(to_words, step) for _, step in singles[:_MAX_INEXACT])
+            return list(self.exact(some, only_best=True))
         equals = [step for cost, step in singles if cost == singles[0][0] and cost < below]
         chains = [_chain(to_words, step) for step in equals[:_MAX_EQUALS]]
         return list(self.exact(self.by_arithmetic(chains)))
