@@ -368,7 +368,12 @@ def _float_of_integer(operation: ir.Operation, operands: Sequence[Array]) -> Arr
 
 
 def _rounded_once(function: Callable[..., Any], operands: Sequence[Array]) -> Array:
-    """Returns sums or products, none of which is so small that processors may make it zero."""
+    """Returns the sums or products of floats, each of which is rounded once.
+
+    Raises:
+        NotComputed: an operand or a result is no finite number, or is so close to zero that it is
+            subnormal, which some processors replace by zero.
+    """
     with np.errstate(all="ignore"):
         made = np.asarray(function(*operands))
     for each in (made, *operands):

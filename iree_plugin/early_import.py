@@ -93,10 +93,10 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
         if collects:
             gc.enable()
         return
-    # Not before: both would have the interpreter's lock by turns, and the phases begin later.
     if mode is None:
         _begun.set()
     global _importing
+    # Not before: both would have the interpreter's lock by turns, and the phases begin later.
     _importing = threading.Thread(target=_load, args=(mode, collects), daemon=True)
     _importing.start()
 

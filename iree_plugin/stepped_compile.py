@@ -108,7 +108,6 @@ class SteppedCompile:
     _kernels: list[KernelCost] = field(default_factory=list)
     _replays: list[CodegenReplay] = field(default_factory=list)
     _expects: bool = True
-    _evaluates: bool = True
     _noted: Sequence[int] = (0, 0, 0, 0)
     """How many decisions, tuned operations, advices and costs of kernels earlier sources have."""
     _managers: dict[str, PassManager] = field(default_factory=dict)
@@ -160,7 +159,6 @@ class SteppedCompile:
                 # A fork was killed, or could not work: all of it again, and nothing is expected of
                 # forks; or without any. And nothing is evaluated ahead of the compiler.
                 self.forks, self._expects = self.forks and self._expects, False
-                self._evaluates = False
             for each, length in zip(self._lists(), self._noted, strict=True):
                 del each[length:]
             self._drop()
@@ -208,7 +206,7 @@ class SteppedCompile:
             known = max(start, DEVICES_ASSIGNED, key=PHASES.index) if steps else end
             yield min(known, end, key=PHASES.index)
             yield gpu.describe
-        evaluates = self._evaluates and settings.evaluates_constants
+        evaluates = self._expects and settings.evaluates_constants
         if evaluates and PHASES.index(end) > PHASES.index(EVALUATED):
             yield from self._evaluating_steps(invocation)
         if changes_programs(settings) and self.forced is None:
