@@ -138,6 +138,15 @@ class LdsAccess:
         form = self.kind, self.count, self.weight, self.instruction, self.alignment, self.segment
         return (*form, self.elements.shape, self.elements.tobytes(), active, copied)
 
+    def moved(self, elements: int) -> LdsAccess:
+        """Returns the same access, as many elements behind this one in all lanes.
+
+        A transfer has hundreds of such accesses: nothing of them is checked again.
+        """
+        other = object.__new__(LdsAccess)
+        other.__dict__.update(self.__dict__, elements=self.elements + elements)
+        return other
+
     def __post_init__(self) -> None:
         require_positive("count", self.count)
         require_positive("alignment", self.alignment)

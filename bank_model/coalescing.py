@@ -11,9 +11,12 @@ Worked example: 32 lanes load 4 bytes each at a stride of 8 bytes. On NVIDIA the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
+from .accesses import LdsAccess
 from .errors import InvalidParameterError, require_positive
 from .lds_rules import Lds
 from .quick_dataclass import dataclass
@@ -48,6 +51,17 @@ def coalescing(
 
     Raises InvalidParameterError for another wave size than the target's or negative addresses.
     """
+    addresses, on = _checked(lds, addresses, width_bytes, active)
+    return Coalescing(
+        transactions=_blocks_touched(addresses, width_bytes, on, lds.transaction_bytes),
+        useful_bytes=_blocks_touched(addresses, width_bytes, on, 1),
+    )
+
+
+def _checked(
+    lds: Lds, addresses: IntArray, width_bytes: int, active: npt.NDArray[np.bool_] | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_] | None]:
+    """Returns the addresses and the lanes that take part; raises what `coalescing` raises."""
     require_positive("width_bytes", width_bytes)
     addresses = np.asarray(addresses, dtype=np.int64)
     if addresses.ndim == 0 or addresses.shape[-1] != lds.wave_size:
@@ -58,10 +72,7 @@ def coalescing(
     used = addresses if on is None else addresses[on]
     if used.size and used.min() < 0:
         raise InvalidParameterError("addresses", int(used.min()), "byte addresses >= 0")
-    return Coalescing(
-        transactions=_blocks_touched(addresses, width_bytes, on, lds.transaction_bytes),
-        useful_bytes=_blocks_touched(addresses, width_bytes, on, 1),
-    )
+    return addresses, on
 
 
 def transactions_of_runs(
@@ -78,7 +89,22 @@ def transactions_of_runs(
     count = 0
     for start in range(0, run_bytes, WIDEST_BYTES):
         piece = min(WIDEST_BYTES, run_bytes - start)
-        count += int(coalescing(lds, addresses + start, piece, active).transactions.sum())
+        checked, on = _checked(lds, addresses + start, piece, active)
+        count += int(_blocks_touched(checked, piece, on, lds.transaction_bytes).sum())
+    return count
+
+
+def transactions_of(lds: Lds, accesses: Iterable[LdsAccess], element_bytes: int) -> int:
+    """Returns the transactions of accesses whose elements lie in global memory."""
+    alike: dict[tuple[object, ...], list[LdsAccess]] = {}
+    for each in accesses:
+        key = each.count, each.elements.shape, id(each.active)
+        alike.setdefault(key, []).append(each)
+    count = 0
+    for group in alike.values():
+        addresses = np.stack([each.elements for each in group]) * element_bytes
+        run = group[0].count * element_bytes
+        count += transactions_of_runs(lds, addresses, run, group[0].active)
     return count
 
 

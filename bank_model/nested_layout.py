@@ -228,16 +228,24 @@ class NestedLayout:
         return active
 
     def accesses(
-        self, part: TilePart, kind: AccessKind, *, threads: int, wave_size: int
+        self,
+        part: TilePart,
+        kind: AccessKind,
+        *,
+        threads: int,
+        wave_size: int,
+        weight: int = 1,
+        location: str = "",
+        segment: int = -1,
     ) -> tuple[LdsAccess, ...]:
         """Returns the machine accesses of a transfer between a vector of this layout and a tile.
 
         There is one LdsAccess of [waves, wave_size] per batch, outer tile and contiguous run of the
-        element tile, of weight 1. Accesses that are equal, because a dimension is broadcast, are
-        given once.
+        element tile. Accesses that are equal, because a dimension is broadcast, are given once.
 
         Args:
           threads: lanes of the workgroup; the last wave may not be full.
+          weight, location, segment: those of all accesses.
 
         Raises:
             NestedLayoutError: the transfer leaves the tile or cannot be distributed.
@@ -251,9 +259,8 @@ class NestedLayout:
             active &= self.writers(ids, wave_size)
         firsts = self._lane_offsets(part, mapped, ids, wave_size)
         constants, run = self._unrolled(part, mapped)
-        return tuple(
-            LdsAccess(kind, firsts + constant, run, active=active) for constant in constants
-        )
+        first = LdsAccess(kind, firsts, run, weight, active, location, segment=segment)
+        return tuple(map(first.moved, constants))
 
     def _lane_offsets(
         self,

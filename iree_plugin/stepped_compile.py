@@ -399,13 +399,14 @@ class SteppedCompile:
         log = DecisionLog() if self.decisions is None else self.decisions
         settings = self.settings
         asked = self.invocations.users_configuration if self.forced is None else str
-        logged = self.decisions is not None or settings.decisions is not None
+        logged = self.decisions is not None or settings.decisions is not None or settings.remarks
         return PassContext(
             sink,
             log,
             users_configuration=asked,
             unsettled=[] if settings.verify_lds else None,
-            explains=logged or settings.remarks or self.summarizes,
+            explains=logged or self.summarizes,
+            details=logged,
         )
 
     @cached_property

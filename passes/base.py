@@ -117,6 +117,8 @@ class PassContext:
     """Returns why IREE's configurations may be the user's own, or nothing where they are not."""
     explains: bool = True
     """Whether somebody reads decisions or remarks: what only they say is counted then."""
+    details: bool = True
+    """Whether somebody reads what decisions and remarks say, and not only what they sum up to."""
     unsettled: list[Unsettled] | None = None
     """Failures that somebody settles with the compiled code; None where nobody does."""
     test_target: str | None = None
@@ -125,7 +127,11 @@ class PassContext:
     def unheard(self) -> PassContext:
         """Returns a context whose passes change and assume the same, but decide and say nothing."""
         return dataclasses.replace(
-            self, sink=DiagnosticSink(lambda _: None), log=DecisionLog(), explains=False
+            self,
+            sink=DiagnosticSink(lambda _: None),
+            log=DecisionLog(),
+            explains=False,
+            details=False,
         )
 
     @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from math import ceil
 
 from iree.compiler import ir
@@ -138,7 +137,7 @@ def accesses_of(
 
 def _transfer_accesses(
     transfer: Transfer, segment: int, tile: LdsTile, layouts: VectorLayouts, launch: Launch
-) -> list[LdsAccess]:
+) -> Sequence[LdsAccess]:
     op, kind = transfer.op, transfer.kind
     role = "reader" if kind is AccessKind.READ else "writer"
     segments = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
@@ -172,13 +171,19 @@ def _transfer_accesses(
             f"{role} layout is of shape {_times(layout.shape)}, "
             f"the vector of {_times(vector_shape)}"
         )
+    part = TilePart(tile, memory_dims, [i for i in origin if i is not None])
     try:
-        part = TilePart(tile, memory_dims, [i for i in origin if i is not None])
-        found = layout.accesses(part, kind, threads=launch.threads, wave_size=launch.subgroup_size)
+        return layout.accesses(
+            part,
+            kind,
+            threads=launch.threads,
+            wave_size=launch.subgroup_size,
+            weight=executions_of(op),
+            location=str(SourceLocation.of(op.location) or role),
+            segment=segment,
+        )
     except NestedLayoutError as error:
         raise Refusal(f"{role} layout cannot be distributed: {error}") from error
-    weight, location = executions_of(op), str(SourceLocation.of(op.location) or role)
-    return [replace(each, weight=weight, location=location, segment=segment) for each in found]
 
 
 def transfer_dims(transfer: ir.Operation) -> list[int | None] | None:

@@ -20,7 +20,7 @@ from math import gcd, prod
 import numpy as np
 import numpy.typing as npt
 
-from ...bank_model.coalescing import transactions_of_runs
+from ...bank_model.coalescing import transactions_of
 from ...bank_model.descriptor_tiles import ArrangedTile
 from ...bank_model.lds_rules import AccessKind, Lds
 from ...bank_model.nested_layout import NestedLayout, TilePart
@@ -142,10 +142,7 @@ def transactions(lds: Lds, layout: NestedLayout, part: TilePart, threads: int) -
     """Returns how many blocks of global memory a transfer of this layout touches."""
     size = part.tile.element_bits // 8
     found = layout.accesses(part, AccessKind.READ, threads=threads, wave_size=lds.wave_size)
-    return sum(
-        transactions_of_runs(lds, each.elements * size, each.count * size, each.active)
-        for each in found
-    )
+    return transactions_of(lds, found, size)
 
 
 class CopyPatches(NamedTuple):

@@ -76,7 +76,7 @@ class RenameRegisters(FunctionPass):
         )
         kinds = frozenset(ClassKind) if self.reductions else frozenset({ClassKind.FREE})
         try:
-            decisions = search.decide(kinds)
+            decisions = search.decide(kinds, context.details)
         except (Refusal, InvalidParameterError) as error:
             context.sink.remark(function.location, f"no index renamed: {error}")
             return
@@ -102,7 +102,7 @@ class RenameRegisters(FunctionPass):
             remark = f"indices of {kind} not renamed: {decision.reason}"
             context.sink.remark(read.op.location, remark)
             return
-        saved = decision.before.becomes(decision.after)
+        saved = decision.before.becomes(decision.after) if context.details else ""
         remark = f"indices of {kind} renamed: {decision.reason}: {saved}"
         context.sink.remark(read.op.location, remark)
         self.record(context, function, read.memory, Action.RENAME, decision.reason, detail=saved)

@@ -25,13 +25,15 @@ tiles, the rows and the columns of one: `renaming_search.py` decides on them in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
+from functools import partial
 
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess, LdsTile
-from ...bank_model.coalescing import WIDEST_BYTES, transactions_of_runs
+from ...bank_model.coalescing import WIDEST_BYTES, transactions_of
+from ...bank_model.cost_floor import cost_floor
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layout_digits import RegisterOrder
 from ...bank_model.lds_rules import AccessKind
@@ -107,6 +109,11 @@ class _Tile(NamedTuple):
     transfers: frozenset[ir.Operation]
 
 
+_Layouts = tuple[_Tile, tuple[tuple[ir.Value, NestedLayout], ...]]
+"""A tile, and the layouts of the vectors that are written to it and read from it."""
+_TileCost = Callable[[_Layouts], RenamingCost]
+
+
 class RegisterSearch:
     """The search for the renamings of one function, which it does not change."""
 
@@ -136,6 +143,8 @@ class RegisterSearch:
         for alloc in allocations:
             self._add_tile(alloc)
         self._counted: dict[object, RenamingCost] = {}
+        self._accessed: dict[_Layouts, tuple[LdsAccess, ...]] = {}
+        self._floors: dict[_Layouts, RenamingCost] = {}
         self._renamed: dict[tuple[ir.Operation, tuple[int, ...]], Renamed | None] = {}
 
     def _add_tile(self, alloc: ir.Operation) -> None:
@@ -150,11 +159,12 @@ class RegisterSearch:
             return
         self._tiles.append(_Tile(alloc, tile, transfers))
 
-    def decide(self, kinds: frozenset[ClassKind]) -> list[ClassDecision]:
+    def decide(self, kinds: frozenset[ClassKind], details: bool = True) -> list[ClassDecision]:
         """Returns the decisions on all classes of which a lane could read more neighbours at once.
 
         Args:
             kinds: classes of other kinds are left as they are.
+            details: whether somebody reads what the decisions save.
         """
         undecided: list[DimensionClass] = []
         kept: list[ClassDecision] = []
@@ -167,18 +177,24 @@ class RegisterSearch:
                 undecided.append(each)
         transfers = [self.classes.transfers_of(each) for each in undecided]
 
-        def cost(number: int, renamings: Sequence[Renaming]) -> RenamingCost | None:
+        def cost(
+            of_tile: _TileCost, number: int, renamings: Sequence[Renaming]
+        ) -> RenamingCost | None:
             together = composed(renamings)
             if any(self._new(each, together) is None for each in transfers[number]):
                 return None
-            return self._cost(transfers[number], together)
+            return self._cost(transfers[number], together, of_tile)
 
         search = RenamingSearch[Renaming](
-            {}, lambda number: self._candidates(undecided[number], transfers[number]), cost
+            {},
+            lambda number: self._candidates(undecided[number], transfers[number]),
+            partial(cost, self._tile_cost),
+            partial(cost, self._tile_floor),
         )
         renamings = search.choices(len(undecided))
         decisions = [
-            self._decision(each, number, search, renamings) for number, each in enumerate(undecided)
+            self._decision(each, number, renamings, search if details else None)
+            for number, each in enumerate(undecided)
         ]
         return [*decisions, *kept]
 
@@ -214,7 +230,7 @@ class RegisterSearch:
             if transfer.op not in self._layout_of:
                 return "the layout of a transfer is not known"
         try:
-            self._cost(transfers, {})
+            self._cost(transfers, {}, self._tile_floor)
         except (Refusal, InvalidParameterError) as error:
             return str(error)
         return None
@@ -243,14 +259,14 @@ class RegisterSearch:
         self,
         each: DimensionClass,
         number: int,
-        search: RenamingSearch[Renaming],
         renamings: Sequence[Renaming],
+        search: RenamingSearch[Renaming] | None,
     ) -> ClassDecision:
         read, reason = self._widened_read(each), "no renaming costs less"
         assert read is not None
         if renamings[number]:
             reason = self._neighbours(read, composed(renamings))
-        change = search.change(number, renamings)
+        change = (NOTHING, NOTHING) if search is None else search.change(number, renamings)
         return ClassDecision(read, reason, renamings[number], *change)
 
     def _neighbours(self, read: NamedTransfer, renaming: Renaming) -> str:
@@ -288,12 +304,15 @@ class RegisterSearch:
             self._renamed[key] = renamed(layout, transfer.names, renaming)
         return self._renamed[key]
 
-    def _cost(self, transfers: Sequence[NamedTransfer], renaming: Renaming) -> RenamingCost:
+    def _cost(
+        self, transfers: Sequence[NamedTransfer], renaming: Renaming, of_tile: _TileCost
+    ) -> RenamingCost:
         """Returns what the transfers, and all else that touches their tiles, cost."""
         tiles = dict.fromkeys(filter(None, map(self._tile_of, transfers)))
         total = NOTHING
         for tile in tiles:
-            total += self._tile_cost(tile, renaming)
+            if self._handed_over(tile, renaming) is None:
+                total += of_tile(self._layouts_of(tile, renaming))
         for transfer in transfers:
             total += self._transfer_cost(transfer, renaming, counts_loads=not tiles)
         return total
@@ -330,26 +349,41 @@ class RegisterSearch:
             memory = defining_operation(memory.operands[0])
         return (write, read) if memory == write.op else None
 
-    def _tile_cost(self, tile: _Tile, renaming: Renaming) -> RenamingCost:
-        if self._handed_over(tile, renaming) is not None:
-            return NOTHING
+    def _layouts_of(self, tile: _Tile, renaming: Renaming) -> _Layouts:
         changed: dict[ir.Value, NestedLayout] = {}
         for transfer in self.classes.transfers:
             if transfer.op in tile.transfers and transfer.op in self._layout_of:
                 new = self._new(transfer, renaming)
                 if new is not None:
                     changed[transfer.vector] = new.layout
-        key = (tile, tuple(changed.items()))
+        return tile, tuple(changed.items())
+
+    def _accesses_to(self, key: _Layouts) -> tuple[LdsAccess, ...]:
+        """Returns the accesses to a tile by transfers that have these layouts."""
+        if key not in self._accessed:
+            tile, changed = key
+            layouts = self.layouts.with_layouts(dict(changed))
+            self._accessed[key] = accesses_of(tile.alloc, tile.tile, layouts, self.launch)
+        return self._accessed[key]
+
+    def _tile_cost(self, key: _Layouts) -> RenamingCost:
+        """Returns what a tile costs in the layout that is the best for its accesses."""
         if key not in self._counted:
-            layouts = self.layouts.with_layouts(changed)
-            accesses = accesses_of(tile.alloc, tile.tile, layouts, self.launch)
-            cost = self.policy.least_cost(KnownTile(tile.tile, accesses))
+            tile, accesses = key[0].tile, self._accesses_to(key)
+            cost = self.policy.least_cost(KnownTile(tile, accesses))
             single = sum(
                 access.weight * each.instructions * self.launch.waves
                 for access, each in zip(accesses, cost.accesses, strict=True)
             )
             self._counted[key] = RenamingCost(cost.cycles, cost.instructions, single)
         return self._counted[key]
+
+    def _tile_floor(self, key: _Layouts) -> RenamingCost:
+        """Returns what a tile costs at least."""
+        if key not in self._floors:
+            floor = cost_floor(self.policy.lds, key[0].tile, self._accesses_to(key))
+            self._floors[key] = RenamingCost(*floor)
+        return self._floors[key]
 
     def _transfer_cost(
         self, transfer: NamedTransfer, renaming: Renaming, *, counts_loads: bool
@@ -378,12 +412,7 @@ class RegisterSearch:
     def _transactions(self, transfer: NamedTransfer, layout: NestedLayout) -> int:
         """Returns the blocks of global memory that a transfer touches."""
         size = (element_bits(transfer.memory.type.element_type) or 8) // 8
-        return sum(
-            transactions_of_runs(
-                self.policy.lds, each.elements * size, each.count * size, each.active
-            )
-            for each in self._accesses(transfer, layout)
-        )
+        return transactions_of(self.policy.lds, self._accesses(transfer, layout), size)
 
     def _accesses(self, transfer: NamedTransfer, layout: NestedLayout) -> tuple[LdsAccess, ...]:
         """Returns the accesses of all waves to global memory by which a vector is transferred.

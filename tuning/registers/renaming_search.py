@@ -4,6 +4,9 @@
 A renaming changes how wide transfers are, and with that what the best layouts of their tiles cost.
 Several renamings touch one tile, as that of its rows and that of its columns do. They are decided
 in turns until nothing changes, each with the others as they are (coordinate descent).
+
+To cost a choice takes a search for the best layout of each tile. Where a search knows what a choice
+costs at least, those that promise most are costed first, and the others not if they cannot be less.
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ _MOST_ROUNDS = 3
 """How often every renaming is decided at most; two that touch one tile settle in two rounds."""
 
 Choice = TypeVar("Choice")
+
+Rank = tuple[int, int, int]
+"""What choices are compared by."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class RenamingCost:
         )
 
     @property
-    def rank(self) -> tuple[int, int, int]:
+    def rank(self) -> Rank:
         """Less is better; where all else is equal, one wide access is better than a pair."""
         lds = self.lds_cycles + self.lds_instructions
         cost = lds + self.moves + self.transactions + self.global_loads
@@ -76,11 +82,13 @@ class RenamingSearch(Generic[Choice]):
         candidates: returns the other choices for the renaming of a number.
         cost: returns what all that the renaming of a number touches costs under the choices for all
             renamings; None where they cannot be made together, or not be counted.
+        floor: returns what `cost` does not go below in any figure, likewise.
     """
 
     plain: Choice
     candidates: Callable[[int], Iterable[Choice]]
     cost: Callable[[int, Sequence[Choice]], RenamingCost | None]
+    floor: Callable[[int, Sequence[Choice]], RenamingCost | None] = lambda _, choices: NOTHING
 
     def choices(self, count: int) -> list[Choice]:
         """Returns the choice for each of `count` renamings; `plain` wins ties."""
@@ -99,15 +107,21 @@ class RenamingSearch(Generic[Choice]):
         return without or NOTHING, self.cost(number, choices) or NOTHING
 
     def _best(self, number: int, choices: Sequence[Choice]) -> Choice:
-        best = self.plain
-        least = self.cost(number, _with(choices, number, best))
-        if least is None:
-            return best
-        for candidate in self.candidates(number):
-            cost = self.cost(number, _with(choices, number, candidate))
-            if cost is not None and cost.rank < least.rank:
-                best, least = candidate, cost
-        return best
+        ways = [_with(choices, number, each) for each in (self.plain, *self.candidates(number))]
+        floors = [self.floor(number, way) for way in ways] if len(ways) > 1 else [None]
+        if floors[0] is None:
+            return self.plain
+        least = sorted((floor.rank, way) for way, floor in enumerate(floors) if floor is not None)
+        best: tuple[Rank, int] | None = None
+        for floor, way in least:
+            if best is not None and (floor, way) > best:
+                break
+            cost = self.cost(number, ways[way])
+            if cost is None and way == 0:
+                return self.plain
+            if cost is not None and (best is None or (cost.rank, way) < best):
+                best = cost.rank, way
+        return self.plain if best is None else ways[best[1]][number]
 
 
 def _with(choices: Sequence[Choice], number: int, choice: Choice) -> list[Choice]:

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankwise.bank_model.coalescing import coalescing
+from bankwise.bank_model.accesses import LdsAccess
+from bankwise.bank_model.coalescing import coalescing, transactions_of
+from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.bank_model.lds_tables import lds_of
 
 
@@ -55,3 +57,16 @@ def test_bad_input():
         coalescing(lds_of("sm_80"), np.arange(32) - 1, 4)
     with pytest.raises(ValueError, match="width_bytes is 0"):
         coalescing(lds_of("sm_80"), np.arange(32), 0)
+
+
+def test_accesses_add_up():
+    """Runs of 24 bytes are 16 and 8 bytes; masked accesses and others are counted apart."""
+    lds, lanes, kind = lds_of("gfx942"), np.arange(64), AccessKind.READ
+    runs = [LdsAccess(kind, lanes * 8 + first, 6) for first in (0, 512, 3)]
+    masked = LdsAccess(kind, lanes * 64, 4, active=lanes < 5)
+    expected = sum(
+        int(coalescing(lds, access.elements * 4 + start, size, access.active).transactions.sum())
+        for access in (*runs, masked)
+        for start, size in (((0, 16), (16, 8)) if access.count == 6 else ((0, 16),))
+    )
+    assert transactions_of(lds, [*runs, masked, masked.moved(9)], 4) == expected + 5
