@@ -47,6 +47,15 @@ LINE_BYTES = 128
 """The bytes of a cache line of global memory on NVIDIA GPUs, and those that all banks hold."""
 
 
+def from_lines(
+    addresses: npt.NDArray[np.integer], used: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.int64]:
+    """Returns addresses [..., wave_size], each wave's counted from the first line that it uses; 0
+    for a lane that uses nothing."""
+    first = np.where(used, addresses, np.iinfo(np.int64).max).min(axis=-1, keepdims=True)
+    return np.where(used, addresses - first // LINE_BYTES * LINE_BYTES, 0).astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class CopySources:
     """Where in global memory the lanes of a `cp.async` read, each time that it is issued.
@@ -95,10 +104,11 @@ class CopySources:
         return found
 
     def from_lines(self) -> CopySources:
-        """Returns the same with the addresses of each issue counted from its first line."""
-        first = np.where(self.reading, self.addresses, np.iinfo(np.int64).max).min(axis=1)
-        whole = np.where(self.reading.any(axis=1), first // LINE_BYTES * LINE_BYTES, 0)
-        return replace(self, addresses=self.addresses - whole[:, None])
+        """Returns the same with the addresses of each issue counted from its first line.
+
+        Those of lanes that read nothing, which make no difference, are 0.
+        """
+        return replace(self, addresses=from_lines(self.addresses, self.reading))
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .accesses import LINE_BYTES, CopySources
+from .accesses import LINE_BYTES, CopySources, from_lines
 from .conflicts import BoolArray, IntArray
 from .lds_rules import LdsInstruction
 from .lds_tables import copy_instruction
@@ -104,13 +104,17 @@ def copy_cost(
     """Returns what a `cp.async` takes that writes to LDS addresses [issues, wave_size]."""
     on = np.ones(addresses.shape, bool) if active is None else active
     reading = copied.reading & on
-    costs: list[_Cost] = []
-    for there, here, reads, lanes in zip(addresses, copied.addresses, reading, on, strict=True):
-        # Whole lines further on either side, and where lanes would read that do not, are all one.
-        sides = _from_line(there, lanes), _from_line(here, reads)
-        to, source = (part.tobytes() for part in sides)
-        key = (to, source, reads.tobytes(), lanes.tobytes())
-        costs.append(_cost(instruction, *key, copied.shifts, copied.may_read_nothing))
+    # Whole lines further on either side, and where lanes would read that do not, are all one.
+    issues = from_lines(addresses, on), from_lines(copied.addresses, reading), reading, on
+    costs = [
+        _cost(
+            instruction,
+            *(part.tobytes() for part in issue),
+            copied.shifts,
+            copied.may_read_nothing,
+        )
+        for issue in zip(*issues, strict=True)
+    ]
     conflicts, wavefronts, exact, exact_wavefronts = zip(*costs, strict=True)
     return CopyCost(
         np.array(conflicts, dtype=np.int64),
@@ -136,12 +140,6 @@ def _cost(
     taking_part = np.flatnonzero(running).tolist()
     issue = _Issue(instruction, to, source, reading.tolist(), taking_part)
     return issue.cost(shifts, may_read_nothing)
-
-
-def _from_line(addresses: IntArray, used: BoolArray) -> IntArray:
-    """Returns addresses counted from the first line that is used, and zeros where none is used."""
-    first = addresses[used].min(initial=np.iinfo(np.int64).max)
-    return np.where(used, addresses - first // LINE_BYTES * LINE_BYTES, 0).astype(np.int64)
 
 
 def least_copy_cycles(

@@ -18,6 +18,7 @@ Buffers are taken to begin at a line, as those of IREE's CUDA driver do; the IR 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
 from functools import reduce
@@ -28,7 +29,7 @@ from types import MappingProxyType
 import numpy as np
 from iree.compiler import ir
 
-from ...bank_model.accesses import LINE_BYTES, CopySources
+from ...bank_model.accesses import LINE_BYTES, CopySources, from_lines
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal
@@ -44,6 +45,7 @@ from ..index.index_ops import (
     linearize_digits,
 )
 from ..index.lane_values import (
+    MAX_LANE_VALUES,
     BoolArray,
     IntArray,
     LaneEvaluator,
@@ -89,33 +91,50 @@ WORST_WORKGROUP = (
 )
 _ZERO = Congruence(0, 0)
 _READS = LaneValues(np.ones((1, 1), dtype=np.int64))
+_NOTHING = constant(0)
 
 
 class SharedOffset(NamedTuple):
     """A number of each lane, and one that is added to it in all lanes of a warp.
 
     Of the latter all that is known is a congruence, which holds in every iteration.
+
+    Where workgroups are told apart, a part of the number may depend on them and on no loop, and is
+    kept beside the rest: all workgroups in all iterations are many times as many numbers.
+
+    Attributes:
+        lanes: the number of each lane, without `apart`.
+        shared: what is known of the number that is added in all lanes.
+        apart: what is added to `lanes` in each workgroup; it has the axis of workgroups alone.
     """
 
     lanes: LaneValues
     shared: Congruence = _ZERO
+    apart: LaneValues = _NOTHING
 
     def times(self, factor: int) -> SharedOffset | Unknown:
         """Returns the product with a number."""
         lanes = combine(lambda values: values * factor, self.lanes)
         shared = Congruence(self.shared.modulus * abs(factor), self.shared.residue * factor)
-        return lanes if isinstance(lanes, Unknown) else SharedOffset(lanes, shared)
+        if isinstance(lanes, Unknown):
+            return lanes
+        return SharedOffset(lanes, shared, LaneValues(self.apart.values * factor, self.apart.loops))
 
     def plus(self, other: SharedOffset) -> SharedOffset | Unknown:
         """Returns the sum."""
         lanes = combine(np.add, self.lanes, other.lanes)
+        apart = combine(np.add, self.apart, other.apart)
         modulus = gcd(self.shared.modulus, other.shared.modulus)
         residue = self.shared.residue + other.shared.residue
         shared = Congruence(modulus, residue % modulus if modulus else residue)
-        return lanes if isinstance(lanes, Unknown) else SharedOffset(lanes, shared)
+        if isinstance(lanes, Unknown):
+            return lanes
+        return apart if isinstance(apart, Unknown) else SharedOffset(lanes, shared, apart)
 
     def divided(self, divisor: int) -> tuple[SharedOffset, SharedOffset] | Unknown:
         """Returns quotient, rounded down, and remainder, where the shared number does not carry."""
+        if self.apart.loops:
+            return Unknown("division of what differs between workgroups")
         modulus, residue = self.shared.modulus, self.shared.residue
         if divisor <= 0 or modulus % divisor:
             return Unknown(f"division of a number that is not known by {divisor}")
@@ -131,9 +150,15 @@ class SharedOffset(NamedTuple):
     @property
     def number(self) -> int | None:
         """Returns the value where it is the same number everywhere, else None."""
-        uniform = self.lanes.uniform
+        uniform = None if self.apart.loops else self.lanes.uniform
         is_known = self.shared.modulus == 0 and uniform is not None
         return uniform + self.shared.residue if is_known and uniform is not None else None
+
+    @property
+    def whole(self) -> LaneValues:
+        """Returns the number of each lane, without the one that is shared."""
+        loops, (lanes, apart) = align([self.lanes, self.apart])
+        return LaneValues(lanes + apart, loops)
 
 
 _Offset = SharedOffset | Unknown
@@ -228,7 +253,46 @@ class CopiedLanes(NamedTuple):
     @property
     def values(self) -> list[LaneValues]:
         """Returns the values that `sources` takes in all lanes."""
-        return [self.offset.lanes, self.reads]
+        return [self.offset.whole, self.reads]
+
+    @property
+    def differs_apart(self) -> bool:
+        """Returns whether workgroups differ in nothing that a loop changes."""
+        others = {each.depth for each in self.reads.loops} - {WORKGROUP_DEPTH}
+        return not others and all(each.depth != WORKGROUP_DEPTH for each in self.offset.lanes.loops)
+
+    def of_worst_workgroup(self, width_bytes: int, launch: Launch) -> CopiedLanes:
+        """Returns what is read in the workgroup whose lanes are most in each other's way.
+
+        That is where they read, and if this one reads without conflicts, so do all others. All
+        lanes take part. Where workgroups do not only differ apart, all of it is returned.
+
+        Numbers that all lanes of a wave add put none in another one's way: iterations that differ
+        in these alone are looked at once.
+
+        Args:
+            width_bytes: what a lane copies.
+        """
+        loops, differing = align([self.offset.apart, self.reads])
+        if not loops or not self.differs_apart:
+            return self
+        apart, reads = np.broadcast_arrays(*differing)
+        added, times = _differences(self.offset.lanes.values)
+        lanes, conflicts = launch.subgroup_size, list[int]()
+        size = max(1, _NUMBERS_AT_ONCE // (len(added) * launch.waves * lanes))
+        for first in range(0, len(apart), size):
+            part = slice(first, first + size)
+            addresses = apart[part, None] + added
+            shape = (*addresses.shape[:-1], lanes)
+            reading = np.broadcast_to(reads[part, None] != 0, shape)
+            read = CopySources(
+                np.broadcast_to(addresses, shape).reshape(-1, lanes), reading.reshape(-1, lanes)
+            )
+            each = read.read_conflicts(width_bytes).reshape(shape[:-1]).sum(axis=-1)
+            conflicts += (each @ times).tolist()
+        worst = int(np.argmax(conflicts))
+        offset = self.offset._replace(apart=LaneValues(apart[worst]))
+        return self._replace(offset=offset, reads=LaneValues(reads[worst]))
 
     def sources(self, active: BoolArray, addresses: IntArray, reads: IntArray) -> CopySources:
         """Returns what is read in some issues; all arrays are [issues, wave_size]."""
@@ -245,10 +309,14 @@ class CopiedAddresses:
 
     Where workgroups have to be told apart, what is read has an axis for those that differ, of which
     each is there once.
+
+    Attributes:
+        in_workgroups: whether the evaluator knows the numbers of several workgroups.
     """
 
     function: ir.Operation
     evaluator: LaneEvaluator
+    in_workgroups: bool = False
     _known: dict[ir.Value, _Offset] = field(default_factory=dict, init=False, repr=False)
     _of_workgroups: dict[Hashable, CopiedAddresses] = field(
         default_factory=dict, init=False, repr=False
@@ -308,7 +376,10 @@ class CopiedAddresses:
         def lanes_of(part: Mapping[ir.Value, LaneValues]) -> CopiedLanes:
             return self._in_workgroups(part)._lanes_of_one(memory, indices, counts)
 
-        _, arrays = align(lanes_of(next(parts_of_workgroups(numbers, 1))).values)
+        one = lanes_of(next(parts_of_workgroups(numbers, 1)))
+        if (count := one.offset.whole.values.size) > MAX_LANE_VALUES:
+            raise Refusal(f"{count} values of one workgroup are too many to enumerate")
+        _, arrays = align([one.offset.apart, one.reads] if one.differs_apart else one.values)
         size = max(1, _NUMBERS_AT_ONCE // max(1, np.broadcast(*arrays).size))
         parts = [lanes_of(part) for part in parts_of_workgroups(numbers, size)]
         return _joined(parts, self.evaluator.launch)
@@ -323,7 +394,7 @@ class CopiedAddresses:
             return self._of_workgroups[key]
         launch = self.evaluator.launch
         evaluator = LaneEvaluator(launch, {**self.evaluator.given, **part})
-        made = CopiedAddresses(self.function, evaluator)
+        made = CopiedAddresses(self.function, evaluator, in_workgroups=True)
         count = max((each.values.size for each in part.values()), default=1)
         if count * launch.waves * launch.subgroup_size <= _NUMBERS_KEPT:
             self._of_workgroups[key] = made
@@ -404,7 +475,7 @@ class CopiedAddresses:
             return _known(number.times(stride))
         if number.number == 0:
             return number
-        if number.lanes.uniform is None:
+        if number.whole.uniform is None:
             raise Refusal("rows whose length is not known")
         return SharedOffset(constant(0), Congruence(1, 0))
 
@@ -414,14 +485,15 @@ class CopiedAddresses:
         return compute_after_operands(index, self._known, self._operands, self._compute)
 
     def _operands(self, value: ir.Value) -> Sequence[ir.Value]:
-        if not isinstance(self.evaluator.evaluate(value), Unknown):
+        if isinstance(value, ir.BlockArgument):
             return ()
-        return () if isinstance(value, ir.BlockArgument) else computed_from(value, _COMPUTED)
+        operands = computed_from(value, _COMPUTED)
+        if operands and self.in_workgroups and isinstance(value.type, ir.IndexType):
+            # What is added is kept apart. The sum in all workgroups and iterations is large.
+            return operands
+        return operands if isinstance(self.evaluator.evaluate(value), Unknown) else ()
 
     def _compute(self, value: ir.Value, operands: Sequence[ir.Value]) -> _Offset:
-        found = self.evaluator.evaluate(value)
-        if not isinstance(found, Unknown):
-            return SharedOffset(found)
         numbers = [self._known[each] for each in operands]
         known = [each for each in numbers if not isinstance(each, Unknown)]
         if numbers and len(known) == len(numbers):
@@ -429,9 +501,30 @@ class CopiedAddresses:
             computed = _COMPUTED[operation.name](operation, known)
             if not isinstance(computed, Unknown):
                 return computed
+        found = self.evaluator.evaluate(value)
+        if not isinstance(found, Unknown):
+            return _of_known(found)
         if self._dependence.of(value) is False:
             return SharedOffset(constant(0), self._bits.of(value).congruence)
         return found
+
+
+def _of_known(values: LaneValues) -> SharedOffset:
+    """Returns a value that is known in all lanes."""
+    if [each.depth for each in values.loops] == [WORKGROUP_DEPTH]:
+        return SharedOffset(_NOTHING, apart=values)
+    return SharedOffset(values)
+
+
+def _differences(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Returns by what the lanes of each wave differ, modulo a line, in iterations that are not
+    alike [iterations, waves, lanes], and how many are like each of these [iterations]."""
+    rest = ((values - values[..., :1]) % LINE_BYTES).reshape(-1, *values.shape[-2:])
+    if not rest.any():
+        return np.zeros((1, 1, 1), np.int64), np.ones(1, np.int64)
+    alike = Counter(each.tobytes() for each in rest)
+    found = np.frombuffer(b"".join(alike), np.int64).reshape(-1, *rest.shape[1:])
+    return found, np.array([*alike.values()])
 
 
 def _known(number: _Offset) -> SharedOffset:
@@ -462,33 +555,30 @@ def _joined(parts: Sequence[CopiedLanes], launch: Launch) -> CopiedLanes:
     Raises:
         Refusal: how often a loop runs depends on the workgroup.
     """
+    apart = all(part.differs_apart for part in parts)
     found: dict[bytes, tuple[IntArray, IntArray]] = {}
     around: set[tuple[Loop, ...]] = set()
     for part in parts:
-        loops, arrays = align(part.values)
+        loops, arrays = align([part.offset.apart, part.reads] if apart else part.values)
         if not loops or loops[0].depth != WORKGROUP_DEPTH:
             loops, arrays = (Loop(WORKGROUP_DEPTH, 1), *loops), [each[None] for each in arrays]
         around.add(loops[1:])
         offsets, all_reads = (LaneValues(each, loops).full(launch) for each in arrays)
-        for placed, reads in zip(_from_lines(offsets, all_reads), all_reads, strict=True):
+        for placed, reads in zip(from_lines(offsets, all_reads != 0), all_reads, strict=True):
             found.setdefault(placed.tobytes() + reads.tobytes(), (placed, reads))
     if len(around) != 1:
         raise Refusal("a loop runs more often in some workgroups than in others")
     axis = (Loop(WORKGROUP_DEPTH, len(found)), *around.pop())
     offset, reads = (LaneValues(np.stack(each), axis) for each in zip(*found.values(), strict=True))
     shared = reduce(_either, (part.offset.shared for part in parts))
+    lanes, offset = (parts[0].offset.lanes, offset) if apart else (offset, _NOTHING)
     assumed = [each for part in parts for each in part.assumptions]
     if len(found) > 1:
         assumed.append(WORST_WORKGROUP)
     assumptions = tuple(dict.fromkeys(assumed))
-    return CopiedLanes(SharedOffset(offset, shared), reads, parts[0].may_read_nothing, assumptions)
-
-
-def _from_lines(offset: IntArray, reads: IntArray) -> IntArray:
-    """Returns addresses [..., lanes] less whole lines; 0 for a lane that reads nothing."""
-    highest = np.iinfo(np.int64).max
-    first = np.where(reads != 0, offset, highest).min(axis=-1, keepdims=True)
-    return np.where(reads != 0, offset - first // LINE_BYTES * LINE_BYTES, 0)
+    return CopiedLanes(
+        SharedOffset(lanes, shared, offset), reads, parts[0].may_read_nothing, assumptions
+    )
 
 
 def _either(one: Congruence, other: Congruence) -> Congruence:

@@ -228,8 +228,8 @@ class LaneAccesses:
         everywhere = self.around.running
         if isinstance(everywhere, Unknown):
             raise Refusal(everywhere.reason)
-        copied = [] if self.copied is None else self.copied.values
-        values = [first, everywhere, *indices, *copied]
+        copied = self._copied(everywhere)
+        values = [first, everywhere, *indices, *([] if copied is None else copied.values)]
         loops, (starts, running, *lanes) = _same_shape(values, evaluator)
         active = running != 0
         depths = {loop.depth for loop in loops}
@@ -247,12 +247,24 @@ class LaneAccesses:
             if not active.any():
                 return None
         sources = lanes[len(indices) :]
-        found = None if self.copied is None else self.copied.sources(active, *sources)
+        found = None if copied is None else copied.sources(active, *sources)
         issues = _Issues(starts, active, loops, weight, found)
         if self.in_all_workgroups or not loops or loops[0].depth != WORKGROUP_DEPTH:
             return issues
-        elements = prod(footprint.extents)
-        return issues.of_worst_workgroup(elements * self.tile.element_bits // 8)
+        return issues.of_worst_workgroup(self._copied_bytes)
+
+    def _copied(self, running: LaneValues) -> CopiedLanes | None:
+        """Returns where a `cp.async` reads, in the workgroup that counts if that is known."""
+        copied = self.copied
+        all_lanes = not self.footprint.lanes and (running.values != 0).all()
+        if copied is None or self.in_all_workgroups or not all_lanes:
+            return copied
+        return copied.of_worst_workgroup(self._copied_bytes, self.evaluator.launch)
+
+    @property
+    def _copied_bytes(self) -> int:
+        """Returns what a lane copies."""
+        return prod(self.footprint.extents) * self.tile.element_bits // 8
 
     def _runs(self, issues: _Issues) -> Iterator[LdsAccess]:
         """Yields one access per run of consecutive elements; none where no lane takes part."""

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from bankwise.bank_model.accesses import CopySources
 from bankwise.dialect_utils.gpu_target import Launch
+from bankwise.dialect_utils.index.lane_values import IntArray
 from bankwise.dialect_utils.memory.copied_addresses import WORST_WORKGROUP
 from bankwise.dialect_utils.memory.copies_before_ends import ROWS_FROM_ZERO
 from bankwise.dialect_utils.memory.lds_accesses import AllocationAccesses
@@ -177,6 +180,51 @@ def test_the_workgroup_with_most_conflicts_stands_for_all() -> None:
     rows = np.minimum(LANES // 4, 2)
     assert (access.copied.addresses == rows * 192 + LANES % 4 * 16).all()
     assert access.copied.read_conflicts(16).tolist() == [3]
+
+
+IN_A_LOOP = """%c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c6 = arith.constant 6 : index
+  %c41 = arith.constant 41 : index
+  %g = gpu.block_id x upper_bound 6
+  scf.for %k = %c0 to %c6 step %c1 {
+    %i = affine.apply affine_map<(g, x) -> (g * 8 + x floordiv 4)>(%g, %x)
+    %r = arith.minui %i, %c41 : index
+    %first = arith.cmpi ult, %k, %c5 : index
+    %x0 = arith.select %first, %x, %c0 : index
+    %c = affine.apply affine_map<(k, x, x0, r) -> (COLUMN)>(%k, %x, %x0, %r)
+    %t = nvgpu.device_async_copy %from[%r, %c], %m[%at], 8 : memref<64x96xf16> to
+      memref<256xf16, #space>
+  }"""
+
+
+COLUMNS: dict[str, tuple[str, Callable[[IntArray, IntArray], IntArray]]] = {
+    "alike in all lanes": ("k * 8", lambda k, r: k * 8 + 0 * LANES),
+    "alike in all iterations": ("k * 8 + x mod 4 * 8", lambda k, r: k * 8 + LANES % 4 * 8),
+    "apart": ("x0 mod 8 * 8", lambda k, r: np.where(k < 5, LANES, 0) % 8 * 8),
+    "at once": ("(x + k * 5 + r) mod 12 * 8", lambda k, r: (LANES + k * 5 + r) % 12 * 8),
+}
+"""How the columns of a lane depend on the iteration, beside a row that depends on the workgroup."""
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_iterations_count_where_they_differ(name: str) -> None:
+    """The worst workgroup is the one whose conflicts are the most, of all iterations together."""
+    k, row = np.arange(6)[:, None], np.minimum(np.arange(6)[:, None] * 8 + LANES // 4, 41)
+    everywhere = np.ones((6, 32), dtype=bool)
+    workgroups: list[CopySources] = []
+    column, computed = COLUMNS[name]
+    for r in row:
+        places = r * 192 + 2 * computed(k, r)
+        workgroups.append(CopySources(places, everywhere).from_lines())
+    conflicts = [each.read_conflicts(16).sum() for each in workgroups]
+    parsed = parse(SOURCE.replace("BODY", IN_A_LOOP.replace("COLUMN", column)))
+    (found,), (in_all,) = (
+        traced(parsed, LAUNCH, in_all_workgroups=each)[0].accesses for each in (False, True)
+    )
+    assert len(set(conflicts)) > 1
+    assert issues_of(found.copied) == issues_of(workgroups[int(np.argmax(conflicts))])
+    assert issues_of(in_all.copied) == set().union(*map(issues_of, workgroups))
 
 
 def test_workgroups_that_read_alike_are_one() -> None:
