@@ -128,7 +128,7 @@ class StridedBuffer(NamedTuple):
             buffer: the binding that is indexed so, or a view of all of it.
         """
         element = ir.ShapedType(buffer.type).element_type
-        is_aligned = self.step == 1 and self.aligned_run * _HALF_BYTES >= LEAST_ASYNC_BYTES
+        is_aligned = self.step == 1 and not self.aligned_run * _HALF_BYTES % LEAST_ASYNC_BYTES
         if element_bits(element) != 8 * _HALF_BYTES or is_aligned:
             return None
         # Parts of the buffer begin anywhere, as rows of an odd length do.

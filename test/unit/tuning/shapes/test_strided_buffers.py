@@ -91,3 +91,25 @@ def test_elements_that_lie_side_by_side_from_multiples_on(
     dims: tuple[tuple[tuple[int, int], ...], ...], offset: int, run: int
 ) -> None:
     assert StridedBuffer(dims, 100_000, offset).aligned_run == run
+
+
+@given(st.integers(1, 7), st.integers(1, 9), st.integers(1, 3), st.integers(7, 12))
+def test_what_is_not_gathered_lies_in_whole_words(
+    window: int, channels: int, stride: int, side: int
+) -> None:
+    row = side * channels
+    sums = joined_digits(((window, row), (window, channels), (channels, 1)))
+    rows = ((2, stride * row), (2, stride * channels))
+    image = StridedBuffer((rows, sums), (window + stride) * row)
+    with ir.Context(), ir.Location.unknown():
+        kind = ir.Type.parse(f"memref<{image.elements}xf16>")
+        module = ir.Module.parse(f"func.func @f(%image: {kind}) {{ return }}")
+        (buffer,) = operations_in(module.operation, "func.func")[0].regions[0].blocks[0].arguments
+        is_gathered = image.gather(buffer) is not None
+    # A word is two neighbours from an even sum on, and begins at an even element of memory.
+    found, begins = places(sums), places(rows)
+    pairs = list(zip(found[::2], found[1::2], strict=False))
+    in_words = len(found) % 2 == 0 and all(b == a + 1 for a, b in pairs)
+    in_words = in_words and not any((a + begin) % 2 for a, _ in pairs for begin in begins)
+    assert is_gathered or in_words
+    assert not is_gathered or channels % 2 or not in_words
