@@ -37,16 +37,28 @@ stores between two barriers go through several registers, only the halves of one
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from dataclasses import field
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .address_patterns import AddressPatterns
-from .layouts import AccessCost, Batch, Layout, counted_batches, machine_batches
+from .layouts import (
+    AccessCost,
+    AlikeAccesses,
+    Batch,
+    Layout,
+    access_costs_of,
+    alike_accesses,
+    counted_batches,
+    machine_batches,
+)
 from .lds_rules import AccessKind, Lds, LdsInstruction
 from .padding_counts import PaddedCounts
+from .quick_dataclass import dataclass
 from .quick_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -56,6 +68,8 @@ if TYPE_CHECKING:
 ISSUE_CYCLES = 1
 """What an LDS instruction costs besides the cycles of its phases."""
 
+_MOST_KEPT = 16
+"""Of how many tiles costs are kept: a function has some, of which several passes ask."""
 _FARTHEST = 255
 """The largest offset of a pair's half, in elements or in units of 64."""
 
@@ -85,6 +99,26 @@ def layout_cost(
     return LayoutCosts(lds, tile, accesses).of(layout)
 
 
+def costs_once(lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess]) -> LayoutCosts:
+    """Returns the costs of layouts, and keeps them: passes ask for a tile one after another."""
+    costs = LayoutCosts(lds, tile, accesses)
+    return _kept(_SameCosts((lds, tile, *(access.key for access in costs.accesses)), costs))
+
+
+@dataclass(frozen=True)
+class _SameCosts:
+    """The costs of layouts: two with one key are the same."""
+
+    key: tuple[object, ...]
+    costs: LayoutCosts = field(compare=False)
+
+
+@lru_cache(_MOST_KEPT)
+def _kept(same: _SameCosts) -> LayoutCosts:
+    """Returns the costs that were kept first."""
+    return same.costs
+
+
 class LayoutCosts:
     """The costs of layouts of a tile for the same accesses, each counted once.
 
@@ -98,7 +132,7 @@ class LayoutCosts:
         self.tile = tile
         self.accesses = tuple(accesses)
         self._counted: dict[Layout, LayoutCost] = {}
-        self._last: tuple[Layout, tuple[AccessCost, ...], Sequence[Batch]] | None = None
+        self._last: tuple[Layout, npt.NDArray[np.int64], Sequence[Batch]] | None = None
         self._cycles: dict[Layout, tuple[int, int]] = {}
         self._issued: dict[Layout, int] = {}
         self._inside_words: dict[Layout, int] = {}
@@ -122,10 +156,9 @@ class LayoutCosts:
         """Returns the machine accesses of at least a word that begin inside one."""
         if layout not in self._inside_words:
             word = self.lds.bank_width_bytes
-            batches = machine_batches(self.lds, self.tile, layout, self.accesses)
             self._inside_words[layout] = sum(
                 len(owners)
-                for machine, owners in batches
+                for machine, owners in self._machines(layout)
                 if machine.instruction.width_bytes >= word and (machine.addresses % word).any()
             )
         return self._inside_words[layout]
@@ -133,27 +166,38 @@ class LayoutCosts:
     def of(self, layout: Layout) -> LayoutCost:
         """Returns `layout_cost` of `layout`, with its errors."""
         if layout not in self._counted:
-            costs, batches = self._batches(layout)
+            totals, batches = self._batches(layout)
             issued = _issued(self.lds, self.accesses, batches)
+            costs = access_costs_of(totals)
             self._counted[layout] = LayoutCost(*self.cycles(layout), issued, costs)
         return self._counted[layout]
 
     def cycles(self, layout: Layout) -> tuple[int, int]:
         """Returns the cycles and the conflict cycles of `layout`, a part of the work of `of`."""
         if layout not in self._cycles:
-            costs, _ = self._batches(layout)
-            weighted = [(a.weight, c) for a, c in zip(self.accesses, costs, strict=True)]
-            self._cycles[layout] = (
-                sum(weight * c.wavefronts for weight, c in weighted),
-                sum(weight * c.conflict_cycles for weight, c in weighted),
-            )
+            totals, _ = self._batches(layout)
+            conflicts, cycles, _ = totals @ self._weights
+            self._cycles[layout] = int(cycles), int(conflicts)
         return self._cycles[layout]
 
-    def _batches(self, layout: Layout) -> tuple[tuple[AccessCost, ...], Sequence[Batch]]:
+    @cached_property
+    def _weights(self) -> npt.NDArray[np.int64]:
+        return np.array([access.weight for access in self.accesses], dtype=np.int64)
+
+    @cached_property
+    def _alike(self) -> Sequence[AlikeAccesses]:
+        return alike_accesses(self.lds, self.tile, self.accesses)
+
+    def _machines(self, layout: Layout) -> Sequence[Batch]:
+        return machine_batches(self.lds, self.tile, layout, self.accesses, self._alike)
+
+    def _batches(self, layout: Layout) -> tuple[npt.NDArray[np.int64], Sequence[Batch]]:
         """Returns the costs of the accesses, and their machine accesses, which are large."""
         if self._last is None or self._last[0] != layout:
-            counted = counted_batches(self.lds, self.tile, layout, self.accesses)
-            self._last = layout, *counted
+            self._last = (
+                layout,
+                *counted_batches(self.lds, self.tile, layout, self.accesses, self._alike),
+            )
         return self._last[1:]
 
     def instructions(self, layout: Layout) -> int:
@@ -161,8 +205,7 @@ class LayoutCosts:
         if layout in self._counted:
             return self._counted[layout].instructions
         if layout not in self._issued:
-            batches = machine_batches(self.lds, self.tile, layout, self.accesses)
-            self._issued[layout] = _issued(self.lds, self.accesses, batches)
+            self._issued[layout] = _issued(self.lds, self.accesses, self._machines(layout))
         return self._issued[layout]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from functools import cache
 from itertools import pairwise
 from math import gcd
 
@@ -281,10 +282,31 @@ def machine_accesses(
     )
 
 
+class AlikeAccesses(NamedTuple):
+    """One access, or unmasked ones of one kind, count and issues.
+
+    Attributes:
+        members: their places among all accesses.
+        starts: their elements [members, issues, wave_size].
+    """
+
+    access: LdsAccess
+    members: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    active: npt.NDArray[np.bool_] | None
+
+
 def machine_batches(
-    lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
+    lds: Lds,
+    tile: LdsTile,
+    layout: Layout,
+    accesses: Sequence[LdsAccess],
+    alike: Sequence[AlikeAccesses] | None = None,
 ) -> list[Batch]:
     """Returns `machine_accesses` of many accesses, alike ones together for speed.
+
+    Args:
+        alike: `alike_accesses` of these, for a caller that counts several layouts.
 
     Returns pairs (machine access with addresses [members, issues, wave_size], index of each
     member's access in `accesses`). It raises what `machine_accesses` raises.
@@ -292,6 +314,17 @@ def machine_batches(
     size = layout.size_bytes(tile)
     if size > MOST_BYTES:
         raise InvalidParameterError("bytes of the tile", size, f"1 to {MOST_BYTES}")
+    batches: list[Batch] = []
+    for group in alike_accesses(lds, tile, accesses) if alike is None else alike:
+        batches += _batches_of_alike(lds, tile, layout, group)
+    return batches
+
+
+def alike_accesses(lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess]) -> list[AlikeAccesses]:
+    """Returns accesses sorted into alike ones; those without any active lane are left out.
+
+    It raises what `machine_accesses` raises for accesses that fit no layout.
+    """
     alike: dict[tuple[object, ...], list[int]] = {}
     for index, access in enumerate(accesses):
         if access.elements.shape[1] != lds.wave_size:
@@ -304,37 +337,32 @@ def machine_batches(
         mask = None if access.active is None else index
         shape = (access.kind, access.count, access.instruction, len(access.elements))
         alike.setdefault((*shape, mask), []).append(index)
-    batches: list[Batch] = []
+    found: list[AlikeAccesses] = []
     for members in alike.values():
-        batches += _batches_of_alike(lds, tile, layout, accesses, members)
-    return batches
+        access = accesses[members[0]]
+        starts, active = _stacked([accesses[index] for index in members])
+        if starts.size == 0:
+            continue
+        first, last = int(starts.min()), int(starts.max()) + access.count - 1
+        if first < 0 or last >= tile.elements:
+            raise InvalidParameterError(
+                "elements",
+                f"{first} .. {last}",
+                f"0 .. {tile.elements - 1}, the elements of the tile",
+            )
+        found.append(AlikeAccesses(access, np.array(members, dtype=np.int64), starts, active))
+    return found
 
 
 Piece = tuple[npt.NDArray[np.int64], int, npt.NDArray[np.int64]]
 """Element offsets [members, issues, wave_size] of one run, its length, the members' accesses."""
 
 
-def _batches_of_alike(
-    lds: Lds,
-    tile: LdsTile,
-    layout: Layout,
-    accesses: Sequence[LdsAccess],
-    members: list[int],
-) -> list[Batch]:
-    """Returns the batches of one access, or of unmasked ones of one kind, count and issues."""
-    access = accesses[members[0]]
-    starts, active = _stacked([accesses[index] for index in members])
-    if starts.size == 0:
-        return []
-    first, last = int(starts.min()), int(starts.max()) + access.count - 1
-    if first < 0 or last >= tile.elements:
-        raise InvalidParameterError(
-            "elements",
-            f"{first} .. {last}",
-            f"0 .. {tile.elements - 1}, the elements of the tile",
-        )
+def _batches_of_alike(lds: Lds, tile: LdsTile, layout: Layout, group: AlikeAccesses) -> list[Batch]:
+    """Returns the batches of alike accesses."""
+    access, members, starts, active = group
     batches: list[Batch] = []
-    for piece in _pieces(tile, layout, starts, access.count, np.array(members, dtype=np.int64)):
+    for piece in _pieces(tile, layout, starts, access.count, members):
         instruction = access.instruction if piece[1] == access.count else ""
         for width, alignment, addresses, owners in _aligned_alike(tile, layout, piece):
             for part, offset in lds.legalize(access.kind, width, alignment, instruction):
@@ -459,25 +487,35 @@ def access_costs(
     lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> tuple[AccessCost, ...]:
     """Counts every access exactly; raises what `machine_accesses` raises."""
-    return counted_batches(lds, tile, layout, accesses)[0]
+    return access_costs_of(counted_batches(lds, tile, layout, accesses)[0])
+
+
+def access_costs_of(totals: npt.NDArray[np.int64]) -> tuple[AccessCost, ...]:
+    """Returns the costs of the accesses that `counted_batches` has counted."""
+    return tuple(AccessCost(*column) for column in totals.T.tolist())
 
 
 def counted_batches(
-    lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
-) -> tuple[tuple[AccessCost, ...], list[Batch]]:
-    """Returns `access_costs` and the `machine_batches` that they were counted from."""
+    lds: Lds,
+    tile: LdsTile,
+    layout: Layout,
+    accesses: Sequence[LdsAccess],
+    alike: Sequence[AlikeAccesses] | None = None,
+) -> tuple[npt.NDArray[np.int64], list[Batch]]:
+    """Returns the fields of `access_costs` [fields, accesses] and the `machine_batches` that they
+    were counted from, whose arguments it takes."""
     totals = np.zeros((3, len(accesses)), dtype=np.int64)
-    batches = machine_batches(lds, tile, layout, accesses)
+    batches = machine_batches(lds, tile, layout, accesses, alike)
     for machine, owner in batches:
         costs = _phase_costs_once(machine, lds.bank_width_bytes)
         totals[0, owner] += np.maximum(costs - 1, 0).sum(axis=(1, 2))
         totals[1, owner] += costs.sum(axis=(1, 2))
         totals[2, owner] += 1
     for number, access in enumerate(accesses):
-        copy = access_copy(lds, tile, layout, access)
+        copy = None if access.copied is None else access_copy(lds, tile, layout, access)
         if copy is not None:
             totals[:2, number] = copy.conflict_cycles, copy.lds_cycles
-    return tuple(AccessCost(*column) for column in totals.T.tolist()), batches
+    return totals, batches
 
 
 def access_copy(lds: Lds, tile: LdsTile, layout: Layout, access: LdsAccess) -> CopyCost | None:
@@ -504,11 +542,32 @@ def _phase_costs_once(machine: MachineAccess, bank_width_bytes: int) -> npt.NDAr
         return phase_costs(machine.instruction, addresses, machine.active, bank_width_bytes)
     base = rows.min(axis=1, keepdims=True)
     relative = (rows - base // bank_width_bytes * bank_width_bytes).astype(np.int32)
-    seen: dict[bytes, int] = {}
-    inverse = [seen.setdefault(row.tobytes(), len(seen)) for row in relative]
-    distinct = np.frombuffer(b"".join(seen), dtype=np.int32).reshape(len(seen), -1)
-    costs = phase_costs(machine.instruction, distinct, None, bank_width_bytes)
+    first, inverse = _distinct_rows(relative)
+    costs = phase_costs(machine.instruction, relative[first], None, bank_width_bytes)
     return costs[inverse].reshape(*addresses.shape[:-1], -1)
+
+
+def _distinct_rows(
+    rows: npt.NDArray[np.int32],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns the places of rows [rows, lanes] that differ from each other, and for each row which
+    of these it is equal to.
+
+    Rows are told apart by a number for each, and then compared.
+    """
+    numbers = rows @ _factors(rows.shape[1])
+    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    if not np.array_equal(rows[first][inverse], rows):
+        every = np.arange(len(rows))
+        return every, every
+    return first, inverse
+
+
+@cache
+def _factors(count: int) -> npt.NDArray[np.int64]:
+    """Returns odd numbers without a pattern, by which rows are multiplied: powers of one."""
+    powers = [pow(0x9E3779B97F4A7C15, place + 1, 1 << 64) for place in range(count)]
+    return np.array(powers, dtype=np.uint64).view(np.int64)
 
 
 def layout_conflicts(lds: Lds, tile: LdsTile, layout: Layout, accesses: Iterable[LdsAccess]) -> int:

@@ -23,7 +23,7 @@ from itertools import chain
 
 from ..bank_model.accesses import LdsAccess, LdsTile
 from ..bank_model.errors import InvalidParameterError
-from ..bank_model.issue import LayoutCost, LayoutCosts, layout_cost
+from ..bank_model.issue import LayoutCost, LayoutCosts, costs_once, layout_cost
 from ..bank_model.layout_counts import stock_padding
 from ..bank_model.layouts import (
     Layout,
@@ -211,7 +211,7 @@ class _Choosing:
         self.policy, self.known = policy, known
         self.options = SolverOptions(HINT_KINDS, max_chain=policy.most_hints)
         self.stores = [gather.store for gather in known.gathers]
-        self.written = known.costs or LayoutCosts(policy.lds, known.tile, known.accesses)
+        self.written = known.costs or costs_once(policy.lds, known.tile, known.accesses)
         self.rules = HintRules.of(known.tile, known.accesses, self.stores)
         self.decision = self._solve(self.written, self.rules)
         emitted = known.emitted(False) if self.decision.plain_conflict_cycles else None

@@ -26,7 +26,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...bank_model.errors import InvalidParameterError
-from ...bank_model.issue import LayoutCosts
+from ...bank_model.issue import LayoutCosts, costs_once
 from ...bank_model.layouts import PlainLayout
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.gpu_target import Launch
@@ -79,7 +79,7 @@ class HintVectorAllocs(SwizzlingPass):
                 tile = tile_of(ir.RankedTensorType(alloc.results[0].type))
                 lds_bytes = PlainLayout().size_bytes(tile)
                 accesses = accesses_of(alloc, tile, layouts, launch)
-                known[alloc] = LayoutCosts(policy.lds, tile, accesses)
+                known[alloc] = costs_once(policy.lds, tile, accesses)
             except (Refusal, InvalidParameterError) as error:
                 plans[alloc] = SwizzlePlan.kept(str(error), lds_bytes)
         budget = PaddingBudget(policy.lds, tuple(known.values()))
