@@ -107,12 +107,14 @@ def possible_tilings(
     """
     # The deepest instructions are the best, unless more of the head is computed in vain.
     for attention in sorted(found, key=lambda each: each.of_whole_instructions().head):
-        tiled = [
-            each if circumstances is None else circumstances.in_slots(each)
+        # Tiles divide rows, keys and columns: what is copied of a head is the same for all.
+        whole = attention.of_whole_instructions()
+        fitting = [
+            attention.enlarged(tile)
             for tile in _tiles(attention, circumstances)
-            if (each := attention.enlarged(tile)).staged_bytes(tile) <= limit
-            and each.is_copied_evenly(tile)
+            if whole.staged_bytes(tile) <= limit and whole.is_copied_evenly(tile)
         ]
+        tiled = fitting if circumstances is None else list(map(circumstances.in_slots, fitting))
         if circumstances is not None and circumstances.direct_loads:
             tiled += _copied_directly(tiled)
         if tiled:
