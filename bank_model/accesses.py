@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import InvalidParameterError, require_integer, require_positive
 from .lds_rules import AccessKind
 from .quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,21 @@ Worked example: 32 lanes load 4 bytes each at a stride of 8 bytes. On NVIDIA the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .accesses import LdsAccess
 from .errors import InvalidParameterError, require_positive
 from .lds_rules import Lds
 from .quick_dataclass import dataclass
 
-IntArray = npt.NDArray[np.integer]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+IntArray: TypeAlias = "npt.NDArray[np.integer]"
 
 WIDEST_BYTES = 16
 """What a lane moves at once at most."""

@@ -30,13 +30,19 @@ of `mma.sync`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 
 from .quick_tuple import NamedTuple
 from .swizzles import XorShuffle
 
-IntArray = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+IntArray: TypeAlias = "npt.NDArray[np.int64]"
 
 LANES = 32
 """The lanes of a warp."""

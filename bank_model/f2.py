@@ -13,11 +13,14 @@ vector only. Two sets of vectors span the same space exactly when their reduced 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import InvalidParameterError, is_power_of_two
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def reduced_basis(vectors: Iterable[int]) -> tuple[int, ...]:

@@ -17,17 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from . import f2
 from .errors import InvalidParameterError, is_power_of_two
 from .quick_dataclass import dataclass
 from .quick_tuple import NamedTuple
 
-IntArray = npt.NDArray[np.integer]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+IntArray: TypeAlias = "npt.NDArray[np.integer]"
 
 
 _HIGHEST_BIT = 62

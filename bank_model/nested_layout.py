@@ -26,14 +26,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from math import gcd, prod
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .lds_rules import AccessKind
 from .quick_dataclass import dataclass
 from .quick_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Ints = tuple[int, ...]
 

@@ -14,14 +14,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import astuple
 from math import lcm
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import InvalidParameterError, is_power_of_two, make_integers, require_positive
 from .linear_swizzle import FieldStep, IntArray, LinearSwizzle, NotExpressible
 from .quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _LONGEST_PERIOD = 1 << 31
 

@@ -7,6 +7,10 @@ works without the interpreter's lock. So `iree.compiler.api` is imported without
 body, and the bindings and our passes load in a thread meanwhile. Whoever imports one of these
 modules in the main thread waits until it is complete. The body, which loads what runs the
 compiler's programs, waits until somebody asks for a name in it, which a plugin may do.
+
+At the highest level passes change the program behind the first phases, which take half as long as
+the import of the bindings and NumPy. Most of these passes decide without an array. So NumPy is not
+loaded before they have run, except where one of them needs it.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from ..passes.mode import LEVELS, Mode
+from .later_import import imported_later
 from .rooms import TUNING, has_tuning, rooms_of
 
 _PACKAGE = "iree.compiler"
@@ -45,6 +50,7 @@ _DEFERRED = (
 """Dialects in kernels of whose Python modules our passes use nothing. They have the attributes of
 IREE's dialects from the native module that these wrap."""
 
+NUMPY = "numpy"
 _DOCUMENTATION = ("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars")
 """What gives NumPy's functions their docstrings when it is imported, which takes an eighth of that.
 Nobody asks for them in a compile."""
@@ -55,6 +61,8 @@ memory is given back. The second can be no larger (`malloc.c`, `DEFAULT_MMAP_THR
 
 _importing: threading.Thread | None = None
 _begun = threading.Event()
+_program_changed = threading.Event()
+_program_changed.set()
 _enough = threading.Event()
 _turn = threading.RLock()
 """Held by the thread while it loads a pass."""
@@ -65,7 +73,8 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
 
     Args:
         mode: the passes of this mode are loaded last, until `load_no_more`, and nothing before
-            `begin_loading`; without a mode the rest is loaded at once.
+            `begin_loading`, and what no pass over the whole program needs not before
+            `program_changed`; without a mode the rest is loaded at once.
 
     Does nothing where `iree.compiler` is loaded already.
     """
@@ -95,6 +104,8 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
         return
     if mode is None:
         _begun.set()
+    else:
+        _program_changed.clear()
     global _importing
     # Not before: both would have the interpreter's lock by turns, and the phases begin later.
     _importing = threading.Thread(target=_load, args=(mode, collects), daemon=True)
@@ -145,6 +156,11 @@ def begin_loading() -> None:
     _begun.set()
 
 
+def program_changed() -> None:
+    """Lets the thread load what no pass over the whole program needs."""
+    _program_changed.set()
+
+
 def load_no_more() -> None:
     """Lets the thread load no further passes: who runs them loads those that it needs."""
     _enough.set()
@@ -153,6 +169,7 @@ def load_no_more() -> None:
 def wait_for_imports() -> None:
     """Waits until the thread that loads the rest has ended."""
     _begun.set()
+    _program_changed.set()
     if _importing is not None:
         _importing.join()
 
@@ -185,12 +202,14 @@ def load_passes(mode: Mode | None = None) -> None:
         with contextlib.suppress(ImportError):
             _defer(f"{_DIALECTS}.{name}")
     # Whoever needs what cannot be imported will see why.
-    with contextlib.suppress(ImportError):
+    with contextlib.suppress(ImportError), imported_later(NUMPY):
         # A program may be changed when this is there, and waits for it.
         importlib.import_module(f"{__package__}.replay")
         if mode is not None and mode.level == [*LEVELS][-1] and has_tuning():
             importlib.import_module(f"{TUNING}.programs.program_steps")
+    _program_changed.wait()
     with contextlib.suppress(ImportError):
+        importlib.import_module(NUMPY)
         with _turn:
             importlib.import_module(f"{__package__}.codegen_replay")
         rooms_of()

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from ..passes.mode import LEVELLED, LEVELS, Mode
 from .compile_settings import PHASES, CompileSettings
-from .early_import import loading_paused
+from .early_import import NUMPY, loading_paused
+from .later_import import imported_later
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -52,7 +53,7 @@ def change_program(module: ir.Operation, mode: Mode, runner: PassRunner) -> None
     from ..tuning.programs.program_steps import may_have_work, program_passes
 
     steps = program_passes(mode)
-    with loading_paused():
+    with loading_paused(), imported_later(NUMPY):
         for function in [each for each in children(module) if "function_type" in each.attributes]:
             for step in steps:
                 if may_have_work(step, function) and (each := made(step)).has_work(function):

@@ -33,7 +33,7 @@ from .compile_settings import (
     has_codegen,
 )
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
-from .early_import import begin_loading
+from .early_import import begin_loading, program_changed
 from .embedding import Lost, Pipeline, StepError, SteppedInvocation, work_in_one_thread
 from .invocations import CompileError, Invocations
 from .program_passes import (
@@ -200,6 +200,9 @@ class SteppedCompile:
         it may need what is not loaded before, and depend on what the steps before it have found.
         """
         settings, start, gpu = self.settings, self.settings.compile_from, self.described
+        changes = changes_programs(settings) and self.forced is None
+        if not changes:
+            program_changed()
         if gpu is not None:
             # Of a mode without device codegen stock runs all phases at once.
             steps = settings.compile_mode == "std"
@@ -209,9 +212,10 @@ class SteppedCompile:
         evaluates = self._expects and settings.evaluates_constants
         if evaluates and PHASES.index(end) > PHASES.index(EVALUATED):
             yield from self._evaluating_steps(invocation)
-        if changes_programs(settings) and self.forced is None:
+        if changes:
             yield BEFORE_DISPATCHES
             yield partial(change_program, mode=settings.mode, runner=self._runner)
+            program_changed()
         if settings.compile_mode == "std" and has_codegen(start, end):
             yield from self._codegen_steps(end)
         else:

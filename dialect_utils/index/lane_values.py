@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
+from functools import cache
 from math import prod
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
@@ -52,8 +52,13 @@ from .index_ops import (
     linearize_digits,
 )
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+IntArray: TypeAlias = "npt.NDArray[np.int64]"
+BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 _ADD, _SUBTRACT, _QUOTIENT, _REMAINDER = "arith.addi", "arith.subi", "arith.divui", "arith.remui"
 
@@ -312,9 +317,9 @@ def _computed(
     width: int | None,
     operands: list[LaneValues],
 ) -> LaneValues | Unknown:
-    if name not in _COMPUTED or width is None:
+    if name not in _computing() or width is None:
         return Unknown(f"result of {name}")
-    computed = _COMPUTED[name](operation, result, operands)
+    computed = _computing()[name](operation, result, operands)
     if isinstance(computed, Unknown) or width == 64:
         return computed
     return LaneValues(_wrap(computed.values, width), computed.loops)
@@ -336,7 +341,7 @@ def _unsigned(values: IntArray, width: int) -> npt.NDArray[np.uint64]:
 
 
 def _operands_of(value: ir.Value) -> list[ir.Value]:
-    return computed_from(value, _COMPUTED)
+    return computed_from(value, _computing())
 
 
 def _is_unsigned(loop: ir.Operation) -> bool:
@@ -505,26 +510,29 @@ def _toward_zero(a: IntArray, b: IntArray) -> IntArray:
     return a // b + inexact_negative
 
 
-_PREDICATES: tuple[_Computed, ...] = (
-    _lane_wise(np.equal),
-    _lane_wise(np.not_equal),
-    _lane_wise(np.less),
-    _lane_wise(np.less_equal),
-    _lane_wise(np.greater),
-    _lane_wise(np.greater_equal),
-    _on_unsigned(np.less),
-    _on_unsigned(np.less_equal),
-    _on_unsigned(np.greater),
-    _on_unsigned(np.greater_equal),
-)
-"""arith.cmpi's predicates in the order of their numbers: eq ne slt sle sgt sge ult ule ugt uge."""
+@cache
+def _predicates() -> tuple[_Computed, ...]:
+    """Returns what arith.cmpi compares by: eq ne slt sle sgt sge ult ule ugt uge, as it numbers
+    them."""
+    return (
+        _lane_wise(np.equal),
+        _lane_wise(np.not_equal),
+        _lane_wise(np.less),
+        _lane_wise(np.less_equal),
+        _lane_wise(np.greater),
+        _lane_wise(np.greater_equal),
+        _on_unsigned(np.less),
+        _on_unsigned(np.less_equal),
+        _on_unsigned(np.greater),
+        _on_unsigned(np.greater_equal),
+    )
 
 
 def _compare(
     operation: ir.Operation, result: int, operands: list[LaneValues]
 ) -> LaneValues | Unknown:
     predicate = ir.IntegerAttr(operation.attributes["predicate"]).value
-    return _PREDICATES[predicate](operation, result, operands)
+    return _predicates()[predicate](operation, result, operands)
 
 
 def _select(
@@ -644,17 +652,22 @@ def _linearize(
     return combine(number, *operands)
 
 
-_UNSIGNED_QUOTIENT_UP = _on_unsigned(lambda a, b: a // b + (a % b != 0).astype(np.uint64))
+def _quotient_up(a: Any, b: Any) -> Any:
+    return a // b + (a % b != 0).astype(np.uint64)
 
-_COMPUTED: Mapping[str, _Computed] = MappingProxyType(
-    {
+
+@cache
+def _computing() -> Mapping[str, _Computed]:
+    """Returns what computes values of operations, by their names. NumPy may not be loaded when this
+    module is."""
+    return {
         "arith.addi": _lane_wise(np.add),
         "arith.subi": _lane_wise(np.subtract),
         "arith.muli": _lane_wise(np.multiply),
         "arith.divsi": _dividing(_lane_wise(_toward_zero)),
         "arith.divui": _dividing(_on_unsigned(np.floor_divide)),
         "arith.ceildivsi": _dividing(_lane_wise(lambda a, b: a // b + (a % b != 0))),
-        "arith.ceildivui": _dividing(_UNSIGNED_QUOTIENT_UP),
+        "arith.ceildivui": _dividing(_on_unsigned(_quotient_up)),
         "arith.floordivsi": _dividing(_lane_wise(np.floor_divide)),
         "arith.remsi": _dividing(_lane_wise(np.fmod)),
         "arith.remui": _dividing(_on_unsigned(np.mod)),
@@ -686,4 +699,3 @@ _COMPUTED: Mapping[str, _Computed] = MappingProxyType(
         "util.assume.int": _pass_through,
         "util.optimization_barrier": _pass_through,
     }
-)

@@ -16,15 +16,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from math import gcd, prod
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ...bank_model.coalescing import transactions_of
 from ...bank_model.descriptor_tiles import ArrangedTile
 from ...bank_model.lds_rules import AccessKind, Lds
 from ...bank_model.nested_layout import NestedLayout, TilePart
 from ...bank_model.quick_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _WIDTHS_BITS = (128, 64, 32, 16, 8)
 LEAST_ASYNC_BYTES = 4

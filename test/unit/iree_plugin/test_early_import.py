@@ -157,3 +157,58 @@ print("libIREECompiler.so" in Path("/proc/self/maps").read_text())
 def test_the_library_is_loaded_ahead() -> None:
     run = subprocess.run([sys.executable, "-c", _AHEAD], capture_output=True, text=True)
     assert (run.stdout, run.stderr) == ("True\n", "")
+
+
+_WITHOUT_NUMPY = """
+import sys, time
+from bankwise.iree_plugin.early_import import (
+    NUMPY,
+    begin_loading,
+    import_beside_compiler,
+    program_changed,
+    wait_for_imports,
+)
+from bankwise.iree_plugin.later_import import imported_later
+from bankwise.passes.mode import Mode
+
+
+def loads(name):
+    return f"numpy.{name}" in sys.modules
+
+
+import_beside_compiler(Mode(level="fast"))
+begin_loading()
+while NUMPY in sys.modules or "bankwise.tuning.programs.program_steps" not in sys.modules:
+    time.sleep(0.01)
+from iree.compiler import ir
+with imported_later(NUMPY):
+    from bankwise.passes.base import PassContext
+    from bankwise.tuning.programs.split_sums import SplitSums
+
+with ir.Context() as context:
+    module = ir.Module.parse(sys.argv[1])
+    (function,) = module.body.operations
+    pass_context = PassContext(test_target="sm_80")
+    SplitSums().run(function.operation, pass_context)
+    print(loads("_core"), len(pass_context.log.decisions))
+program_changed()
+wait_for_imports()
+print(loads("_core"))
+with ir.Context() as context:
+    print(ir.Attribute.parse("dense<[1, 2]> : tensor<2xi32>")[1])
+"""
+
+_MATMUL = """
+func.func @matmul(%a: tensor<2048x2048xf16>, %b: tensor<2048x2048xf16>, %c: tensor<2048x2048xf32>)
+    -> tensor<2048x2048xf32> {
+  %out = linalg.matmul ins(%a, %b : tensor<2048x2048xf16>, tensor<2048x2048xf16>)
+      outs(%c : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+  return %out : tensor<2048x2048xf32>
+}
+"""
+
+
+def test_a_matmul_is_not_split_without_numpy() -> None:
+    command = [sys.executable, "-c", _WITHOUT_NUMPY, _MATMUL]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("False 0\nTrue\n2\n", "")
