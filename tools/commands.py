@@ -115,8 +115,11 @@ _COMPILING = ("compile", "report", "run")
 def _work(tool: str, program: str) -> int:
     if tool == "compile":
         from ..iree_plugin.early_library import load_library_ahead
+        from ..iree_plugin.later_import import imported_later
 
         load_library_ahead()
+        with imported_later("inspect"):  # It looks at source code, which no compile does.
+            import_module("dataclasses")
     from .endings import exit_code_of
 
     if tool in _COMPILING:
