@@ -34,7 +34,13 @@ class LoopSum(NamedTuple):
         return next(iter(self.factors))
 
     def of_others(self, loops: Mapping[int, int]) -> LoopSum:
-        """Returns the sum with its loops called otherwise."""
+        """Returns the sum with its loops called otherwise.
+
+        Raises:
+            Refusal: it has a loop for which there is no other.
+        """
+        if not self.factors.keys() <= loops.keys():
+            raise Refusal("what is computed of its result has loops of its own")
         return LoopSum({loops[loop]: each for loop, each in self.factors.items()}, self.constant)
 
 

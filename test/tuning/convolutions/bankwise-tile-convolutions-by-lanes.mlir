@@ -71,3 +71,39 @@ func.func @adds() attributes {hal.executable.target = #hal.executable.target<"cu
   iree_codegen.store_to_buffer %r, %bc : tensor<18x5x5xf32> into memref<18x5x5xf32>
   return
 }
+
+// -----
+
+#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
+
+// Each element of the result is used for a whole row of what is stored.
+
+// CHECK-LABEL: func.func @repeats
+// CHECK:         thread = [1, 1, 0]
+// expected-remark @+1 {{no lane gets a tile of the convolution: what is computed of its result has loops of its own}}
+func.func @repeats() attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [32, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %ba = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<8x16xf32>
+  %bb = hal.interface.binding.subspan layout(#layout) binding(1) offset(%c0) : memref<16x8xf32>
+  %bc = hal.interface.binding.subspan layout(#layout) binding(2) offset(%c0) : memref<8x8x4xf32>
+  %a = iree_codegen.load_from_buffer %ba : memref<8x16xf32> -> tensor<8x16xf32>
+  %b = iree_codegen.load_from_buffer %bb : memref<16x8xf32> -> tensor<16x8xf32>
+  %e = tensor.empty() : tensor<8x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<8x16xf32>, tensor<16x8xf32>) outs(%f : tensor<8x8xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 16], thread = [1, 1, 0], workgroup = [4, 8, 0]}>} {
+  ^bb0(%p: f32, %q: f32, %t: f32):
+    %pq = arith.mulf %p, %q : f32
+    %s = arith.addf %t, %pq : f32
+    linalg.yield %s : f32
+  } -> tensor<8x8xf32>
+  %w = tensor.empty() : tensor<8x8x4xf32>
+  %v = linalg.generic {indexing_maps = [affine_map<(m, n, l) -> (m, n)>, affine_map<(m, n, l) -> (m, n, l)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%r : tensor<8x8xf32>) outs(%w : tensor<8x8x4xf32>) {
+  ^bb0(%p: f32, %t: f32):
+    %s = arith.addf %p, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x8x4xf32>
+  iree_codegen.store_to_buffer %v, %bc : tensor<8x8x4xf32> into memref<8x8x4xf32>
+  return
+}
