@@ -28,7 +28,8 @@ from bankwise.tuning.costs.tile_cost import (
 
 from ...processors import known_processor
 
-SM80, SM90A, CDNA3 = known_processor("sm_80"), known_processor("sm_90a"), known_processor("gfx942")
+SM80, SM90A = known_processor("sm_80"), known_processor("sm_90a")
+CDNA3, CDNA4 = known_processor("gfx942"), known_processor("gfx950")
 
 ATTENTIONS = [
     # Shape, rows, keys per step, warps; microseconds on an H200 by ncu.
@@ -879,6 +880,23 @@ def test_steps_whose_operands_fill_the_registers_are_not_the_best() -> None:
         for keys in (128, 64)
     ]
     assert times[1] < times[0]
+
+
+def test_copies_that_fill_the_registers_are_not_the_best() -> None:
+    """2 rows of a head of 336 and 96 keys in f32: 79,878 and 41,111 cycles of a wave by the model
+    of a compute unit.
+
+    A lane has 512 registers, and loads 504 for the copy of 96 keys before it stores the first.
+    """
+    shape = AttentionShape(1, 16, 96, 336, 16, depth=4, element_bytes=4, short_steps=True)
+    cut = AttentionTile(16, 16, 96, 1, staged_queries=False)
+    whole, half = (
+        predicted_microseconds(
+            attention_work(shape, cut._replace(keys=keys), CDNA4, (16, 16, 4)), CDNA4
+        )
+        for keys in (96, 48)
+    )
+    assert half < whole
 
 
 def test_what_does_not_fit_takes_forever() -> None:
