@@ -183,9 +183,7 @@ def combine(function: Callable[..., Any], *values: LaneValues) -> LaneValues | U
     size = prod(shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes))
     if size > MAX_LANE_VALUES:
         return Unknown(f"{size} values over all iterations of the loops are too many to enumerate")
-    with np.errstate(all="ignore"):
-        result = np.asarray(function(*arrays), dtype=np.int64)
-    return LaneValues(result, loops)
+    return LaneValues(np.asarray(function(*arrays), dtype=np.int64), loops)
 
 
 class LoopRange(NamedTuple):
@@ -485,7 +483,9 @@ def _dividing(computed: _Computed) -> _Computed:
     ) -> LaneValues | Unknown:
         if (operands[1].values == 0).any():
             return Unknown(f"{_name(operation)} by zero")
-        return computed(operation, result, operands)
+        # NumPy warns where the least number is divided by -1, which wraps.
+        with np.errstate(over="ignore"):
+            return computed(operation, result, operands)
 
     return compute
 

@@ -231,6 +231,14 @@ def test_result_of_a_known_condition() -> None:
     assert value.full(LAUNCH)[0].tolist() == [0, 1, 2, 3, 4, 5, 12, 14]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["divsi", "floordivsi", "ceildivsi"])
+def test_the_least_number_by_minus_one_wraps(name: str) -> None:
+    lines = ["%least = arith.constant -9223372036854775808 : index"]
+    lines += ["%minus = arith.constant -1 : index"]
+    assert known(*lines, f"%v = arith.{name} %least, %minus : index").uniform == -(2**63)
+
+
 def test_only_loops_that_matter_are_enumerated() -> None:
     value = known("%v = arith.addi %x, %j : index")
     assert [(loop.depth, loop.iterations) for loop in value.loops] == [(1, 3)]
