@@ -59,6 +59,8 @@ class AllocationTraces:
             traced = self._written.get(allocation)
             if traced is None or not traced.in_straight_lines:
                 traced = self._trace(allocation, MOST_UNROLLED)
+                if traced.in_straight_lines:
+                    self._written[allocation] = traced
             self._unrolled[allocation] = traced
         return self._unrolled[allocation]
 

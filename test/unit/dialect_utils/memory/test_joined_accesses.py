@@ -219,6 +219,24 @@ def test_a_reading_is_made_once_and_apart_from_the_other_where_conditions_are() 
     assert traces.emitted([conditional]) is not traces.emitted([plain])
 
 
+@pytest.mark.parametrize(("iterations", "once"), [(4, False), (4096, True)])
+def test_accesses_are_traced_once_where_the_backend_unrolls_no_loop(
+    iterations: int, once: bool
+) -> None:
+    tile = lds("4096xf32")
+    parsed = parse(f"""func.func @f() {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %last = arith.constant {iterations} : index
+      %m = memref.alloc() : {tile}
+      scf.for %i = %c0 to %last step %c1 {{ %l = memref.load %m[%i] : {tile} }}
+      return
+    }}""")
+    traces = AllocationTraces(parsed.function, LaneEvaluator(LAUNCH))
+    (allocation,) = lds_allocations(parsed.function)
+    assert (traces.unrolled(allocation) is traces.written(allocation)) == once
+
+
 def test_an_instruction_of_its_own_is_joined_with_nothing() -> None:
     tile = lds("4096xf16")
     reads = "\n".join(
