@@ -84,6 +84,9 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+import numpy as np
+import numpy.typing as npt
+
 from ...bank_model.descriptor_tiles import (
     CYCLE_BYTES,
     GROUP_WARPS,
@@ -351,6 +354,29 @@ def least_microseconds(work: TileWork, processor: Processor) -> float:
     waits = least_waiting(processor, is_gathered=work.is_gathered) if work.result_bytes else 0.0
     cycles = processor.launch_cycles + waits + busy / processor.multiprocessors
     return cycles / processor.megahertz
+
+
+def least_microseconds_of_lanes(work: TileWork, processor: Processor) -> npt.NDArray[np.float64]:
+    """Returns what `predicted_microseconds` is never below without matrix instructions, in any
+    number of slots.
+
+    The numbers of `work` may be arrays of as many works, which takes hardly longer than one.
+    """
+    instructions = work.multiply_adds * processor.fma_cycles
+    instructions += work.instructions / 4 * processor.issue_cycles
+    parts = work.lds_cycles, work.warps * instructions
+    busy = sum(each**processor.busy_norm for each in parts) ** (1 / processor.busy_norm)
+    # A multiprocessor has as many workgroups, one after another or side by side, and each of those
+    # that are one after another waits.
+    workgroups = -(-work.workgroups // processor.multiprocessors)
+    taken = work.lds_bytes // work.slots + processor.lds_overhead
+    held = np.minimum(processor.max_warps // work.warps, processor.lds_bytes // taken)
+    waves = np.maximum(1, workgroups / np.maximum(1, held))
+    latency = work.instructions * processor.issue_latency + work.multiply_adds
+    latency += work.copies * (processor.copy_latency + processor.path_latency * work.warps)
+    norm = processor.latency_norm
+    step = ((workgroups * busy) ** norm + (waves * latency) ** norm) ** (1 / norm)
+    return (processor.launch_cycles + work.steps * step) / processor.megahertz
 
 
 def least_waiting(processor: Processor, *, is_gathered: bool = False) -> float:
@@ -1320,25 +1346,27 @@ def scalar_work(
 
     The clock is a third faster than that of `Processor`. The order is the same.
 
+    All numbers may be arrays, of as many tiles.
+
     Args:
         shape: rows, columns, and summed elements.
     """
-    warps = math.ceil(tile.threads / processor.lanes)
+    warps = -(-tile.threads // processor.lanes)
     copied = (tile.rows + tile.columns) * tile.summed * tile.parts * element_bytes
-    steps = math.ceil(shape[2] / (tile.summed * tile.parts))
+    steps = -(-shape[2] // (tile.summed * tile.parts))
     # The sums of all parts go through the LDS, behind the last step.
-    added = tile.rows * tile.columns * tile.parts * element_bytes if tile.parts > 1 else 0
+    added = tile.rows * tile.columns * tile.parts * element_bytes * (tile.parts > 1)
     # A thread reads 16 bytes at a time.
     loaded = (tile.thread_rows + tile.thread_columns) * tile.summed * element_bytes
     copies = copied / (16 * tile.threads)
     results = tile.thread_rows * tile.thread_columns
     return TileWork(
-        workgroups=batch * math.ceil(shape[0] / tile.rows) * math.ceil(shape[1] / tile.columns),
+        workgroups=batch * -(-shape[0] // tile.rows) * -(-shape[1] // tile.columns),
         warps=warps,
         steps=steps,
         matrix_instructions=0,
         lds_cycles=(tile.threads * loaded + copied + 2 * added / steps) / CYCLE_BYTES,
-        instructions=loaded / 16 + 2.5 * copies + 30 + (_PARTS_ADDED / steps if added else 0),
+        instructions=loaded / 16 + 2.5 * copies + 30 + _PARTS_ADDED * (tile.parts > 1) / steps,
         copies=copies,
         registers=32 + results + 2 * (tile.thread_rows + tile.thread_columns),
         lds_bytes=tile.slots * copied + added,

@@ -43,6 +43,7 @@ from ...dialect_utils.lowering_config import (
 from ..costs.tile_cost import MatmulTile, TileWork
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
 from ..tiles.lane_tiled import is_tiled_by_lanes
+from ..tiles.least_cost import least_cost
 from ..tiles.size_ranges import SIZES, asked_sizes
 from ..tiles.tiled_operation import Circumstances, Maps, TiledOperation, loop_sizes, rounded_up
 from .matmul_tiles import WarpTiledMatmul, generic_root, is_filled
@@ -334,17 +335,18 @@ def fastest(
     """
     if circumstances is None:
         return tiled[0] if tiled else None
-    bounds = [0.0 if each.computed else circumstances.least(each) for each in tiled]
-    best, least, first = None, inf, len(tiled)
-    for number in sorted(range(len(tiled)), key=bounds.__getitem__):
-        if bounds[number] and log(bounds[number]) > least:
-            break
+
+    def cost(number: int) -> tuple[float, Tiled]:
         found = predicted_logarithms(tiled[number : number + 1], summed, circumstances, sizes)
         slotted, logarithms = min(found, key=lambda each: sum(each[1]))
-        # The first of those that take equally long is taken.
-        if (sum(logarithms), number) < (least, first):
-            best, least, first = slotted, sum(logarithms), number
-    return None if least == inf else best
+        return sum(logarithms), slotted
+
+    bounds = [-inf] * len(tiled)
+    if tiled and not tiled[0].computed:
+        times = tiled[0].least_times(tiled, circumstances)
+        bounds = [log(time) if time else -inf for time in times]
+    best = least_cost(bounds, cost)
+    return None if best is None or best[0] == inf else best[1]
 
 
 def predicted_logarithms(

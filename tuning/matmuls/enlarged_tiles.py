@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
+from ..tiles.least_cost import least_cost
 from ..tiles.tiled_operation import Circumstances, check_saves
 from .matmul_tiles import WarpTiledMatmul
 
@@ -32,15 +32,9 @@ def best_enlarged(matmul: WarpTiledMatmul, circumstances: Circumstances) -> Time
     others = map(matmul.enlarged, tiles)
     taken = [each for each in others if each.takes(each.tile)]
     all_of_them = [*reversed(taken), matmul.enlarged(matmul.tile)]
-    bounds = [circumstances.least(each) for each in all_of_them]
-    (counted, best), first = (math.inf, all_of_them[-1]), len(bounds)
-    for number in sorted(range(len(bounds)), key=bounds.__getitem__):
-        if bounds[number] > counted:
-            break
-        time, found = timed(all_of_them[number])
-        # The first of those that take equally long is taken.
-        if (time, number) < (counted, first):
-            counted, best, first = time, found, number
+    bounds = matmul.least_times(all_of_them, circumstances)
+    found = least_cost(bounds, lambda number: timed(all_of_them[number]))
+    best = all_of_them[-1] if found is None else found[1]
     return circumstances.time(circumstances.work(best, best.tile)), best
 
 

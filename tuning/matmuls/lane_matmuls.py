@@ -20,12 +20,13 @@ is for sizes that only the program knows, too, and for those that no tile divide
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from itertools import product
 from math import gcd, prod
 from typing import ClassVar, Self
 
+import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
@@ -126,6 +127,18 @@ class LaneTiledMatmul(TiledOperation[ScalarTile]):
             registers=work.registers + _MORE_REGISTERS * results,
             multiply_adds=instructions * work.multiply_adds,
         )
+
+    def least_times(
+        self, others: Sequence[TiledOperation[ScalarTile]], circumstances: Circumstances
+    ) -> list[float]:
+        """Returns the microseconds that the matmul takes at least with each of other tiles.
+
+        They are computed of all tiles at once: there are hundreds.
+        """
+        extents = tuple(np.array([each.extents for each in others]).T)
+        tile = ScalarTile(*np.array([each.tile for each in others]).T)
+        work = self.changed(extents=extents).work(tile, circumstances)
+        return circumstances.least_by_lanes(work)
 
     def attributes(self, tile: ScalarTile) -> dict[str, ir.Attribute]:
         """Returns the attributes of the operation and, as `TRANSLATION_INFO`, of its function."""

@@ -13,11 +13,10 @@ from typing import Any, Generic
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
-from ..costs.tile_cost import AnyTile, TileWork, concurrent_workgroups, least_microseconds
+from ..costs.tile_cost import AnyTile, TileWork, concurrent_workgroups
+from .least_cost import least_cost
 from .tiled_operation import Circumstances, Tile, TiledOperation
 
-_EXACT = 1 - 1e-9
-"""Sums of floating-point numbers are right to that."""
 LEAST_GAIN = 0.03
 """The part of the predicted time that another tile must save: differences below it are no more than
 the model's own error."""
@@ -70,17 +69,23 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
         Refusal: the elements have no size that is known.
     """
     stock_work = circumstances.work(tiled, tiled.tile)
-    best, stock_time = tiled.tile, circumstances.time(stock_work)
+    stock_time = circumstances.time(stock_work)
     least = circumstances.counted(tiled, stock_work) * tiled.handicap * (1 - LEAST_GAIN)
-    for candidate in filter(tiled.takes, tiled.candidates(circumstances)):
-        if candidate == tiled.tile._replace(slots=candidate.slots):
-            continue
-        if _is_surely_slower(tiled.work(candidate, circumstances), least, circumstances):
-            continue
-        tile = circumstances.slotted(tiled, candidate)
-        time = circumstances.counted(tiled, circumstances.work(tiled, tile))
-        if time <= least:
-            best, least = tile, time
+    others = [
+        each
+        for each in filter(tiled.takes, tiled.candidates(circumstances))
+        if each != tiled.tile._replace(slots=each.slots)
+    ]
+    # Of tiles that take as long as another, and as the one that it has, the last one is taken.
+    others.reverse()
+
+    def timed(number: int) -> tuple[float, Tile]:
+        tile = circumstances.slotted(tiled, others[number])
+        return circumstances.counted(tiled, circumstances.work(tiled, tile)), tile
+
+    bounds = [circumstances.least(tiled.work(each, circumstances)) for each in others]
+    found = least_cost(bounds, timed, least)
+    best = tiled.tile if found is None else found[1]
     work = circumstances.work(tiled, best)
     best_time = circumstances.time(work)
     limit = _limit(work, circumstances)
@@ -88,16 +93,6 @@ def tile_choice(tiled: TiledOperation[Tile], circumstances: Circumstances) -> Ti
     if not tiled.computed:
         held = min(held, -(-work.workgroups // circumstances.processor.multiprocessors))
     return TileChoice(tiled, best, stock_time, best_time, limit, work.described, held)
-
-
-def _is_surely_slower(work: TileWork, most: float, circumstances: Circumstances) -> bool:
-    """Returns whether a tile takes more than so many microseconds, in whatever number of slots.
-
-    Which number lets descriptors give operands, and with it how long the matrix units are busy, is
-    not asked.
-    """
-    processor = circumstances.processor
-    return not processor.described_cycles and _EXACT * least_microseconds(work, processor) > most
 
 
 def tile_time(

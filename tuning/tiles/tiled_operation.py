@@ -34,6 +34,7 @@ from ..costs.tile_cost import (
     concurrent_workgroups,
     described_slots,
     least_microseconds,
+    least_microseconds_of_lanes,
     predicted_microseconds,
     slot_counts,
 )
@@ -183,15 +184,19 @@ class Circumstances(NamedTuple):
         fits = work.lds_bytes <= self.lds_bytes
         return predicted_microseconds(work, self.processor) if fits else math.inf
 
-    def least(self, tiled: TiledOperation[Any]) -> float:
+    def least(self, work: TileWork) -> float:
         """Returns microseconds that `time` is never below, in any number of slots.
 
         It is zero where descriptors may give operands in some numbers of slots.
         """
-        work = tiled.work(tiled.tile, self)
         if self.processor.described_cycles and work.matrix_instructions:
             return 0.0
         return _EXACT * least_microseconds(work, self.processor)
+
+    def least_by_lanes(self, work: TileWork) -> list[float]:
+        """Returns microseconds that `time` is never below, in any number of slots, of works without
+        matrix instructions, whose numbers are arrays."""
+        return (_EXACT * least_microseconds_of_lanes(work, self.processor)).tolist()
 
     def counted(self, tiled: TiledOperation[Any], work: TileWork) -> float:
         """Returns the predicted microseconds by which tiles are chosen."""
@@ -273,6 +278,12 @@ class TiledOperation(ABC, Generic[Tile]):
         vars(made).update({name: kept[name] for name in _fields_of(type(self))}, **fields)
         vars(made)["known"] = self.known
         return made
+
+    def least_times(
+        self, others: Sequence[TiledOperation[Tile]], circumstances: Circumstances
+    ) -> list[float]:
+        """Returns the microseconds that the operation takes at least with each of other tiles."""
+        return [circumstances.least(each.work(each.tile, circumstances)) for each in others]
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from bankwise.tuning.costs.tile_cost import (
     attention_work,
     concurrent_workgroups,
     described_slots,
+    least_microseconds_of_lanes,
     matmul_work,
     predicted_microseconds,
     rotating_slots,
@@ -608,6 +611,28 @@ def test_parts_of_sums_have_warps_and_steps_of_their_own() -> None:
     assert (parted.warps, parted.steps, parted.workgroups) == (16, 8, 8)
     # Tiles of all parts, and the sums of all parts.
     assert parted.lds_bytes == 4 * whole.lds_bytes + 4 * 16 * 32 * 4
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89"])
+@given(st.tuples(*3 * [st.integers(1, 5000)]), st.integers(1, 300))
+def test_lanes_take_no_less_than_the_bound(
+    arch: str, shape: tuple[int, int, int], batch: int
+) -> None:
+    processor = known_processor(arch)
+    tiles = [
+        ScalarTile(rows, columns, summed, *part, parts=parts)
+        for rows, columns, summed in product((8, 16, 64, 128), (8, 32, 128), (8, 32))
+        for part, parts in product(((1, 4), (4, 8), (8, 8)), (1, 8))
+        if rows >= part[0]
+        and columns >= part[1]
+        and 32 <= rows * columns // (part[0] * part[1]) * parts <= 1024
+    ]
+    of_all = scalar_work(shape, ScalarTile(*np.array(tiles).T), processor, 4, batch)
+    bounds = least_microseconds_of_lanes(of_all, processor)
+    for tile, bound in zip(tiles, bounds, strict=True):
+        for slots in (1, 2, 4):
+            work = scalar_work(shape, tile._replace(slots=slots), processor, 4, batch)
+            assert (1 - 1e-9) * bound <= predicted_microseconds(work, processor)
 
 
 def test_the_worked_example() -> None:

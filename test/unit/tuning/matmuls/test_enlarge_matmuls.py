@@ -11,9 +11,10 @@ from iree.compiler import ir
 from bankwise.dialect_utils.copy_slots import noted_slots
 from bankwise.dialect_utils.described_tiles import has_described_tile
 from bankwise.tuning.costs.tile_cost import MatmulTile, matmul_work
-from bankwise.tuning.matmuls.dynamic_matmuls import fastest, predicted_logarithms
+from bankwise.tuning.matmuls.dynamic_matmuls import ScalarLoops, fastest, predicted_logarithms
 from bankwise.tuning.matmuls.enlarge_matmuls import EnlargeMatmuls
 from bankwise.tuning.matmuls.enlarged_tiles import best_enlarged
+from bankwise.tuning.matmuls.lane_matmuls import lane_tilings
 from bankwise.tuning.matmuls.matmul_tiles import padded_matmul as padded
 from bankwise.tuning.matmuls.matmul_tiles import warp_tiled_matmul
 from bankwise.tuning.retile import Retile
@@ -330,8 +331,12 @@ def test_the_fastest_tile_is_that_of_all_tiles(shape: Shape, arch: str) -> None:
     circumstances = Circumstances.of(parsed.function, None, other_order=False, overlap=True)
     assert matmul is not None and circumstances is not None
     tiles = [matmul.enlarged(each) for each in matmul.enlarging_candidates()]
-    every = [*predicted_logarithms(tiles, 2, circumstances, ())]
-    best, _ = min(every, key=lambda each: sum(each[1]))
-    found = fastest(tiles, 2, circumstances)
-    assert found is not None
-    assert (found.tile, found.extents) == (best.tile, best.extents)
+    loops = ScalarLoops.of(parsed.function, matmul.operation)
+    by_lanes = lane_tilings(matmul.operation, loops, matmul.launch, (1, 4))
+    for every in (tiles, by_lanes):
+        best, _ = min(
+            predicted_logarithms(every, 2, circumstances, ()), key=lambda each: sum(each[1])
+        )
+        found = fastest(every, 2, circumstances)
+        assert found is not None
+        assert (found.tile, found.extents) == (best.tile, best.extents)
