@@ -88,6 +88,8 @@ class KeepMaxima(FunctionPass):
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites loops with products and maxima; never fails."""
+        if not has_operation(function, MAXIMUM):
+            return
         products: dict[ir.Operation, list[ir.Operation]] = {}
         for each in operations_in(function, *MATRIX_PRODUCTS):
             products.setdefault(each.parent.operation, []).append(each)
