@@ -52,10 +52,10 @@ _add_empty_modules()
 def operations_in(function: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation]:
     """Returns the operations of these names inside `function`, or all, in the order of the text."""
     found: list[ir.Operation] = []
-    add, advance = found.append, ir.WalkResult.ADVANCE
+    add, advance, wanted = found.append, ir.WalkResult.ADVANCE, frozenset(names)
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in names:
+        if operation.name in wanted:
             add(operation)
         return advance
 

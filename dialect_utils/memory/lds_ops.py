@@ -30,7 +30,7 @@ from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal
 from ..element_types import element_bits
 from ..handed_attributes import DESCRIBED
-from ..operations import TRANSFER_READ, TRANSFER_WRITE, segments_of
+from ..operations import TRANSFER_READ, TRANSFER_WRITE, operations_in, segments_of
 from ..swizzle_hint import HINT_NAME
 from .memref_types import is_workgroup_memref, type_of, whole_element_bits
 from .view_types import cast_type, collapse_type, expand_type, subview_type
@@ -164,8 +164,14 @@ def row_of(operation: ir.Operation) -> Row | None:
 
 def access_row(operation: ir.Operation) -> Access | None:
     """Returns the row of an operation, if it is one of an access."""
-    row = row_of(operation)
+    row = TABLE.get(operation.name)
     return row if isinstance(row, Access) else None
+
+
+def accesses_in(function: ir.Operation) -> list[ir.Operation]:
+    """Returns the accesses inside `function` to buffers of any memory, in the order of the text."""
+    names = (name for name, row in TABLE.items() if isinstance(row, Access))
+    return operations_in(function, *names)
 
 
 def touches_global_memory(operation: ir.Operation) -> bool:

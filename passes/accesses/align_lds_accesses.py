@@ -30,6 +30,7 @@ from ...dialect_utils.memory.lds_ops import (
     Access,
     Misaligned,
     access_row,
+    accesses_in,
     in_elements,
     promised_alignment,
     required_alignment,
@@ -40,7 +41,7 @@ from ...dialect_utils.memory.lds_reading import (
 )
 from ...dialect_utils.memory.memref_types import is_workgroup_memref, static_strides, type_of
 from ...dialect_utils.memory.stated_alignment import state_alignment
-from ...dialect_utils.operations import defining_operation, operations_in
+from ...dialect_utils.operations import defining_operation
 from ...dialect_utils.swizzle_hint import STOWED_SWIZZLE, stowed_attributes
 from ..base import FunctionPass, PassContext
 from ..swizzles.hint_ownership import are_hints_marked
@@ -69,20 +70,20 @@ class AlignLdsAccesses(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Adds `alignment` attributes; never fails."""
         function = function.operation
-        operations = operations_in(function)
-        if not any(map(is_lds_allocation, operations)):
+        if not lds_allocations(function):
             return
         with function.context:
             launch = launch_of(function, context.test_target)
-            rows = [(op, row) for op in operations if (row := access_row(op))]
+            rows = [(op, row) for op in accesses_in(function) if (row := access_row(op))]
             bits = IndexBits(function, None if launch is None else LaneEvaluator(launch))
             # Loads and stores whose address is less aligned are split. Others fault.
             may_fault = any(row.alignment and not row.states_alignment for _, row in rows)
             if launch and may_fault and not _are_aligned(rows, bits):
                 _warn_of_misaligned(function, launch, context)
+            memories: dict[ir.Value, list[ir.Operation]] = {}
             for operation, row in rows:
                 if row.states_alignment:
-                    _align(operation, row, bits)
+                    _align(operation, row, bits, memories)
 
 
 def _are_aligned(rows: Sequence[tuple[ir.Operation, Access]], bits: IndexBits) -> bool:
@@ -135,11 +136,23 @@ def _warn_of_misaligned(function: ir.Operation, launch: Launch, context: PassCon
                 break
 
 
-def _align(operation: ir.Operation, row: Access, bits: IndexBits) -> None:
+def _align(
+    operation: ir.Operation,
+    row: Access,
+    bits: IndexBits,
+    memories: dict[ir.Value, list[ir.Operation]],
+) -> None:
+    """States the alignment of an access.
+
+    Args:
+        memories: for buffers that were asked for, the LDS allocations that they may be parts of.
+    """
     number = row.buffer_operand(operation)
     assert number is not None
     buffer = operation.operands[number]
-    allocations = _lds_allocations_of(buffer)
+    if buffer not in memories:
+        memories[buffer] = _lds_allocations_of(buffer)
+    allocations = memories[buffer]
     strides = static_strides(type_of(buffer))
     if not allocations or strides is None:
         return

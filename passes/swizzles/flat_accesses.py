@@ -22,6 +22,7 @@ from ...dialect_utils.memory.lds_ops import (
     SUBVIEW,
     Offset,
     access_row,
+    accesses_in,
     view_row,
 )
 from ...dialect_utils.memory.memref_types import (
@@ -33,7 +34,6 @@ from ...dialect_utils.operations import (
     defining_operation,
     erase_unused,
     mixed_operands,
-    operations_in,
 )
 
 
@@ -42,7 +42,7 @@ def fold_views_into_accesses(function: ir.Operation) -> None:
 
     Views whose strides are not static, and those in another address space, stay.
     """
-    for operation in operations_in(function):
+    for operation in accesses_in(function):
         row = access_row(operation)
         if row is None or row.offset is not Offset.FLAT:
             continue
