@@ -180,13 +180,14 @@ def multiply(a: Bits, b: Bits, exact: bool = False) -> Bits:
     if a.constant is not None:
         a, b = b, a
     upper = a.upper * b.upper if a.bounded and b.bounded else _ALL
-    if b.constant == 0 or a.constant == 0:
+    constant = b.constant
+    if constant == 0 or a.constant == 0:
         return constant_bits(0)
     may, must = _ALL, 0
-    if b.constant is not None and b.constant.bit_count() <= 8:
+    if constant is not None and constant.bit_count() <= 8:
         may, must = 0, 0
-        for shift in range(b.constant.bit_length()):
-            if b.constant >> shift & 1:
+        for shift in range(constant.bit_length()):
+            if constant >> shift & 1:
                 shifted = (a.may << shift) & _ALL, (a.must << shift) & _ALL
                 may, must = _carried(may, must, *shifted, 0)
     return _facts(may, must, upper, multiple, exact)
@@ -276,9 +277,15 @@ class IndexBits:
     lanes: LaneEvaluator | None = None
     _known: dict[ir.Value, Bits] = field(default_factory=dict)
     _launch: Launch | None = None
+    _rests_on_lanes: bool = False
+    """Whether all lanes have shown more of a value than the bits do."""
 
     def __post_init__(self) -> None:
         self._launch = launch_of(self.function) if self.lanes is None else self.lanes.launch
+
+    def has_known_as_much(self, without_lanes: IndexBits) -> bool:
+        """Returns whether bits alone, without lanes, show all that is known of values so far."""
+        return not self._rests_on_lanes and self._launch == without_lanes._launch
 
     def of(self, value: ir.Value) -> Bits:
         """Returns the facts on `value`, of index or integer type."""
@@ -330,6 +337,7 @@ class IndexBits:
                 continue
             if exact.values.min() >= 0 and exact.values.max() < base.constant:
                 bounded[number] = _facts(facts.may, facts.must, base.constant - 1, facts.multiple)
+                self._rests_on_lanes = True
         return bounded
 
 
@@ -397,9 +405,8 @@ _Transfer = Callable[[ir.Operation, int, list[Bits]], Bits]
 
 def _exact(operation: ir.Operation) -> bool:
     """Returns whether the operation is undefined when it wraps as a signed number."""
-    return "overflowFlags" in operation.attributes and "nsw" in str(
-        operation.attributes["overflowFlags"]
-    )
+    attributes = operation.attributes
+    return "overflowFlags" in attributes and "nsw" in str(attributes["overflowFlags"])
 
 
 def _wrapping(function: Callable[[Bits, Bits, bool], Bits]) -> _Transfer:

@@ -222,7 +222,9 @@ class SwizzledOffsets:
             %l = arith.subi %thread_id_x, %lane_id      0 or more, but that is not in the bits
         """
         facts = self.bits.of(base)
-        if not facts.bounded or self._without_lanes.of(base).bounded:
+        if not facts.bounded or self.bits.has_known_as_much(self._without_lanes):
+            return base
+        if self._without_lanes.of(base).bounded:
             return base
         mask = (1 << facts.upper.bit_length()) - 1
         return self._once(("bounded", base), lambda: self.builder.index(base) & mask).value
