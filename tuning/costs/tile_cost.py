@@ -1346,10 +1346,8 @@ def scalar_work(
 
     The clock is a third faster than that of `Processor`. The order is the same.
 
-    All numbers may be arrays, of as many tiles.
-
     Args:
-        shape: rows, columns, and summed elements.
+        shape: rows, columns, and summed elements. All numbers may be arrays, of as many tiles.
     """
     warps = -(-tile.threads // processor.lanes)
     copied = (tile.rows + tile.columns) * tile.summed * tile.parts * element_bytes
