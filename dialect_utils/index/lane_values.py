@@ -177,16 +177,7 @@ def align(values: Sequence[LaneValues]) -> tuple[tuple[Loop, ...], list[IntArray
 
 
 def combine(function: Callable[..., Any], *values: LaneValues) -> LaneValues | Unknown:
-    """Applies a NumPy function lane by lane; Unknown when the result would be too large.
-
-    What is undefined in a lane is for the caller to know; NumPy says nothing of it.
-    """
-    with np.errstate(all="ignore"):
-        return _combine(function, *values)
-
-
-def _combine(function: Callable[..., Any], *values: LaneValues) -> LaneValues | Unknown:
-    """Does what `combine` does, for a caller that lets NumPy say nothing of undefined lanes."""
+    """Applies a NumPy function lane by lane; Unknown when the result would be too large."""
     loops, arrays = align(values)
     shapes = {each.shape for each in arrays if each.size != 1}
     size = prod(shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes))
@@ -228,11 +219,7 @@ class LaneEvaluator:
 
     def evaluate(self, value: ir.Value) -> LaneValues | Unknown:
         """Returns the value in all lanes, or why it cannot be known."""
-        known = self._known.get(value)
-        if known is not None:
-            return known
-        with np.errstate(all="ignore"):
-            return compute_after_operands(value, self._known, _operands_of, self._compute)
+        return compute_after_operands(value, self._known, _operands_of, self._compute)
 
     def known(self, value: ir.Value, what: str = "an index") -> LaneValues:
         """Returns the value in all lanes.
@@ -316,9 +303,9 @@ def compute_result(
     operation: ir.Operation, result: int, operands: list[LaneValues]
 ) -> LaneValues | Unknown:
     """Returns result number `result` of an integer or index operation on known operands."""
-    width = bit_width(operation.results[result].type)
-    with np.errstate(all="ignore"):
-        return _computed(operation, _name(operation), result, width, operands)
+    return _computed(
+        operation, _name(operation), result, bit_width(operation.results[result].type), operands
+    )
 
 
 def _computed(
@@ -468,7 +455,7 @@ def _operand_width(operation: ir.Operation) -> int:
 
 def _lane_wise(function: Callable[..., Any]) -> _Computed:
     """Returns an operation on sign-extended values whose low bits are right whatever the width."""
-    return lambda operation, result, operands: _combine(function, *operands)
+    return lambda operation, result, operands: combine(function, *operands)
 
 
 def _on_unsigned(function: Callable[..., Any]) -> _Computed:
@@ -483,7 +470,7 @@ def _on_unsigned(function: Callable[..., Any]) -> _Computed:
             value = np.asarray(function(*(_unsigned(a, width) for a in arrays)))
             return value.astype(np.uint64).view(np.int64)
 
-        return _combine(on_arrays, *operands)
+        return combine(on_arrays, *operands)
 
     return compute
 
@@ -551,7 +538,7 @@ def _compare(
 def _select(
     operation: ir.Operation, result: int, operands: list[LaneValues]
 ) -> LaneValues | Unknown:
-    return _combine(lambda c, a, b: np.where(c != 0, a, b), *operands)
+    return combine(lambda c, a, b: np.where(c != 0, a, b), *operands)
 
 
 def _pass_through(operation: ir.Operation, result: int, operands: list[LaneValues]) -> LaneValues:
@@ -592,17 +579,17 @@ class _LaneArithmetic:
         if isinstance(right, Unknown):
             return right
         if isinstance(expression, ir.AffineAddExpr):
-            return _combine(np.add, left, right)
+            return combine(np.add, left, right)
         if isinstance(expression, ir.AffineMulExpr):
-            return _combine(np.multiply, left, right)
+            return combine(np.multiply, left, right)
         if (right.values <= 0).any():
             return Unknown("affine division by a number below 1")
         if isinstance(expression, ir.AffineModExpr):
-            return _combine(np.mod, left, right)
+            return combine(np.mod, left, right)
         if isinstance(expression, ir.AffineFloorDivExpr):
-            return _combine(np.floor_divide, left, right)
+            return combine(np.floor_divide, left, right)
         # Not -(-a // b): the smallest integer has no negative.
-        return _combine(lambda a, b: a // b + (a % b != 0), left, right)
+        return combine(lambda a, b: a // b + (a % b != 0), left, right)
 
 
 def _affine_reduce(function: Callable[..., Any]) -> _Computed:
@@ -617,7 +604,7 @@ def _affine_reduce(function: Callable[..., Any]) -> _Computed:
                 return total
             if isinstance(value, Unknown):
                 return value
-            total = _combine(function, total, value)
+            total = combine(function, total, value)
         return total
 
     return compute
@@ -638,10 +625,10 @@ def _delinearize(
     for base in bases[result:]:
         if isinstance(value, Unknown):
             return value
-        value = _combine(np.floor_divide, value, base)
+        value = combine(np.floor_divide, value, base)
     if result == 0 or isinstance(value, Unknown):
         return value
-    return _combine(np.mod, value, bases[result - 1])
+    return combine(np.mod, value, bases[result - 1])
 
 
 def _linearize(
@@ -662,7 +649,7 @@ def _linearize(
             value = value * base + digit
         return value
 
-    return _combine(number, *operands)
+    return combine(number, *operands)
 
 
 def _quotient_up(a: Any, b: Any) -> Any:
