@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from ..passes.mode import LEVELS, Mode
+from .early_library import wait_for_library
 from .later_import import imported_later
 from .rooms import TUNING, has_tuning, rooms_of
 
@@ -78,6 +79,7 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
 
     Does nothing where `iree.compiler` is loaded already.
     """
+    wait_for_library()
     if _PACKAGE in sys.modules:
         return
     # NumPy's BLAS is not used; its threads would spin on the compiler's cores.
@@ -95,7 +97,8 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
     sys.setswitchinterval(_SECONDS_OF_A_TURN)
     _keep_freed_memory()
     try:
-        with _without_bindings():
+        # What shows errors is loaded when `logging`, which the module imports, has one to show.
+        with _without_bindings(), imported_later("traceback"):
             importlib.import_module(f"{_PACKAGE}.api")
     except ImportError:
         del sys.modules[_PACKAGE]

@@ -105,6 +105,9 @@ def _nearest(word: str, known: Iterable[str], least: float = 0.6) -> str:
 
 def _compilers_flags() -> frozenset[str]:
     """Returns the names of all flags of the compiler, which takes it a third of a second."""
+    from ..iree_plugin.early_library import wait_for_library
+
+    wait_for_library()
     from ..iree_plugin.embedding import compiler_tool
 
     command = str(compiler_tool("iree-compile")), "--help-hidden"

@@ -141,22 +141,32 @@ def test_nothing_is_loaded_before_the_compiler_works() -> None:
 
 
 _AHEAD = """
-import threading
+import sys
 from pathlib import Path
-from bankwise.iree_plugin.early_library import load_library_ahead
+from bankwise.iree_plugin.early_library import load_library_ahead, wait_for_library
 
 load_library_ahead()
-for thread in threading.enumerate():
-    if thread is not threading.main_thread():
-        thread.join()
+wait_for_library()
 print("libIREECompiler.so" in Path("/proc/self/maps").read_text())
+from bankwise.iree_plugin.early_import import import_beside_compiler
+
+import_beside_compiler()
+print("traceback" in sys.modules, "logging" in sys.modules)
+from iree.compiler.api import Session
+print(Session().get_flags() != [])
+import logging
+try:
+    print(nothing)
+except NameError:
+    logging.exception("said")
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it is done on Linux alone")
 def test_the_library_is_loaded_ahead() -> None:
     run = subprocess.run([sys.executable, "-c", _AHEAD], capture_output=True, text=True)
-    assert (run.stdout, run.stderr) == ("True\n", "")
+    assert run.stdout == "True\nFalse True\nTrue\n"
+    assert run.stderr.splitlines()[-1] == "NameError: name 'nothing' is not defined"
 
 
 _WITHOUT_NUMPY = """
