@@ -83,9 +83,9 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ...bank_model.descriptor_tiles import (
     CYCLE_BYTES,
@@ -98,6 +98,9 @@ from ...bank_model.descriptor_tiles import (
 from ...bank_model.quick_tuple import NamedTuple
 from .copy_layouts import LEAST_ASYNC_BYTES, shares_blocks, widest_share
 from .processors import Processor
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _MOST_KEPT = 4096
 """The predictions that are kept: several passes, and the layers of a model, ask for the same."""
