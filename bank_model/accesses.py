@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,13 @@ def from_lines(
     for a lane that uses nothing."""
     first = np.where(used, addresses, np.iinfo(np.int64).max).min(axis=-1, keepdims=True)
     return np.where(used, addresses - first // LINE_BYTES * LINE_BYTES, 0).astype(np.int64)
+
+
+def bytes_of_rows(arrays: Sequence[npt.NDArray[Any]]) -> list[bytes]:
+    """Returns for each row the bytes of all arrays' elements in it."""
+    parts = [np.ascontiguousarray(each).view(np.uint8) for each in arrays]
+    rows = np.concatenate(parts, axis=1)
+    return rows.view(np.dtype((np.void, rows.shape[1])))[:, 0].tolist()
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .accesses import LINE_BYTES, CopySources, from_lines
+from .accesses import LINE_BYTES, CopySources, bytes_of_rows, from_lines
 from .conflicts import BoolArray, IntArray
 from .lds_rules import LdsInstruction
 from .lds_tables import copy_instruction
@@ -53,6 +53,8 @@ from .quick_dataclass import dataclass
 _CHUNK = 16
 _SECTORS = 4
 """The sectors of 32 bytes, two chunks each, of a line."""
+_ISSUE_BYTES = 2 * 8 + 2
+"""What a lane's part of an issue takes, as `_cost` is given it."""
 _BYPASSING = copy_instruction(_CHUNK, bypasses_l1=True)
 
 
@@ -105,16 +107,9 @@ def copy_cost(
     on = np.ones(addresses.shape, bool) if active is None else active
     reading = copied.reading & on
     # Whole lines further on either side, and where lanes would read that do not, are all one.
-    issues = from_lines(addresses, on), from_lines(copied.addresses, reading), reading, on
-    costs = [
-        _cost(
-            instruction,
-            *(part.tobytes() for part in issue),
-            copied.shifts,
-            copied.may_read_nothing,
-        )
-        for issue in zip(*issues, strict=True)
-    ]
+    sides = from_lines(addresses, on), from_lines(copied.addresses, reading)
+    of_all = copied.shifts, copied.may_read_nothing
+    costs = [_cost(instruction, issue, *of_all) for issue in bytes_of_rows((*sides, reading, on))]
     conflicts, wavefronts, exact, exact_wavefronts = zip(*costs, strict=True)
     return CopyCost(
         np.array(conflicts, dtype=np.int64),
@@ -127,19 +122,21 @@ def copy_cost(
 @lru_cache(1024)
 def _cost(
     instruction: LdsInstruction,
-    there: bytes,
-    here: bytes,
-    reads: bytes,
-    lanes: bytes,
+    issue: bytes,
     shifts: tuple[int, ...],
     may_read_nothing: bool,
 ) -> _Cost:
-    """Returns what an issue takes: those of a kernel, and of layers that are alike, repeat."""
-    to, source = (np.frombuffer(each, np.int64).tolist() for each in (there, here))
-    reading, running = (np.frombuffer(each, np.bool_) for each in (reads, lanes))
+    """Returns what an issue takes: those of a kernel, and of layers that are alike, repeat.
+
+    Args:
+        issue: where lanes write and read, and then whether they read and take part.
+    """
+    lanes = len(issue) // _ISSUE_BYTES
+    to, source = np.frombuffer(issue, np.int64, 2 * lanes).reshape(2, -1).tolist()
+    reading, running = np.frombuffer(issue, np.bool_, offset=16 * lanes).reshape(2, -1)
     taking_part = np.flatnonzero(running).tolist()
-    issue = _Issue(instruction, to, source, reading.tolist(), taking_part)
-    return issue.cost(shifts, may_read_nothing)
+    found = _Issue(instruction, to, source, reading.tolist(), taking_part)
+    return found.cost(shifts, may_read_nothing)
 
 
 def least_copy_cycles(

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from functools import reduce
 from itertools import product
@@ -153,6 +154,13 @@ class SharedOffset(NamedTuple):
         uniform = None if self.apart.loops else self.lanes.uniform
         is_known = self.shared.modulus == 0 and uniform is not None
         return uniform + self.shared.residue if is_known and uniform is not None else None
+
+    @property
+    def numbers(self) -> int:
+        """Returns how many numbers it is in one workgroup."""
+        loops, (lanes, apart) = align([self.lanes, self.apart])
+        shape = np.broadcast_shapes(lanes.shape, apart.shape)
+        return prod(shape) // prod(n for depth, n in loops if depth == WORKGROUP_DEPTH)
 
     @property
     def whole(self) -> LaneValues:
@@ -374,15 +382,21 @@ class CopiedAddresses:
             raise Refusal("it is not known which workgroups there are")
 
         def lanes_of(part: Mapping[ir.Value, LaneValues]) -> CopiedLanes:
-            return self._in_workgroups(part)._lanes_of_one(memory, indices, counts)
+            found = self._in_workgroups(part)._lanes_of_one(memory, indices, counts)
+            if (count := found.offset.numbers) > MAX_LANE_VALUES:
+                raise Refusal(f"{count} values of one workgroup are too many to enumerate")
+            return found
 
+        launch, count = self.evaluator.launch, workgroups(numbers)
+        if count * launch.waves * launch.subgroup_size <= _NUMBERS_KEPT:
+            # They may be too many where iterations have others of each.
+            with suppress(Refusal):
+                return _joined([lanes_of(next(parts_of_workgroups(numbers, count)))], launch)
         one = lanes_of(next(parts_of_workgroups(numbers, 1)))
-        if (count := one.offset.whole.values.size) > MAX_LANE_VALUES:
-            raise Refusal(f"{count} values of one workgroup are too many to enumerate")
         _, arrays = align([one.offset.apart, one.reads] if one.differs_apart else one.values)
         size = max(1, _NUMBERS_AT_ONCE // max(1, np.broadcast(*arrays).size))
         parts = [lanes_of(part) for part in parts_of_workgroups(numbers, size)]
-        return _joined(parts, self.evaluator.launch)
+        return _joined(parts, launch)
 
     def _in_workgroups(self, part: Mapping[ir.Value, LaneValues]) -> CopiedAddresses:
         """Returns what computes the addresses in workgroups whose numbers are given.

@@ -16,7 +16,7 @@ from math import gcd, prod
 import numpy as np
 from iree.compiler import ir
 
-from ...bank_model.accesses import CopySources, LdsAccess, LdsTile
+from ...bank_model.accesses import CopySources, LdsAccess, LdsTile, bytes_of_rows
 from ...bank_model.layouts import SwizzledLayout
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.quick_dataclass import dataclass
@@ -385,7 +385,7 @@ def without_repetition(access: LdsAccess) -> LdsAccess:
     if access.copied is not None:
         keys += [access.copied.addresses, access.copied.reading]
     issues: dict[bytes, list[int]] = {}
-    for number, issue in enumerate(_bytes_of_rows(keys)):
+    for number, issue in enumerate(bytes_of_rows(keys)):
         issues.setdefault(issue, []).append(number)
     counts = set(map(len, issues.values()))
     if len(counts) > 1 or counts == {1}:
@@ -398,10 +398,3 @@ def without_repetition(access: LdsAccess) -> LdsAccess:
         copied=None if access.copied is None else access.copied.of_issues(order),
         weight=access.weight * counts.pop(),
     )
-
-
-def _bytes_of_rows(arrays: Sequence[np.ndarray]) -> list[bytes]:
-    """Returns for each row the bytes of all arrays' elements in it."""
-    parts = [np.ascontiguousarray(each).view(np.uint8) for each in arrays]
-    rows = np.concatenate(parts, axis=1)
-    return rows.view(np.dtype((np.void, rows.shape[1])))[:, 0].tolist()
