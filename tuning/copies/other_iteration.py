@@ -37,13 +37,18 @@ def at_iteration(loop: ir.Operation, induction: ir.Value, builder: Builder) -> I
     return IndexCloner(builder, leaf, shares=False)
 
 
-def depends_on_iteration(loop: ir.Operation, value: ir.Value) -> bool:
+def depends_on_iteration(
+    loop: ir.Operation, value: ir.Value, known: dict[ir.Value, bool] | None = None
+) -> bool:
     """Returns whether `value`, used inside a loop, has other values in other iterations.
+
+    Args:
+        known: the same of other values of the loop, to which it is added.
 
     Raises:
         Refusal: an iteration does not know it before it begins.
     """
-    known: dict[ir.Value, bool] = {}
+    known = {} if known is None else known
 
     def depends(each: ir.Value, operands: Sequence[ir.Value]) -> bool:
         if isinstance(each, ir.BlockArgument):

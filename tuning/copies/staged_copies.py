@@ -224,6 +224,12 @@ class _Body:
         operations = operations_of(body_of(loop))
         self.places = {each: place for place, each in enumerate(operations)}
         self.barriers = [each for each in operations if each.name == BARRIER and orders_lds(each)]
+        self._known: dict[ir.Value, bool] = {}
+        """Whether values differ between iterations: those of copies have much in common."""
+
+    def _depends(self, value: ir.Value) -> bool:
+        """Returns what `depends_on_iteration` does, and raises what it raises."""
+        return depends_on_iteration(self.loop, value, self._known)
 
     def copies_to(self, user: ir.Operation) -> bool:
         """Returns whether `user` copies to a tile in this loop, and in none inside it.
@@ -288,7 +294,7 @@ class _Body:
         there = segments_of(store)[3] if is_direct else list(store.operands)[2:]
         conditions = [guard.operands[0] for guard in guards]
         # Otherwise a read could find what an earlier iteration has left.
-        if any(depends_on_iteration(self.loop, value) for value in (*there, *conditions)):
+        if any(self._depends(value) for value in (*there, *conditions)):
             raise Refusal(
                 "what is written of the tile differs from iteration to iteration", store.location
             )
@@ -305,7 +311,7 @@ class _Body:
             raise Refusal("what is copied is used elsewhere too", load.location)
         check_read_only(load.operands[0])
         for value in load.operands:
-            depends_on_iteration(self.loop, value)
+            self._depends(value)
         kind = ir.VectorType(load.results[0].type)
         bits = whole_element_bits(kind)
         if kind.rank != 1 or bits is None or bits % 8:
@@ -325,7 +331,7 @@ class _Body:
         copy = StagedCopy(gather, gather, guards, None, 0, 0)
         check_read_only(copy.source[0])
         for value in copy.source:
-            depends_on_iteration(self.loop, value)
+            self._depends(value)
         size = (whole_element_bits(copy.moved) or 0) // 8
         return copy._replace(bytes=size, alignment=size)
 
@@ -336,7 +342,7 @@ class _Body:
             Refusal: an iteration does not know the condition before it begins.
         """
         condition, value, _ = choice.operands
-        depends_on_iteration(self.loop, condition)
+        self._depends(condition)
         if len(list(choice.results[0].uses)) != 1:
             raise Refusal("what is copied is used elsewhere too", choice.location)
         return defining_operation(value)
@@ -359,8 +365,10 @@ class _Body:
         width = whole_element_bits(type_of(buffer).element_type)
         if strides is None or width is None:
             return 1
-        known_strides = [1 if each == DYNAMIC else each for each in strides]
-        multiple = self.bits.multiple(list(access.operands)[number + 1 :], known_strides)
+        multiple = 1
+        if width % (8 * most):
+            known_strides = [1 if each == DYNAMIC else each for each in strides]
+            multiple = self.bits.multiple(list(access.operands)[number + 1 :], known_strides)
         begin = most if is_workgroup_memref(buffer.type) else start_alignment(buffer)
         known = gcd(multiple * width // 8, begin, most)
         return gcd(max(known, promised_alignment(access)), most)
