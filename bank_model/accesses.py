@@ -153,9 +153,14 @@ class LdsAccess:
     @property
     def key(self) -> tuple[object, ...]:
         """Returns what two accesses have in common that cost the same under every layout."""
+        return (self.segment, *self.alone_key)
+
+    @property
+    def alone_key(self) -> tuple[object, ...]:
+        """Returns what two have in common that cost the same where nothing is paired."""
         active = None if self.active is None else self.active.tobytes()
         copied = None if self.copied is None else self.copied.key
-        form = self.kind, self.count, self.weight, self.instruction, self.alignment, self.segment
+        form = self.kind, self.count, self.weight, self.instruction, self.alignment
         return (*form, self.elements.shape, self.elements.tobytes(), active, copied)
 
     def moved(self, elements: int) -> LdsAccess:

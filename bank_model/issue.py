@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -101,22 +101,45 @@ def layout_cost(
 
 def costs_once(lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess]) -> LayoutCosts:
     """Returns the costs of layouts, and keeps them: passes ask for a tile one after another."""
-    costs = LayoutCosts(lds, tile, accesses)
-    return _kept(_SameCosts((lds, tile, *(access.key for access in costs.accesses)), costs))
+    keys = tuple(access.alone_key for access in accesses)
+    segments = tuple(access.segment for access in accesses)
+    return _kept(_Asked((lds, tile, *keys), segments, tuple(accesses)))
 
 
 @dataclass(frozen=True)
-class _SameCosts:
-    """The costs of layouts: two with one key are the same."""
+class _Asked:
+    """Accesses whose costs are asked for: two with equal keys cost the same where nothing is
+    paired, and two with equal segments, too, have the same pairs."""
 
-    key: tuple[object, ...]
-    costs: LayoutCosts = field(compare=False)
+    key: tuple[Any, ...]
+    segments: tuple[int, ...]
+    accesses: tuple[LdsAccess, ...] = field(compare=False)
 
 
 @lru_cache(_MOST_KEPT)
-def _kept(same: _SameCosts) -> LayoutCosts:
-    """Returns the costs that were kept first."""
-    return same.costs
+def _kept(asked: _Asked) -> LayoutCosts:
+    lds, tile, *_ = asked.key
+    return LayoutCosts(lds, tile, asked.accesses, _unpaired(asked.key))
+
+
+@lru_cache(_MOST_KEPT)
+def _unpaired(key: tuple[object, ...]) -> _Unpaired:
+    """Returns the counts that all costs with this key share."""
+    return _Unpaired()
+
+
+@dataclass(eq=False)
+class _Unpaired:
+    """What is counted of layouts, whatever the backend pairs.
+
+    Attributes:
+        phases: what searches among linear swizzles have counted.
+    """
+
+    cycles: dict[Layout, tuple[int, int]] = field(default_factory=dict)
+    inside_words: dict[Layout, int] = field(default_factory=dict)
+    phases: dict[CountedParts, PhaseSets] = field(default_factory=dict)
+    padded: dict[tuple[int, ...], list[tuple[int, int, int]]] = field(default_factory=dict)
 
 
 class LayoutCosts:
@@ -126,19 +149,26 @@ class LayoutCosts:
     of its time.
     """
 
-    def __init__(self, lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess]) -> None:
+    def __init__(
+        self,
+        lds: Lds,
+        tile: LdsTile,
+        accesses: Sequence[LdsAccess],
+        unpaired: _Unpaired | None = None,
+    ) -> None:
         """Counts nothing yet."""
         self.lds = lds
         self.tile = tile
         self.accesses = tuple(accesses)
         self._counted: dict[Layout, LayoutCost] = {}
         self._last: tuple[Layout, npt.NDArray[np.int64], Sequence[Batch]] | None = None
-        self._cycles: dict[Layout, tuple[int, int]] = {}
         self._issued: dict[Layout, int] = {}
-        self._inside_words: dict[Layout, int] = {}
-        self.phases: dict[CountedParts, PhaseSets] = {}
-        """What searches among linear swizzles have counted."""
-        self._padded: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
+        self._unpaired = _Unpaired() if unpaired is None else unpaired
+
+    @property
+    def phases(self) -> dict[CountedParts, PhaseSets]:
+        """Returns what searches among linear swizzles have counted."""
+        return self._unpaired.phases
 
     @cached_property
     def patterns(self) -> AddressPatterns:
@@ -147,21 +177,23 @@ class LayoutCosts:
 
     def padded(self, amounts: tuple[int, ...]) -> list[tuple[int, int, int]]:
         """Returns `PaddedCounts.count` of some paddings."""
-        if amounts not in self._padded:
+        counted = self._unpaired.padded
+        if amounts not in counted:
             counts = PaddedCounts(self.lds, self.tile, self.accesses)
-            self._padded[amounts] = counts.count(amounts)
-        return self._padded[amounts]
+            counted[amounts] = counts.count(amounts)
+        return counted[amounts]
 
     def inside_words(self, layout: Layout) -> int:
         """Returns the machine accesses of at least a word that begin inside one."""
-        if layout not in self._inside_words:
+        counted = self._unpaired.inside_words
+        if layout not in counted:
             word = self.lds.bank_width_bytes
-            self._inside_words[layout] = sum(
+            counted[layout] = sum(
                 len(owners)
                 for machine, owners in self._machines(layout)
                 if machine.instruction.width_bytes >= word and (machine.addresses % word).any()
             )
-        return self._inside_words[layout]
+        return counted[layout]
 
     def of(self, layout: Layout) -> LayoutCost:
         """Returns `layout_cost` of `layout`, with its errors."""
@@ -174,11 +206,12 @@ class LayoutCosts:
 
     def cycles(self, layout: Layout) -> tuple[int, int]:
         """Returns the cycles and the conflict cycles of `layout`, a part of the work of `of`."""
-        if layout not in self._cycles:
+        counted = self._unpaired.cycles
+        if layout not in counted:
             totals, _ = self._batches(layout)
             conflicts, cycles, _ = totals @ self._weights
-            self._cycles[layout] = int(cycles), int(conflicts)
-        return self._cycles[layout]
+            counted[layout] = int(cycles), int(conflicts)
+        return counted[layout]
 
     @cached_property
     def _weights(self) -> npt.NDArray[np.int64]:

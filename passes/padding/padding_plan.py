@@ -17,7 +17,7 @@ from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.errors import InvalidParameterError
-from ...bank_model.issue import LayoutCosts
+from ...bank_model.issue import LayoutCosts, costs_once
 from ...bank_model.layout_counts import STOCK_PADDING_BITS
 from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conflicts
 from ...bank_model.lds_rules import Lds
@@ -261,7 +261,7 @@ class _Planner:
     def _analyze(self, allocation: ir.Operation) -> _Analysis:
         lds, traced = self._accesses(allocation)
         accesses = self._model[1].emitted([allocation], gathers=True)
-        costs = LayoutCosts(lds, traced.tile, accesses)
+        costs = costs_once(lds, traced.tile, accesses)
         try:
             legal = _legality(allocation)
             choices = padding_choices(lds, traced.tile, accesses, is_legal=legal, costs=costs)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
-from bankwise.bank_model.issue import LayoutCost, LayoutCosts, layout_cost
+from bankwise.bank_model.issue import LayoutCost, LayoutCosts, costs_once, layout_cost
 from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
 from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.bank_model.lds_tables import lds_of
@@ -35,6 +37,20 @@ def test_neighbours_at_a_constant_distance_are_a_pair():
     assert issued(reads(0, 16), PaddedLayout(4)) == 1
     assert issued(reads(0, 16, segment=-1)) == 2
     assert issued(reads(0, 16) + reads(32, segment=1)) == 2
+
+
+def test_costs_are_kept_by_what_is_accessed_and_by_what_may_be_paired():
+    """Accesses of one segment are pairs, and alone they are not: cycles are shared, not slots."""
+    other, weighted = reads(0, 24), [replace(each, weight=2) for each in reads(0, 16)]
+    kept = [
+        costs_once(GFX942, ROWS, each)
+        for each in (reads(0, 16), reads(0, 16, segment=-1), reads(0, 16), weighted, other)
+    ]
+    assert kept[0] is kept[2]
+    for layout in (PlainLayout(), PaddedLayout(4), SwizzledLayout((XorShuffle(64, 4),))):
+        for costs in kept:
+            assert costs.of(layout) == layout_cost(GFX942, ROWS, layout, costs.accesses)
+    assert kept[0].instructions(PlainLayout()) < kept[1].instructions(PlainLayout())
 
 
 def test_nvidia_has_no_pairs():
