@@ -62,11 +62,12 @@ descriptors may give them and copies are of 16 bytes: of 28 products of 40 to 10
 the measured time is predicted by `mma.sync`, and 0.96 times by `wgmma`. f16 72x5120x5120 takes 39.6
 us on an H200 by `mma.sync`, for which 31.3 are predicted, and 33.3 by `wgmma`, for which 32.2
 are."""
-_TWO_GROUPS = 1.17
+_TWO_GROUPS, _BUSIER = 1.17, 1.5
 """The same of a matmul whose operands descriptors give to two warpgroups, where no multiprocessor
-has two workgroups: its warps wait for each other in each step, and nothing else runs meanwhile. Of
-five on an H200 (f16, 72 to 700 rows, 64, 128 and 192 columns by 8 warps) the time is 1.13 to 1.20
-times what is predicted, of 15 by one warpgroup 0.84 to 1.05 times."""
+has two workgroups, and the LDS is busier than the matrix units by so many times. f16 128 x 64 by 8
+warps takes 1.17 to 1.20 times as long on an H200 as is predicted (72x5120x5120, 333x2048x5632,
+200x3072x1800). What is said of 128 x 192 and 128 x 256 is right enough: 640x5120x1280 takes 26.0 us
+with 128 x 256, and 30.9 with the best tile that does not count as slower then."""
 _SAVED_BY_SLOTS = 0.05
 """The part of the predicted time that more slots than usual must save. With 4 slots f16 40x2048x80,
 for which 4.0 % are predicted, takes 0.8 % longer; 64x2048x64, for which 7.1 % are, 1.4 % less."""
@@ -214,8 +215,10 @@ class Circumstances(NamedTuple):
             return 1
         if not work.described:
             return _BY_LANES
+        matrix = work.warps * work.matrix_instructions * self.processor.described_cycles
         is_alone = work.workgroups <= self.processor.multiprocessors
-        return _TWO_GROUPS if is_alone and work.rows_described and work.warps > GROUP_WARPS else 1
+        is_narrow = work.rows_described and work.lds_cycles > _BUSIER * matrix
+        return _TWO_GROUPS if is_alone and is_narrow and work.warps > GROUP_WARPS else 1
 
 
 @cache
