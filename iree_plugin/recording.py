@@ -18,10 +18,11 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from ..bank_model.json_text import read_json
 from ..bank_model.quick_dataclass import dataclass
@@ -184,6 +185,17 @@ def pipeline_options(text: str) -> tuple[str, ...]:
     return tuple(sorted(o for o in options if o not in defaults and not o.endswith("= false")))
 
 
+@cache
+def packaged_recordings(version: str) -> Mapping[RecordingKey, Recording]:
+    """Returns the recordings for a compiler version that are data of the package."""
+    found: dict[RecordingKey, Recording] = {}
+    # `importlib.resources` would take 8 ms of a compile.
+    for path in Path(__file__).with_name("recordings").glob("*.json"):
+        for recording in load_recordings(path.read_text(), version):
+            found[recording.key] = recording
+    return MappingProxyType(found)
+
+
 @dataclass
 class RecordingStore:
     """Finds recordings: in the package's data, then in the user's cache, else takes them.
@@ -197,23 +209,15 @@ class RecordingStore:
     cache: UserCache | None = None
 
     @cached_property
-    def _packaged(self) -> dict[RecordingKey, Recording]:
-        found: dict[RecordingKey, Recording] = {}
-        # `importlib.resources` would take 8 ms of a compile.
-        for path in Path(__file__).with_name("recordings").glob("*.json"):
-            for recording in load_recordings(path.read_text(), self.version):
-                found[recording.key] = recording
-        return found
-
-    @cached_property
     def _taken(self) -> UserCache:
         # Where the folder is is asked for only if a recording is missing.
         return UserCache() if self.cache is None else self.cache
 
     def find(self, key: RecordingKey) -> Recording | None:
         """Returns the stored recording for `key`, if there is one."""
-        if key in self._packaged:
-            return self._packaged[key]
+        packaged = packaged_recordings(self.version)
+        if key in packaged:
+            return packaged[key]
         try:
             text = self._taken.read(self._name(key), self._text_of(key))
             cached = [] if text is None else load_recordings(text, self.version)
