@@ -308,8 +308,9 @@ class CodegenReplay:
 
         Raises:
             Lost: a fork has not made it, there is a shell whose machine code is not known, or a
-                kernel is launched otherwise than its shell says.
+                kernel is launched otherwise than its shell says; or what has run beside is lost.
         """
+        self.settle()  # The machine code takes longer.
         if self._expected is not None:
             forks, names = self._expected
             for number, name in enumerate(names):

@@ -190,8 +190,8 @@ class FinishedKernels:
     """The executables of a module that forks have finished, or are at work on."""
 
     _binaries: dict[str, bytes] = field(default_factory=dict)
-    _expected: dict[str, bytes] = field(default_factory=dict)
-    """The shells of those whose machine code is not there yet."""
+    _expected: dict[str, str] = field(default_factory=dict)
+    """The exports in the shells of those whose machine code is not there yet."""
     _left: list[ir.Operation] = field(default_factory=list)
     """Those in whose places shells are before. Something may still refer to their parts."""
 
@@ -208,7 +208,7 @@ class FinishedKernels:
         name = symbol_of(executable)
         _put_before(executable, shell)
         self._left.append(executable.detach_from_parent())
-        self._expected[name] = shell
+        self._expected[name] = _export_of(shell, executable.context)
         return name
 
     def complete(self, name: str, finished: Finished, context: ir.Context) -> None:
@@ -217,8 +217,7 @@ class FinishedKernels:
         Raises:
             Lost: the kernel is launched otherwise than its shell says.
         """
-        shell = self._expected.pop(name)
-        if _export_of(finished.shell, context) != _export_of(shell, context):
+        if _export_of(finished.shell, context) != self._expected.pop(name):
             raise Lost
         self._binaries[name] = finished.binary
 
