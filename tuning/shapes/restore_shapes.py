@@ -443,8 +443,9 @@ class _Restoration:
         if not access.is_of_rows:
             width = 1
         elif not whole and (run != self.shape[-1] or self._is_enlarged(len(self.shape) - 1)):
-            multiple = self.bits.multiple(begin[-1:], [1])
-            width = gcd(width, run, multiple)
+            width = gcd(width, run)
+            if width > 1:
+                width = gcd(width, self.bits.multiple(begin[-1:], [1]))
         outer = [range(size) for size in access.vector[:-1]]
         inner = range(0, access.vector[-1] if access.vector else 1, width)
         for *place, column in product(*outer, inner):
@@ -509,11 +510,13 @@ class _Restoration:
         strides = row_major_strides(self._divisors())
         if self.strided is not None:
             clamped, strides = [self.strided.element(at, clamped)], (1,)
-        multiple = self.bits.multiple(clamped, strides)
-        start = start_alignment(buffer)
-        alignment = gcd(multiple * bits // 8, start, _power_of_two(width * bits // 8))
+        size = bits // 8
+        alignment = gcd(start_alignment(buffer), _power_of_two(width * size))
+        if size % alignment:
+            # That of an element needs no index to be known.
+            alignment = gcd(alignment, size * self.bits.multiple(clamped, strides))
         there = reduce(at.andi, inside) if inside else None
-        return _Piece(tuple(clamped), elements, max(alignment, bits // 8), there)
+        return _Piece(tuple(clamped), elements, max(alignment, size), there)
 
 
 class _Piece(NamedTuple):
