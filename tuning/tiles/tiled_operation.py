@@ -477,5 +477,7 @@ def check_saves(
 
 def rounded_up(extents: Sequence[int], multiples: Mapping[int, int]) -> tuple[int, ...]:
     """Returns lengths of loops, some of them rounded up."""
-    by = (multiples.get(loop, 1) for loop in range(len(extents)))
-    return tuple(-(-extent // each) * each for extent, each in zip(extents, by, strict=True))
+    found = [*extents]
+    for loop, multiple in multiples.items():
+        found[loop] = -(-found[loop] // multiple) * multiple
+    return tuple(found)
