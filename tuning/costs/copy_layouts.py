@@ -25,6 +25,7 @@ from ...bank_model.descriptor_tiles import ArrangedTile
 from ...bank_model.lds_rules import AccessKind, Lds
 from ...bank_model.nested_layout import NestedLayout, TilePart
 from ...bank_model.quick_tuple import NamedTuple
+from .least_cost import least_cost
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -134,11 +135,29 @@ def best_copy_layout(
         run: as for `copy_layouts`.
     """
 
-    def cost(layout: NestedLayout) -> tuple[int, int]:
-        return transactions(lds, layout, part, threads), prod(layout.batch_tile)
+    layouts = [*copy_layouts(shape, part.tile.element_bits, threads, run)]
 
-    bits = part.tile.element_bits
-    return min(copy_layouts(shape, bits, threads, run), key=cost, default=None)
+    def cost(number: int) -> tuple[tuple[int, ...], NestedLayout]:
+        layout = layouts[number]
+        return (transactions(lds, layout, part, threads), prod(layout.batch_tile)), layout
+
+    bounds = [
+        (least_transactions(lds, each, part, threads), prod(each.batch_tile)) for each in layouts
+    ]
+    found = least_cost(bounds, cost)
+    return None if found is None else found[1]
+
+
+def least_transactions(lds: Lds, layout: NestedLayout, part: TilePart, threads: int) -> int:
+    """Returns what `transactions` is never below where no element is another one's, too.
+
+    Each instruction of a wave touches a block, and of a block it has no more than is there.
+    """
+    if len(part.mapped(layout.rank)) < layout.rank:
+        return 0
+    instructions = -(-threads // lds.wave_size) * prod(layout.batch_tile) * prod(layout.outer_tile)
+    bytes_copied = prod(layout.shape) * part.tile.element_bits // 8
+    return max(instructions, -(-bytes_copied // lds.transaction_bytes))
 
 
 def transactions(lds: Lds, layout: NestedLayout, part: TilePart, threads: int) -> int:

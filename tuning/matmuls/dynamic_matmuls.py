@@ -40,10 +40,10 @@ from ...dialect_utils.lowering_config import (
     changed_info,
     promoting,
 )
+from ..costs.least_cost import least_cost
 from ..costs.tile_cost import MatmulTile, TileWork
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
 from ..tiles.lane_tiled import is_tiled_by_lanes
-from ..tiles.least_cost import least_cost
 from ..tiles.size_ranges import SIZES, asked_sizes
 from ..tiles.tiled_operation import Circumstances, Maps, TiledOperation, loop_sizes, rounded_up
 from .matmul_tiles import WarpTiledMatmul, generic_root, is_filled

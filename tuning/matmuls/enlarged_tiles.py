@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..tiles.least_cost import least_cost
+from ..costs.least_cost import least_cost
 from ..tiles.tiled_operation import Circumstances, check_saves
 from .matmul_tiles import WarpTiledMatmul
 

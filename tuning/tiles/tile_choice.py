@@ -13,8 +13,8 @@ from typing import Any, Generic
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ..costs.least_cost import least_cost
 from ..costs.tile_cost import AnyTile, TileWork, concurrent_workgroups
-from .least_cost import least_cost
 from .tiled_operation import Circumstances, Tile, TiledOperation
 
 LEAST_GAIN = 0.03

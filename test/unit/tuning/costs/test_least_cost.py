@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tuning/tiles/least_cost: what costs the least is found without asking what may not be it."""
+"""tuning/costs/least_cost: what costs the least is found without asking what may not be it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankwise.tuning.tiles.least_cost import least_cost
+from bankwise.tuning.costs.least_cost import least_cost
 
 NUMBERS = st.sampled_from([1.0, 2.0, 3.0, inf])
 
