@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What: a sample of an image by its nearest pixel takes the higher one where it lies halfway between two; ONNX and PyTorch take the
-#   even one.
+# What: a sample of an image by its nearest pixel takes the higher one where it lies halfway between two; ONNX and PyTorch
+#   take the even one.
 # Version: iree-base-compiler 3.13.0, for every target; seen here on the CPU.
-# Input: `onnx.GridSample` of mode `nearest` with aligned corners, of one row of three pixels, 10, 20 and 30, at the places -0.5,
-#   0 and 0.5: these are 0.5, 1 and 1.5 in pixels.
+# Input: `onnx.GridSample` of mode `nearest` with aligned corners, of one row of three pixels, 10, 20 and 30, at the places
+#   -0.5, 0 and 0.5: these are 0.5, 1 and 1.5 in pixels.
 # Seen: 20, 20, 30.
 # Right: 10, 20, 30. ONNX's own tests of the operator, `test_gridsample_nearest` and the two with `align_corners` beside
 #   it, have such places and fail.
