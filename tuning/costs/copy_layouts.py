@@ -141,23 +141,17 @@ def best_copy_layout(
         layout = layouts[number]
         return (transactions(lds, layout, part, threads), prod(layout.batch_tile)), layout
 
-    bounds = [
-        (least_transactions(lds, each, part, threads), prod(each.batch_tile)) for each in layouts
-    ]
+    bounds = [(least_transactions(lds, each, part), prod(each.batch_tile)) for each in layouts]
     found = least_cost(bounds, cost)
     return None if found is None else found[1]
 
 
-def least_transactions(lds: Lds, layout: NestedLayout, part: TilePart, threads: int) -> int:
-    """Returns what `transactions` is never below where no element is another one's, too.
-
-    Each instruction of a wave touches a block, and of a block it has no more than is there.
-    """
+def least_transactions(lds: Lds, layout: NestedLayout, part: TilePart) -> int:
+    """Returns what `transactions` is never below: an instruction has no more of a block than there
+    is, unless elements are one another's."""
     if len(part.mapped(layout.rank)) < layout.rank:
         return 0
-    instructions = -(-threads // lds.wave_size) * prod(layout.batch_tile) * prod(layout.outer_tile)
-    bytes_copied = prod(layout.shape) * part.tile.element_bits // 8
-    return max(instructions, -(-bytes_copied // lds.transaction_bytes))
+    return -(-prod(layout.shape) * part.tile.element_bits // 8 // lds.transaction_bytes)
 
 
 def transactions(lds: Lds, layout: NestedLayout, part: TilePart, threads: int) -> int:

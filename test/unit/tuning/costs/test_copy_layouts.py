@@ -67,7 +67,7 @@ def test_no_layout_touches_fewer_blocks_than_the_best(
     found = [*copy_layouts(shape, 16, 128, run)]
     assert best == min(found, key=cost)
     for each in found:
-        assert least_transactions(lds, each, part, 128) <= transactions(lds, each, part, 128)
+        assert least_transactions(lds, each, part) <= transactions(lds, each, part, 128)
 
 
 def test_the_worked_example() -> None:
