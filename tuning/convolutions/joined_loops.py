@@ -236,7 +236,8 @@ def _contraction(operation: ir.Operation, ordered: _Ordering) -> Contraction:
     results = _results(operation, of_result)
     # What a lane has of a row of the result should be neighbours in memory.
     stored = [loops for value, loops in results.items() if _is_stored(value)]
-    left = _B if (stored or [of_result])[0][-1] in a - b else _A
+    neighbours = {*(stored or [of_result])[0][-1:]}
+    left = _B if neighbours & (a - b) else _A
     rows, columns = (a - b, b - a) if left == _A else (b - a, a - b)
     parts = (a & b & c, rows, columns)
     parallel = [tuple(loop for loop in of_result if loop in part) for part in parts]

@@ -107,3 +107,32 @@ func.func @repeats() attributes {hal.executable.target = #hal.executable.target<
   iree_codegen.store_to_buffer %v, %bc : tensor<8x8x4xf32> into memref<8x8x4xf32>
   return
 }
+
+// -----
+
+#target = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32, storage = b32, subgroup = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 64], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [9, 9, 9]>>
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
+
+// The product of two vectors has neither rows nor columns.
+
+// CHECK-LABEL: func.func @one_number
+// CHECK-NOT:     bankwise.
+func.func @one_number() attributes {hal.executable.target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #target}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [32, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %ba = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<128xf32>
+  %bb = hal.interface.binding.subspan layout(#layout) binding(1) offset(%c0) : memref<128xf32>
+  %bc = hal.interface.binding.subspan layout(#layout) binding(2) offset(%c0) : memref<f32>
+  %a = iree_codegen.load_from_buffer %ba : memref<128xf32> -> tensor<128xf32>
+  %b = iree_codegen.load_from_buffer %bb : memref<128xf32> -> tensor<128xf32>
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%a, %b : tensor<128xf32>, tensor<128xf32>) outs(%f : tensor<f32>) attrs = {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[32], [0]], partial_reduction = [128], subgroup_basis = [[1], [0]], thread = [4], workgroup = [0]}>} {
+  ^bb0(%p: f32, %q: f32, %t: f32):
+    %pq = arith.mulf %p, %q : f32
+    %s = arith.addf %t, %pq : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  iree_codegen.store_to_buffer %r, %bc : tensor<f32> into memref<f32>
+  return
+}
