@@ -210,6 +210,8 @@ def load_passes(mode: Mode | None = None) -> None:
         importlib.import_module(f"{__package__}.replay")
         if mode is not None and mode.level == [*LEVELS][-1] and has_tuning():
             importlib.import_module(f"{TUNING}.programs.program_steps")
+            # Most programs have products, and other passes need much of what this one loads.
+            importlib.import_module(f"{TUNING}.programs.split_sums")
     _program_changed.wait()
     with contextlib.suppress(ImportError):
         importlib.import_module(NUMPY)
