@@ -149,8 +149,9 @@ load_library_ahead()
 wait_for_library()
 print("libIREECompiler.so" in Path("/proc/self/maps").read_text())
 from bankwise.iree_plugin.early_import import import_beside_compiler
+from bankwise.passes.mode import Mode
 
-import_beside_compiler()
+import_beside_compiler(Mode())
 print("traceback" in sys.modules, "logging" in sys.modules)
 from iree.compiler.api import Session
 print(Session().get_flags() != [])
