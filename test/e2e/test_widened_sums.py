@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,24 @@ def test_sums_are_rounded_once(element: str, last_bit: float, source: str, targe
     np.testing.assert_allclose(
         ran.outputs[0].astype(np.float64), expected, rtol=0.51 * last_bit, atol=1e-5
     )
+
+
+@pytest.mark.sampled("element", every=2)
+@pytest.mark.parametrize(("element", "last_bit"), [("f16", 2.0**-10), ("bf16", 2.0**-7)])
+def test_few_rows_on_a_gpu_for_which_iree_ends(element: str, last_bit: float) -> None:
+    sizes = {"64x96": "8x128", "96x128": "128x64", "64x128": "8x64"}
+    source = re.sub("|".join(sizes), lambda found: sizes[found[0]], _MATMUL)
+    random = np.random.default_rng(8)
+    a, b, c = (
+        random.standard_normal([int(size) for size in each.split("x")]).astype(dtype_of(element))
+        for each in sizes.values()
+    )
+    flags = target_flags("gfx950")
+    ran = run_emulated(source.replace("TYPE", element), flags, "auto/fast", [a, b, c])
+    assert ran.counters[Counted.MFMA] > 0
+    expected = a.astype(np.float64) @ b.astype(np.float64) + c.astype(np.float64)
+    found = ran.outputs[0].astype(np.float64)
+    np.testing.assert_allclose(found, expected, rtol=0.51 * last_bit, atol=1e-5)
 
 
 _CONVOLUTION = """

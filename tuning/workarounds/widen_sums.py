@@ -17,6 +17,10 @@ for f16 sums round it in each step: outputs are right to rounding, with smaller 
 IREE fuses the rounding into the kernel of the product. Sizes must be known. So it is for each
 `linalg.generic` whose body adds a product of its two factors to a sum, as a convolution's does.
 
+On gfx950 IREE 3.13 ends when it chooses a matrix instruction for up to 8 rows whose products are
+summed in f32, such as those of a decoder. The factors are exchanged there, so that columns are
+rows; a product with few of both stays as it is.
+
 Runs on functions of the program, before dispatches are formed.
 
 This works around IREE 3.13 (`docs/for_iree.md#sums-in-f16-and-bf16`).
@@ -24,7 +28,9 @@ This works around IREE 3.13 (`docs/for_iree.md#sums-in-f16-and-bf16`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from math import prod
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -33,6 +39,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_target_of
+from ...dialect_utils.index.loop_sums import loop_sums
 from ...dialect_utils.indexing_maps import (
     GENERIC,
     ITERATORS,
@@ -49,6 +56,14 @@ from ...passes.decisions import LayoutRound
 _FILL = "linalg.fill"
 _NARROW = (ir.F16Type, ir.BF16Type)
 _OPERANDS = 3
+Order = tuple[int, int]
+"""The numbers of the factors in the order in which a product has them."""
+_AS_GIVEN, _EXCHANGED = (0, 1), (1, 0)
+_CRASHING, _FEW_ROWS, _DEPTH = "gfx950", 8, 128
+"""The GPU for which IREE divides by zero where there are so many rows at most, and what is summed
+is a multiple of so many."""
+_ROWS_OF_VECTORS, _LANES = 4, 64
+"""So many rows are vectors to IREE where there are more columns than lanes."""
 _BODY = ["arith.mulf", "arith.addf", "linalg.yield"]
 
 
@@ -66,13 +81,15 @@ class WidenSums(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the matmuls of `function`; never fails."""
         function = function.operation
-        if gpu_target_of(function, context.test_target) is None:
+        target = gpu_target_of(function, context.test_target)
+        if target is None:
             return
         for operation in filter(_is_narrow, operations_in(function, *PRODUCTS, GENERIC)):
-            plan = partial(_planned, operation)
-            if context.planned(operation.location, "its sum keeps its type", plan):
+            plan = partial(_planned, operation, target.arch)
+            order = context.planned(operation.location, "its sum keeps its type", plan)
+            if order:
                 context.sink.remark(operation.location, "summed in f32, and rounded at the end")
-                _widen(operation)
+                _widen(operation, order)
 
 
 def _is_narrow(operation: ir.Operation) -> bool:
@@ -102,8 +119,8 @@ def _adds_product(generic: ir.Operation) -> bool:
     )
 
 
-def _planned(operation: ir.Operation) -> bool:
-    """Returns True.
+def _planned(operation: ir.Operation, arch: str) -> Order:
+    """Returns which of the factors comes first.
 
     Raises:
         Refusal: the sum of an operation keeps its type.
@@ -114,13 +131,46 @@ def _planned(operation: ir.Operation) -> bool:
         raise Refusal("its sizes are not all known")
     if operation.name != GENERIC:
         product_loops(operation)
-    return True
+    if arch != _CRASHING:
+        return _AS_GIVEN
+    for order in (_AS_GIVEN, _EXCHANGED):
+        if not _ends_compiler(operation, order):
+            return order
+    raise Refusal("IREE chooses no matrix instruction for so few rows and columns")
 
 
-def _widen(operation: ir.Operation) -> None:
+def _ends_compiler(operation: ir.Operation, order: Order) -> bool:
+    """Returns whether IREE ends when it chooses a matrix instruction for the widened product."""
+    if operation.name == GENERIC:
+        dims = [[{*each.factors} for each in sums] for sums in loop_sums(operation)]
+    else:
+        dims = [[{loop} for loop in loops] for loops in product_loops(operation)]
+    extents = _extents(operation, dims)
+    if any(len([loop for loop in each if extents[loop] != 1]) > 1 for each in dims[0]):
+        return False  # a window that slides
+    found = [{loop for each in part for loop in each} for part in dims]
+    a, b, c = *(found[each] for each in order), found[-1]
+    parts = (a & b & c, a & c - b, b & c - a, a & b - c)
+    batches, rows, columns, summed = (prod(extents[loop] for loop in part) for part in parts)
+    vectors = rows == 1 or (rows <= _ROWS_OF_VECTORS and columns > _LANES)
+    return rows <= _FEW_ROWS and summed % _DEPTH == 0 and not (batches == 1 and vectors)
+
+
+def _extents(operation: ir.Operation, dims: list[list[set[int]]]) -> Mapping[int, int]:
+    """Returns how long loops are: what a filter or a result says, which come behind an image."""
+    return {
+        loop: size
+        for operand, part in zip(operation.operands, dims, strict=True)
+        for size, loops in zip(ir.ShapedType(operand.type).shape, part, strict=True)
+        if len(loops) == 1
+        for loop in loops
+    }
+
+
+def _widen(operation: ir.Operation, order: Order) -> None:
     """Replaces an operation by one that sums in f32, and by the rounding of its result."""
     at = Builder.before(operation).at(operation.location)
-    *inputs, begin = operation.operands
+    inputs, begin = [operation.operands[each] for each in order], operation.operands[-1]
     kind = ir.RankedTensorType(begin.type)
     dims, single = [range(kind.rank)], ir.F32Type.get(at.context)
     empty = at.empty(at.tensor_type(kind.shape, single))
@@ -130,10 +180,15 @@ def _widen(operation: ir.Operation) -> None:
     else:
         sums = at.parallel([begin], dims, empty, lambda at, each, _: at.extf(each, single))
     if operation.name == GENERIC:
-        indexing = {name: operation.attributes[name] for name in (MAPS, ITERATORS)}
+        maps = [*ir.ArrayAttr(operation.attributes[MAPS])]
+        indexing = {
+            MAPS: ir.ArrayAttr.get([*(maps[each] for each in order), maps[-1]], at.context),
+            ITERATORS: operation.attributes[ITERATORS],
+        }
         wide = at.sum_of_products(inputs, sums, indexing)
     else:
-        wide = at.contraction(inputs, sums, product_loops(operation))
+        loops = product_loops(operation)
+        wide = at.contraction(inputs, sums, [*(loops[each] for each in order), loops[-1]])
     rounded = at.parallel(
         [wide], dims, at.empty(kind), lambda at, each, _: at.truncf(each, kind.element_type)
     )
