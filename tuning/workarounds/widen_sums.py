@@ -17,7 +17,7 @@ for f16 sums round it in each step: outputs are right to rounding, with smaller 
 IREE fuses the rounding into the kernel of the product. Sizes must be known. So it is for each
 `linalg.generic` whose body adds a product of its two factors to a sum, as a convolution's does.
 
-On gfx950 IREE 3.13 ends when it chooses a matrix instruction for up to 8 rows whose products are
+On gfx950 and gfx90a IREE 3.13 fails where it chooses a matrix instruction for up to 8 rows that are
 summed in f32, such as those of a decoder. The factors are exchanged there, so that columns are
 rows; a product with few of both stays as it is.
 
@@ -59,9 +59,9 @@ _OPERANDS = 3
 Order = tuple[int, int]
 """The numbers of the factors in the order in which a product has them."""
 _AS_GIVEN, _EXCHANGED = (0, 1), (1, 0)
-_CRASHING, _FEW_ROWS, _DEPTH = "gfx950", 8, 128
-"""The GPU for which IREE divides by zero where there are so many rows at most, and what is summed
-is a multiple of so many."""
+_FAILING, _FEW_ROWS, _DEPTH = ("gfx950", "gfx90a"), 8, 128
+"""The GPUs for which IREE divides by zero, or takes sparse instructions that there are not, where
+there are so many rows at most, and what is summed is a multiple of so many."""
 _ROWS_OF_VECTORS, _LANES = 4, 64
 """So many rows are vectors to IREE where there are more columns than lanes."""
 _BODY = ["arith.mulf", "arith.addf", "linalg.yield"]
@@ -131,7 +131,7 @@ def _planned(operation: ir.Operation, arch: str) -> Order:
         raise Refusal("its sizes are not all known")
     if operation.name != GENERIC:
         product_loops(operation)
-    if arch != _CRASHING:
+    if arch not in _FAILING:
         return _AS_GIVEN
     for order in (_AS_GIVEN, _EXCHANGED):
         if not _ends_compiler(operation, order):

@@ -1,4 +1,5 @@
 // RUN: bankwise-opt %s --iree-gpu-test-target=gfx950 --pass-pipeline='builtin.module(func.func(bankwise-widen-sums))' --split-input-file --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx90a --pass-pipeline='builtin.module(func.func(bankwise-widen-sums))' --split-input-file --mlir-print-local-scope --verify-diagnostics --bankwise-remarks | FileCheck %s
 
 // Columns become rows.
 
