@@ -222,19 +222,17 @@ def load_passes(mode: Mode | None = None) -> None:
             # To look for them in a folder of many distributions takes as long as five passes.
             plugins = importlib.import_module(f"{__package__}.plugins")
             plugins.may_be_installed(plugins.PLUGIN_GROUP)
-            _prepare(mode)
+            _read_recordings()
             _load_passes_of(mode)
 
 
-def _prepare(mode: Mode) -> None:
-    """Reads and makes what pipelines are made of. Whoever needs what fails will see why."""
+def _read_recordings() -> None:
+    """Reads the pipelines of the package. Whoever needs what fails will see why."""
     from .embedding import compiler_version
-    from .mitigation import mitigation_edits
     from .recording import packaged_recordings
 
     with contextlib.suppress(OSError, LookupError, ValueError):
         packaged_recordings(compiler_version())
-        mitigation_edits(mode)
 
 
 def _load_passes_of(mode: Mode) -> None:

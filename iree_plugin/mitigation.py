@@ -26,9 +26,4 @@ def mitigation_edits(mode: Mode) -> list[PipelineEdit]:
     """
     if mode.mitigation not in MITIGATIONS:
         raise KeyError(mode.mitigation)
-    return [*_edits(mode)]
-
-
-@cache
-def _edits(mode: Mode) -> tuple[PipelineEdit, ...]:
-    return *counting_edits(mode), *edits_of(steps(), mode)
+    return [*counting_edits(mode), *edits_of(steps(), mode)]
