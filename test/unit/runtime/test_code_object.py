@@ -14,13 +14,22 @@ import pytest
 
 from bankwise.emulator.instruction_text import AssemblyError
 from bankwise.runtime.assembly_run import AssemblyRun, run_assembly
-from bankwise.runtime.llvm_tools import assembled, find_tool
+from bankwise.runtime.llvm_tools import LlvmToolError, assembled, find_tool
 
 pytest.importorskip("elftools", reason="pyelftools is not installed")
 zstandard = pytest.importorskip("zstandard", reason="zstandard is not installed")
+
+
+def knows_chip() -> bool:
+    """Returns whether LLVM's tools are there, and are no older than the chip of these tests."""
+    try:
+        return find_tool("llvm-objdump") is not None and bool(assembled("s_endpgm", "gfx942"))
+    except LlvmToolError:
+        return False
+
+
 pytestmark = pytest.mark.skipif(
-    find_tool("llvm-objdump") is None or find_tool("llvm-mc") is None,
-    reason="LLVM's tools are not installed",
+    not knows_chip(), reason="LLVM's tools are not installed, or do not know gfx942"
 )
 
 FILE = """\
