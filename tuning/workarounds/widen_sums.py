@@ -19,7 +19,8 @@ IREE fuses the rounding into the kernel of the product. Sizes must be known. So 
 
 On gfx950 and gfx90a IREE 3.13 fails where it chooses a matrix instruction for up to 8 rows that are
 summed in f32, such as those of a decoder. The factors are exchanged there, so that columns are
-rows; a product with few of both stays as it is.
+rows; a product with few of both stays as it is. So does a window that slides over up to 8 places of
+an image, on gfx942 too: as it is, IREE gives it no matrix instruction.
 
 Runs on functions of the program, before dispatches are formed.
 
@@ -38,7 +39,7 @@ from iree.compiler import ir
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
-from ...dialect_utils.gpu_target import gpu_target_of
+from ...dialect_utils.gpu_target import gpu_features_of, gpu_target_of
 from ...dialect_utils.index.loop_sums import loop_sums
 from ...dialect_utils.indexing_maps import (
     GENERIC,
@@ -59,9 +60,12 @@ _OPERANDS = 3
 Order = tuple[int, int]
 """The numbers of the factors in the order in which a product has them."""
 _AS_GIVEN, _EXCHANGED = (0, 1), (1, 0)
-_FAILING, _FEW_ROWS, _DEPTH = ("gfx950", "gfx90a"), 8, 128
-"""The GPUs for which IREE divides by zero, or takes sparse instructions that there are not, where
-there are so many rows at most, and what is summed is a multiple of so many."""
+_FEW_ROWS, _DEPTH = 8, 128
+"""IREE divides by zero, or takes sparse instructions that there are not, where there are so many
+rows at most, and what is summed is a multiple of so many."""
+_FAILING, _FAILING_WINDOWS = (2, 4), (2, 3, 4)
+"""The generations of AMD's matrix instructions for which it does (CDNA2 and CDNA4), and those for
+which it cannot lower a window that slides over so few places, or finds no LDS for it."""
 _ROWS_OF_VECTORS, _LANES = 4, 64
 """So many rows are vectors to IREE where there are more columns than lanes."""
 _BODY = ["arith.mulf", "arith.addf", "linalg.yield"]
@@ -81,11 +85,11 @@ class WidenSums(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the matmuls of `function`; never fails."""
         function = function.operation
-        target = gpu_target_of(function, context.test_target)
-        if target is None:
+        if gpu_target_of(function, context.test_target) is None:
             return
+        generation = gpu_features_of(function, context.test_target).matrix_generation
         for operation in filter(_is_narrow, operations_in(function, *PRODUCTS, GENERIC)):
-            plan = partial(_planned, operation, target.arch)
+            plan = partial(_planned, operation, generation)
             order = context.planned(operation.location, "its sum keeps its type", plan)
             if order:
                 context.sink.remark(operation.location, "summed in f32, and rounded at the end")
@@ -119,8 +123,11 @@ def _adds_product(generic: ir.Operation) -> bool:
     )
 
 
-def _planned(operation: ir.Operation, arch: str) -> Order:
+def _planned(operation: ir.Operation, generation: int | None) -> Order:
     """Returns which of the factors comes first.
+
+    Args:
+        generation: that of the GPU's matrix instructions, if it is one of AMD's that has them.
 
     Raises:
         Refusal: the sum of an operation keeps its type.
@@ -131,32 +138,45 @@ def _planned(operation: ir.Operation, arch: str) -> Order:
         raise Refusal("its sizes are not all known")
     if operation.name != GENERIC:
         product_loops(operation)
-    if arch not in _FAILING:
+    if generation not in _FAILING_WINDOWS:
         return _AS_GIVEN
-    for order in (_AS_GIVEN, _EXCHANGED):
-        if not _ends_compiler(operation, order):
+    dims = _loops_of_dimensions(operation)
+    extents = _extents(operation, dims)
+    slides = any(len([loop for loop in each if extents[loop] != 1]) > 1 for each in dims[0])
+    if not slides and generation not in _FAILING:
+        return _AS_GIVEN
+    for order in (_AS_GIVEN,) if slides else (_AS_GIVEN, _EXCHANGED):
+        if not _fails(dims, extents, order, slides=slides):
             return order
     raise Refusal("IREE chooses no matrix instruction for so few rows and columns")
 
 
-def _ends_compiler(operation: ir.Operation, order: Order) -> bool:
-    """Returns whether IREE ends when it chooses a matrix instruction for the widened product."""
+_Dims = list[list[set[int]]]
+"""The loops that index each dimension of each operand."""
+
+
+def _loops_of_dimensions(operation: ir.Operation) -> _Dims:
     if operation.name == GENERIC:
-        dims = [[{*each.factors} for each in sums] for sums in loop_sums(operation)]
-    else:
-        dims = [[{loop} for loop in loops] for loops in product_loops(operation)]
-    extents = _extents(operation, dims)
-    if any(len([loop for loop in each if extents[loop] != 1]) > 1 for each in dims[0]):
-        return False  # a window that slides
+        return [[{*each.factors} for each in sums] for sums in loop_sums(operation)]
+    return [[{loop} for loop in loops] for loops in product_loops(operation)]
+
+
+def _fails(dims: _Dims, extents: Mapping[int, int], order: Order, *, slides: bool) -> bool:
+    """Returns whether IREE fails with the matrix instruction that it chooses for a widened product.
+
+    Args:
+        slides: whether the product is one of a window that slides.
+    """
     found = [{loop for each in part for loop in each} for part in dims]
     a, b, c = *(found[each] for each in order), found[-1]
     parts = (a & b & c, a & c - b, b & c - a, a & b - c)
     batches, rows, columns, summed = (prod(extents[loop] for loop in part) for part in parts)
     vectors = rows == 1 or (rows <= _ROWS_OF_VECTORS and columns > _LANES)
-    return rows <= _FEW_ROWS and summed % _DEPTH == 0 and not (batches == 1 and vectors)
+    by_vectors = batches == 1 and vectors and not slides
+    return rows <= _FEW_ROWS and summed % _DEPTH == 0 and not by_vectors
 
 
-def _extents(operation: ir.Operation, dims: list[list[set[int]]]) -> Mapping[int, int]:
+def _extents(operation: ir.Operation, dims: _Dims) -> Mapping[int, int]:
     """Returns how long loops are: what a filter or a result says, which come behind an image."""
     return {
         loop: size
