@@ -51,15 +51,11 @@ class ShareDigits(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` takes such digits where that may gain."""
-        # No `mma.sync` is left where all have become `wgmma`.
-        by_wgmma = has_operation(function, COPY) and not has_operation(function, MMA)
-        return not by_wgmma and next(_moved_digits(function), None) is not None
+        return next(_moved_digits(function), None) is not None
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the digits; never fails."""
         function = function.operation
-        if not self.has_work(function):
-            return
         with function.context:
             flags = ir.Attribute.parse("#arith.overflow<nsw, nuw>")
             for each in list(_moved_digits(function)):
@@ -87,6 +83,9 @@ class _Moved(NamedTuple):
 
 
 def _moved_digits(function: ir.Operation) -> Iterator[_Moved]:
+    # No `mma.sync` is left where all have become `wgmma`.
+    if has_operation(function, COPY) and not has_operation(function, MMA):
+        return
     for digits in operations_in(function, _DIGITS):
         total = defining_operation(digits.operands[0])
         if len(digits.operands) != 1 or total is None or total.name != _ADD:
