@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -191,3 +191,13 @@ class LdsAccess:
         if self.active is not None:
             active = np.broadcast_to(np.asarray(self.active, dtype=bool), elements.shape)
             object.__setattr__(self, "active", None if active.all() else active)
+
+
+def alike(accesses: Iterable[LdsAccess]) -> Iterable[list[LdsAccess]]:
+    """Returns accesses in groups of one kind, count, mask and number of issues, whose elements can
+    be stacked."""
+    found: dict[tuple[object, ...], list[LdsAccess]] = {}
+    for each in accesses:
+        key = each.kind, each.count, each.instruction, id(each.active), each.elements.shape
+        found.setdefault(key, []).append(each)
+    return found.values()

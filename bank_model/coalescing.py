@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .accesses import LdsAccess
+from .accesses import LdsAccess, alike
 from .errors import InvalidParameterError, require_positive
 from .lds_rules import Lds
 from .quick_dataclass import dataclass
@@ -101,12 +101,8 @@ def transactions_of_runs(
 
 def transactions_of(lds: Lds, accesses: Iterable[LdsAccess], element_bytes: int) -> int:
     """Returns the transactions of accesses whose elements lie in global memory."""
-    alike: dict[tuple[object, ...], list[LdsAccess]] = {}
-    for each in accesses:
-        key = each.count, each.elements.shape, id(each.active)
-        alike.setdefault(key, []).append(each)
     count = 0
-    for group in alike.values():
+    for group in alike(accesses):
         addresses = np.stack([each.elements for each in group]) * element_bytes
         run = group[0].count * element_bytes
         count += transactions_of_runs(lds, addresses, run, group[0].active)

@@ -13,13 +13,15 @@ one `ds_read_b128` or as the two halves of a `ds_read2_b64`, which take 4 cycles
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
 
-from .accesses import LdsAccess, LdsTile
+from .accesses import LdsAccess, LdsTile, alike
 from .conflicts import merged_issues
-from .lds_rules import AccessKind, Lds, LdsInstruction
+from .lds_rules import Lds, LdsInstruction
+from .least_cycles import least_split
 from .quick_tuple import NamedTuple
 
 
@@ -38,54 +40,32 @@ def cost_floor(lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess]) -> CostFl
     Of elements that are no whole bytes, and of accesses by an instruction of their own, nothing is
     claimed.
     """
-    alike: dict[tuple[object, ...], list[LdsAccess]] = {}
-    for access in accesses:
-        shape = access.elements.shape
-        key = access.kind, access.count, access.instruction, id(access.active), shape
-        alike.setdefault(key, []).append(access)
     cycles = halves = pieces = 0
-    for group in alike.values():
+    for group in alike(accesses):
         first = group[0]
         is_used = first.active is None or first.active.any()
         known = not tile.element_bits % 8 and first.elements.shape[1] == lds.wave_size
         if not known or first.instruction or not first.elements.size or not is_used:
             continue
-        step = min(tile.element_bits // 8, lds.bank_width_bytes)
         size = first.count * tile.element_bits // 8
         weights = np.array([access.weight for access in group], dtype=np.int64)
-        taken = _least(lds, first.kind, size, step, _phases_of(group))
+        form = lds, tile, first.kind, size
+        taken = least_split(*form, _phases_of(group))
         cycles += int((weights * taken.sum(axis=-1)).sum())
         issues = int(weights.sum()) * len(first.elements)
-        halves += issues * int(_least(lds, first.kind, size, step, _halves_of(lds)))
-        pieces += issues * int(_least(lds, first.kind, size, step, lambda _: np.int64(1)))
+        halves += issues * int(least_split(*form, partial(_halves, lds)))
+        pieces += issues * int(least_split(*form, lambda *_: 1))
     return CostFloor(cycles, -(-halves // 2), pieces)
 
 
-_Cost = Callable[[LdsInstruction], "npt.NDArray[np.int64] | np.int64"]
+def _halves(lds: Lds, instruction: LdsInstruction, _: int) -> int:
+    """Returns the issue slots of an instruction, in halves: of a pair it is one."""
+    return 1 if instruction.width_bytes in lds.paired_bytes else 2
 
 
-def _least(lds: Lds, kind: AccessKind, size: int, step: int, cost: _Cost) -> npt.NDArray[np.int64]:
-    """Returns the least that the instructions cost together by which a lane moves `size` bytes.
-
-    Args:
-        step: no layout splits so many bytes.
-        cost: returns what an instruction costs.
-    """
-    widths = [width for width in lds.widths(kind) if width % step == 0]
-    costs = {width: cost(lds.instruction(kind, width)) for width in widths}
-    least = {0: np.zeros((), np.int64)}
-    for end in range(step, size + 1, step):
-        ways = [least[end - width] + costs[width] for width in widths if width <= end]
-        least[end] = np.minimum.reduce(ways)
-    return least[size]
-
-
-def _halves_of(lds: Lds) -> _Cost:
-    """Returns what returns the issue slots of an instruction, in halves: of a pair it is one."""
-    return lambda instruction: np.int64(1 if instruction.width_bytes in lds.paired_bytes else 2)
-
-
-def _phases_of(group: Sequence[LdsAccess]) -> _Cost:
+def _phases_of(
+    group: Sequence[LdsAccess],
+) -> Callable[[LdsInstruction, int], npt.NDArray[np.int64]]:
     """Returns what returns the phases [accesses, issues] of an instruction in which lanes take
     part, for accesses with the same mask."""
     active = group[0].active
@@ -96,6 +76,7 @@ def _phases_of(group: Sequence[LdsAccess]) -> _Cost:
             return np.full(shape, len(phases), np.int64)
         return np.broadcast_to(active[:, np.asarray(phases)].any(axis=-1).sum(axis=-1), shape)
 
+    @cache
     def phases(instruction: LdsInstruction) -> npt.NDArray[np.int64]:
         if instruction.merging is None:
             return used(instruction.phases)
@@ -105,4 +86,4 @@ def _phases_of(group: Sequence[LdsAccess]) -> _Cost:
         assert merged is not None
         return np.where(merged, used(instruction.merged_phases), used(instruction.phases))
 
-    return phases
+    return lambda instruction, _: phases(instruction)

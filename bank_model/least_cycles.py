@@ -14,6 +14,10 @@ phases, and so many cycles are the least although a single one could deliver the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,7 +25,7 @@ from .accesses import LdsAccess, LdsTile
 from .async_copies import least_copy_cycles
 from .conflicts import wavefront_floor
 from .layouts import MAX_USEFUL_ALIGNMENT
-from .lds_rules import Lds, LdsInstruction
+from .lds_rules import AccessKind, Lds, LdsInstruction
 
 
 def least_cycles(lds: Lds, tile: LdsTile, access: LdsAccess) -> int:
@@ -48,15 +52,32 @@ def least_cycles(lds: Lds, tile: LdsTile, access: LdsAccess) -> int:
             return least_copy_cycles(whole[0], access.elements, access.copied, access.active)
         if not others:
             return floor(whole[0], 0)
+    return int(least_split(lds, tile, access.kind, size, floor))
+
+
+Counted = TypeVar("Counted", int, "npt.NDArray[np.int64]")
+
+
+def least_split(
+    lds: Lds,
+    tile: LdsTile,
+    kind: AccessKind,
+    size: int,
+    cost: Callable[[LdsInstruction, int], Counted],
+) -> Counted:
+    """Returns the least that the instructions cost together by which a lane moves `size` bytes.
+
+    Args:
+        cost: returns what an instruction costs that moves bytes of these from a place on.
+    """
     # No layout splits a word, and none an element that is narrower than one.
     step = min(max(tile.element_bits // 8, 1), lds.bank_width_bytes)
-    least = {0: 0}
+    instructions = [lds.instruction(kind, each) for each in lds.widths(kind) if each % step == 0]
+    least: dict[int, Any] = {0: 0}
     for end in range(step, size + 1, step):
-        least[end] = min(
-            least[end - width] + floor(lds.instruction(access.kind, width), end - width)
-            for width in lds.widths(access.kind)
-            if width % step == 0 and width <= end
-        )
+        begins = ((each, end - each.width_bytes) for each in instructions)
+        ways = [least[begin] + cost(each, begin) for each, begin in begins if begin >= 0]
+        least[end] = reduce(np.minimum, ways)
     return least[size]
 
 

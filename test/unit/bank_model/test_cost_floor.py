@@ -11,19 +11,13 @@ from hypothesis import strategies as st
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.cost_floor import cost_floor
 from bankwise.bank_model.issue import layout_cost
-from bankwise.bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayout
+from bankwise.bank_model.layouts import Layout, PlainLayout
 from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.bank_model.lds_tables import lds_of
-from bankwise.bank_model.swizzles import XorShuffle
+
+from .drawn_layouts import LAYOUTS
 
 LANES = np.arange(64)
-LAYOUTS = st.one_of(
-    st.just(PlainLayout()),
-    st.integers(1, 9).map(PaddedLayout),
-    st.sampled_from([(8, 1), (16, 2), (32, 4), (32, 8)]).map(
-        lambda sizes: SwizzledLayout((XorShuffle(*sizes),))
-    ),
-)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from bankwise.bank_model.accesses import LdsAccess, LdsTile
 from bankwise.bank_model.layouts import (
     Layout,
-    PaddedLayout,
     PlainLayout,
     SwizzledLayout,
     access_costs,
@@ -20,6 +19,8 @@ from bankwise.bank_model.lds_rules import AccessKind
 from bankwise.bank_model.lds_tables import lds_of
 from bankwise.bank_model.least_cycles import least_cycles
 from bankwise.bank_model.swizzles import XorShuffle
+
+from .drawn_layouts import LAYOUTS
 
 LANES = np.arange(64)
 
@@ -69,15 +70,6 @@ def test_issues_add_up():
     assert least_cycles(lds, tile, access) == sum(
         least_cycles(lds, tile, each) for each in (one, two, three)
     )
-
-
-LAYOUTS = st.one_of(
-    st.just(PlainLayout()),
-    st.integers(1, 9).map(PaddedLayout),
-    st.sampled_from([(8, 1), (16, 2), (32, 4), (32, 8)]).map(
-        lambda sizes: SwizzledLayout((XorShuffle(*sizes),))
-    ),
-)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
