@@ -1,9 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLIR's element types. Their NumPy dtypes are in `dtypes`, which a compile does without."""
+"""MLIR's element types, and numbers as they have them.
+
+Passes that change programs ask here, and NumPy is not loaded before these have run
+(`iree_plugin/early_import.py`).
+"""
 
 from __future__ import annotations
 
+import math
+import struct
+
 from iree.compiler import ir
+
+
+def as_f32(number: float) -> float:
+    """Returns the number of type f32 that is nearest to another one.
+
+    Raises:
+        OverflowError: it is greater than all of these.
+    """
+    (rounded,) = struct.unpack("f", struct.pack("f", number))
+    return rounded
+
+
+LOG2_E = as_f32(math.log2(math.e))
+"""log2 e as f32 has it, by which IREE multiplies the scale and the mask of an attention."""
 
 
 def element_bits(kind: ir.Type) -> int | None:

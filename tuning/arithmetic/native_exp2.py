@@ -48,11 +48,11 @@ import math
 import re
 from typing import ClassVar
 
-import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.element_types import LOG2_E, as_f32
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.multiplications import EXP, EXPONENTIALS
 from ...dialect_utils.operations import operations_in
@@ -65,9 +65,8 @@ _SUBNORMALS = "iree_codegen.denormal_fp_math_f32"
 _FLUSHES = re.compile(r'denormal_fp_math<\s*"?(?:preserve-sign|positive-zero)"?\s*>')
 _FLUSHES_CONFIGURED = re.compile(rf"\b{re.escape(_SUBNORMALS)} = #iree_codegen\.{_FLUSHES.pattern}")
 
-_LOG2_E = float(np.float32(math.log2(math.e)))
-# log2 e to 53 bits; f32 keeps 24 of those that the line above leaves.
-_LOG2_E_REST = float(np.float32(math.log2(math.e) - _LOG2_E))
+# log2 e to 53 bits; f32 keeps 24 of those that `LOG2_E` leaves.
+_LOG2_E_REST = as_f32(math.log2(math.e) - LOG2_E)
 _LEAST_FACTOR, _GREATEST_FACTOR = 0.5, 2.0
 
 
@@ -135,7 +134,7 @@ def _rounded_exponential(at: Builder, operation: ir.Operation, intrinsic: str) -
         wide = at.vector_type(kind.shape, wide)
     x = at.extf(operation.operands[0], wide)
     if operation.name == EXP:
-        x = at.mulf(x, at.constant(wide, _LOG2_E))
+        x = at.mulf(x, at.constant(wide, LOG2_E))
     return at.truncf(_exp2(at, x, intrinsic), kind)
 
 
@@ -151,7 +150,7 @@ def _exp(at: Builder, x: ir.Value, intrinsic: str) -> ir.Value:
     def constant(number: float) -> ir.Value:
         return at.constant(x.type, number)
 
-    log2_e = constant(_LOG2_E)
+    log2_e = constant(LOG2_E)
     y = at.mulf(x, log2_e)
     lost = at.fma(x, log2_e, at.negf(y))
     lost = at.fma(x, constant(_LOG2_E_REST), lost)

@@ -33,7 +33,6 @@ An attention of another form than this is refused with the reason.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -42,7 +41,6 @@ from itertools import product
 from math import gcd, prod
 from typing import ClassVar
 
-import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
@@ -86,8 +84,6 @@ from ..tiles.tiled_operation import (
     rounded_up,
 )
 
-LOG2_E = float(np.float32(math.log2(math.e)))
-"""log2 e as f32 has it, by which IREE multiplies the scale and the mask of an attention."""
 _INDEX = "iree_linalg_ext.index"
 DECOMPOSITION = "decomposition_config"
 SCORES, OUTPUTS = "qk_attrs", "pv_attrs"

@@ -35,6 +35,7 @@ from iree.compiler import ir
 from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.element_types import LOG2_E
 from ...dialect_utils.indexing_maps import GENERIC, summed_loops
 from ...dialect_utils.loops import carried_by_use
 from ...dialect_utils.operations import (
@@ -48,7 +49,6 @@ from ...dialect_utils.operations import (
     terminator,
 )
 from ...passes.base import FunctionPass, PassContext
-from .attention_tiles import LOG2_E
 
 _LOWEST = float(np.finfo(np.float32).min)
 _SMALLEST, _LARGEST = 2.0**-100, 2.0**100

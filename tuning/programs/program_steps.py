@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from iree.compiler import ir
 
 from ...dialect_utils.dynamic_sizes import has_dynamic_tensor
-from ...dialect_utils.indexing_maps import GENERIC, PRODUCTS
+from ...dialect_utils.indexing_maps import GENERIC, PRODUCTS, summed_loops
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass
 from ...passes.mode import Mode
@@ -65,6 +65,14 @@ def _may_multiply(operation: ir.Operation) -> bool:
     return operation.name.startswith("linalg.") and len(operation.operands) == _OPERANDS
 
 
+def _may_reduce_rows(operation: ir.Operation) -> bool:
+    return operation.name == GENERIC and len(summed_loops(operation)) == 1
+
+
+def _may_split_rows(operation: ir.Operation) -> bool:
+    return operation.name == _SOFTMAX or _may_reduce_rows(operation)
+
+
 _WORK: Mapping[str, Callable[[ir.Operation], bool]] = {
     RaiseAttention.textual_name: _named(_SOFTMAX),
     WidenSums.textual_name: _named(*PRODUCTS, GENERIC),
@@ -75,7 +83,7 @@ _WORK: Mapping[str, Callable[[ir.Operation], bool]] = {
     SplitKeys.textual_name: _named(_ATTENTION),
     SpecializeSizes.textual_name: has_dynamic_tensor,
     SplitSums.textual_name: _may_multiply,
-    SplitRows.textual_name: _named(_SOFTMAX, GENERIC),
-    JoinReductions.textual_name: _named(GENERIC),
+    SplitRows.textual_name: _may_split_rows,
+    JoinReductions.textual_name: _may_reduce_rows,
 }
 """What each pass works on: where no operation of a function is of that kind, it does nothing."""

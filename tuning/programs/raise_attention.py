@@ -31,11 +31,10 @@ from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
-from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.element_types import LOG2_E, element_bits
 from ...dialect_utils.operations import erase_unused, has_operation, operations_in, replace_by
 from ...passes.base import PassContext
 from ...passes.decisions import Action
-from ..attention.attention_tiles import LOG2_E
 from ..costs.split_cost import copy_microseconds
 from .key_splits import least_microseconds
 from .program_attention import Operand, ProgramAttention

@@ -47,7 +47,7 @@ from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
-from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.element_types import LOG2_E, element_bits
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
 from ...dialect_utils.lowering_config import is_configured
@@ -63,7 +63,6 @@ from ...dialect_utils.operations import (
 )
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import LayoutRound
-from ..attention.attention_tiles import LOG2_E
 from ..costs.processors import Processor, processor_of
 from ..elements.row_masks import Combiner, combiners_of
 from .program_rows import is_arithmetic, loop_lengths, row_reductions

@@ -192,15 +192,21 @@ begin_loading()
 while NUMPY in sys.modules or "bankwise.tuning.programs.program_steps" not in sys.modules:
     time.sleep(0.01)
 from iree.compiler import ir
+from bankwise.iree_plugin.program_passes import change_program
 with imported_later(NUMPY):
     from bankwise.passes.base import PassContext
-    from bankwise.tuning.programs.split_sums import SplitSums
+
+
+class Runner:
+    def run_python_pass(self, function, step):
+        print(step.name)
+        step.run(function, pass_context)
+
 
 with ir.Context() as context:
     module = ir.Module.parse(sys.argv[1])
-    (function,) = module.body.operations
     pass_context = PassContext(test_target="sm_80")
-    SplitSums().run(function.operation, pass_context)
+    change_program(module.operation, Mode(level="fast"), Runner())
     print(loads("_core"), len(pass_context.log.decisions))
 program_changed()
 wait_for_imports()
@@ -209,17 +215,56 @@ with ir.Context() as context:
     print(ir.Attribute.parse("dense<[1, 2]> : tensor<2xi32>")[1])
 """
 
-_MATMUL = """
+_PROGRAMS = {
+    "matmul": """
 func.func @matmul(%a: tensor<2048x2048xf16>, %b: tensor<2048x2048xf16>, %c: tensor<2048x2048xf32>)
     -> tensor<2048x2048xf32> {
   %out = linalg.matmul ins(%a, %b : tensor<2048x2048xf16>, tensor<2048x2048xf16>)
       outs(%c : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
   return %out : tensor<2048x2048xf32>
 }
-"""
+""",
+    "convolution": """
+func.func @convolution(%x: tensor<1x64x56x56xf32>, %w: tensor<128x64x3x3xf32>,
+    %c: tensor<1x128x54x54xf32>) -> tensor<1x128x54x54xf32> {
+  %out = linalg.generic {
+      indexing_maps = [
+          affine_map<(n, f, h, w, c, y, x) -> (n, c, h + y, w + x)>,
+          affine_map<(n, f, h, w, c, y, x) -> (f, c, y, x)>,
+          affine_map<(n, f, h, w, c, y, x) -> (n, f, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction",
+          "reduction"]}
+      ins(%x, %w : tensor<1x64x56x56xf32>, tensor<128x64x3x3xf32>)
+      outs(%c : tensor<1x128x54x54xf32>) {
+    ^bb0(%a: f32, %b: f32, %s: f32):
+      %p = arith.mulf %a, %b : f32
+      %t = arith.addf %s, %p : f32
+      linalg.yield %t : f32
+  } -> tensor<1x128x54x54xf32>
+  return %out : tensor<1x128x54x54xf32>
+}
+""",
+    "sum": """
+func.func @sum(%x: tensor<1000x1000xf32>, %c: tensor<1000xf32>) -> tensor<1000xf32> {
+  %out = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<1000x1000xf32>) outs(%c : tensor<1000xf32>) {
+    ^bb0(%a: f32, %s: f32):
+      %t = arith.addf %s, %a : f32
+      linalg.yield %t : f32
+  } -> tensor<1000xf32>
+  return %out : tensor<1000xf32>
+}
+""",
+}
 
 
-def test_a_matmul_is_not_split_without_numpy() -> None:
-    command = [sys.executable, "-c", _WITHOUT_NUMPY, _MATMUL]
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [("matmul", "split-sums"), ("convolution", "split-sums"), ("sum", "split-rows")],
+)
+def test_a_program_stays_without_numpy(name: str, step: str) -> None:
+    command = [sys.executable, "-c", _WITHOUT_NUMPY, _PROGRAMS[name]]
     run = subprocess.run(command, capture_output=True, text=True)
-    assert (run.stdout, run.stderr) == ("False 0\nTrue\n2\n", "")
+    assert (run.stdout, run.stderr) == (f"bankwise-{step}\nFalse 0\nTrue\n2\n", "")
