@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
+from pathlib import Path
 
 from iree.compiler import ir
 
@@ -87,6 +88,21 @@ class PassFailure(Exception):
         super().__init__(message)
         self.location = location
         self.message = message
+
+
+def raised(error: BaseException, *, besides: Sequence[str] = ()) -> str:
+    """Returns what somebody else's code has raised, and where: `KeyError at theirs.py:3: 'a'`.
+
+    Args:
+        besides: parts of the names of files that are not theirs; if it was raised in one, the
+            place is left out.
+    """
+    import traceback
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    is_theirs = not any(each in last.filename for each in besides)
+    place = f" at {Path(last.filename).name}:{last.lineno}" if is_theirs else ""
+    return f"{type(error).__name__}{place}: {error}"
 
 
 class Refusal(Exception):

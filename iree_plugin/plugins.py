@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 
 from ..bank_model.shown_text import did_you_mean
+from ..dialect_utils.diagnostics import raised
 from ..passes.base import FunctionPass
 from ..passes.pipeline_edit import PipelineEdit, PipelineEditError
 from ..passes.registry import PassNameError, contribute_passes, registered_passes
 from .native_passes import is_native_pass
 from .rooms import rooms_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 PLUGIN_GROUP = "bankwise.plugins"
 _METADATA = (".dist-info", ".egg-info")
@@ -42,22 +47,30 @@ def installed_plugins() -> list[PipelineEdit]:
 
     # They may import what the compiler's package itself has.
     wait_for_imports()
-    edits: list[PipelineEdit] = []
-    for entry in entry_points(group=PLUGIN_GROUP):
-        try:
-            contributed = list(entry.load()())
-        except (Exception, SystemExit) as error:
-            # An exit without a word would be that of the compile.
-            reason = (
-                f"it asks to exit with {error.code}" if isinstance(error, SystemExit) else error
+    return [edit for entry in entry_points(group=PLUGIN_GROUP) for edit in _edits_of(entry)]
+
+
+def _edits_of(entry: EntryPoint) -> list[PipelineEdit]:
+    try:
+        contributed = entry.load()()
+        edits = [*contributed] if isinstance(contributed, Iterable) else [contributed]
+    except (Exception, SystemExit) as error:
+        # An exit without a word would be that of the compile.
+        reason = (
+            f"it asks to exit with {error.code}"
+            if isinstance(error, SystemExit)
+            else raised(error, besides=(__file__, "importlib"))
+        )
+        raise PipelineEditError(f"plugin '{entry.name}' failed to load: {reason}") from error
+    for edit in edits:
+        if not isinstance(edit, PipelineEdit):
+            raise PipelineEditError(
+                f"plugin '{entry.name}' yields {type(edit).__name__}, expected PipelineEdit"
             )
-            raise PipelineEditError(f"plugin '{entry.name}' failed to load: {reason}") from error
-        for edit in contributed:
-            if not isinstance(edit, PipelineEdit):
-                raise PipelineEditError(
-                    f"plugin '{entry.name}' yields {type(edit).__name__}, expected PipelineEdit"
-                )
-            edits.append(edit)
+        try:
+            edit.check()
+        except PipelineEditError as error:
+            raise PipelineEditError(f"plugin '{entry.name}': {error}") from None
     return edits
 
 

@@ -53,7 +53,7 @@ def compile(
         ValueError: an unknown mitigation or level, or one that nothing would come of; a flag that
             names an output, or another mode than a whole compile.
         OSError: the source file cannot be read.
-        PipelineEditError: an edit's anchor does not fit a pipeline.
+        PipelineEditError: an edit's anchor does not fit a pipeline, or what it holds is no pass.
     """
     _check_flags(flags)
     _check_edits(edits)
@@ -131,6 +131,7 @@ def _check_edits(edits: Sequence[PipelineEdit]) -> None:
                 f"edits holds {edit!r}, which is no PipelineEdit; make one with "
                 "bankwise.PipelineEdit.before, .after or .replace"
             )
+        edit.check()
 
 
 def _check_source(source: str | os.PathLike[str]) -> None:

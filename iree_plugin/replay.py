@@ -16,7 +16,13 @@ from iree.compiler.passmanager import PassManager
 
 from ..bank_model.quick_dataclass import dataclass
 from ..bank_model.quick_tuple import NamedTuple
-from ..dialect_utils.diagnostics import Diagnostic, PassFailure, Severity, SourceLocation
+from ..dialect_utils.diagnostics import (
+    Diagnostic,
+    PassFailure,
+    Severity,
+    SourceLocation,
+    raised,
+)
 from ..dialect_utils.operations import children
 from ..passes.base import FunctionPass, PassContext
 from ..passes.pipeline_edit import NativePass, PipelineStep, PlannedPass, made
@@ -386,7 +392,7 @@ class PassRunner:
             except (Exception, SystemExit) as error:  # A pass of a plugin may exit.
                 failures.append(_as_failure(error, op, step))
                 if isinstance(error, PassFailure):
-                    deliberate.append(error)
+                    deliberate.append(failures[-1])
                 external_pass.signal_pass_failure()  # pyright: ignore[reportAttributeAccessIssue]
 
         manager = self._manager_of(function, step, verify=verify)
@@ -423,15 +429,11 @@ class PassRunner:
 
 def _as_failure(error: BaseException, op: ir.Operation, step: FunctionPass) -> PassFailure:
     """Returns what `error` means for the user: a pass's own failure, or a mistake in the pass."""
-    if isinstance(error, PassFailure):
-        return error
-    import traceback
-
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{Path(last.filename).name}:{last.lineno}"
-    return PassFailure(
-        op.location, f"{step.name} raised {type(error).__name__} at {place}: {error}"
-    )
+    if not isinstance(error, PassFailure):
+        return PassFailure(op.location, f"{step.name} raised {raised(error)}")
+    # Who calls it may be a plugin, which no type checker has seen.
+    place = error.location if isinstance(error.location, ir.Location) else op.location
+    return PassFailure(place, str(error.message))
 
 
 def _emit_again(diagnostic: ir.DiagnosticInfo) -> None:

@@ -288,7 +288,7 @@ class FunctionPass(ABC):
         Raises:
             PassOptionError: an unknown option or a value of the wrong kind.
         """
-        hints = get_type_hints(cls)
+        hints = cls.option_types()
         kinds = {f.name.replace("_", "-"): hints[f.name] for f in cls.option_fields()}
         values: dict[str, Any] = {}
         for item in options.split():
@@ -312,6 +312,21 @@ class FunctionPass(ABC):
     def option_fields(cls) -> tuple[dataclasses.Field[Any], ...]:
         """Returns the fields that are options; a pass without any need be no dataclass."""
         return dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+
+    @classmethod
+    def option_types(cls) -> dict[str, Any]:
+        """Returns the types of the fields by their names.
+
+        Raises:
+            PassOptionError: one is annotated with what is no type here.
+        """
+        try:
+            return get_type_hints(cls)
+        except Exception as error:  # An annotation is code, which may raise anything.
+            raise PassOptionError(
+                f"{cls.name}: the types of its options cannot be read: "
+                f"{type(error).__name__}: {error}"
+            ) from None
 
     def _expect(self, option: str, holds: bool, expected: str) -> None:
         """Raises PassOptionError where the value of a field is out of its range, for which `holds`

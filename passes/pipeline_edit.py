@@ -197,6 +197,26 @@ class PipelineEdit:
         """Returns `passes`, of which ours are loaded from then on."""
         return tuple(each if isinstance(each, NativePass) else made(each) for each in self.passes)
 
+    def check(self) -> None:
+        """Makes sure that whoever made the edit gave it passes.
+
+        Raises:
+            PipelineEditError: one is no pass, or has no name that a pipeline can have.
+        """
+        for step in self.passes:
+            if isinstance(step, FunctionPass):
+                _check_names(step)
+            elif isinstance(step, type):
+                raise PipelineEditError(
+                    f"a pipeline edit holds the class {step.__name__}; make a pass of it: "
+                    f"{step.__name__}()"
+                )
+            elif not isinstance(step, (NativePass, PlannedPass)):
+                raise PipelineEditError(
+                    f"a pipeline edit holds a {type(step).__name__}, which is no pass: the class "
+                    "of a pass derives from bankwise.passes.base.FunctionPass"
+                )
+
     def fits(self, names: Sequence[Sequence[str]]) -> bool:
         """Returns whether the edit is made in a pipeline whose stages have these passes."""
         beside = not self.beside or any(self.beside in each for each in names)
@@ -229,6 +249,24 @@ class PipelineEdit:
         stop = at + 1 if self.position is Position.REPLACE else start
         steps[start:stop] = self.passes
         names[start:stop] = [each.name for each in self.passes]
+
+
+_NAME = re.compile(r"[A-Za-z][\w.-]*")
+
+
+def _check_names(step: FunctionPass) -> None:
+    """Raises PipelineEditError where a pass lacks what lists and pipelines call it."""
+    for attribute in ("name", "summary"):
+        if not isinstance(getattr(step, attribute, None), str):
+            raise PipelineEditError(
+                f"the pass {type(step).__name__} has no {attribute}: give its class a text "
+                f"`{attribute}`"
+            )
+    if not _NAME.fullmatch(step.name):
+        raise PipelineEditError(
+            f"'{step.name}' is no name of a pass: it begins with a letter, and has letters, "
+            "digits, '-', '_' and '.'"
+        )
 
 
 def splice(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
@@ -88,7 +87,7 @@ PIPELINES: Mapping[str, NamedPipeline] = MappingProxyType(
 
 
 class PassNameError(ValueError):
-    """A contributed pass that has the name of another one, or one that no pipeline can have."""
+    """A contributed pass that has the name of another one."""
 
 
 class UnknownPassError(ValueError):
@@ -99,14 +98,13 @@ _contributed: dict[str, type[FunctionPass]] = {}
 """The passes that are not ours, by name."""
 _rooms: list[Callable[[], tuple[type[FunctionPass], ...]]] = [layout_passes]
 """What returns the passes of each room of ours."""
-_NAME = re.compile(r"[A-Za-z][\w.-]*")
 
 
 def contribute_passes(kinds: Iterable[type[FunctionPass]]) -> None:
     """Lets pipelines name passes that are not ours, too.
 
     Raises:
-        PassNameError: another pass has the name of one of them, or it is no name.
+        PassNameError: another pass has the name of one of them.
     """
     for kind in kinds:
         known = registered_passes().get(kind.name)
@@ -114,8 +112,6 @@ def contribute_passes(kinds: Iterable[type[FunctionPass]]) -> None:
             continue
         if known is not None or kind.name in PIPELINES:
             raise PassNameError(f"'{kind.name}' is the name of another pass")
-        if not _NAME.fullmatch(kind.name):
-            raise PassNameError(f"'{kind.name}' is no name of a pass")
         _contributed[kind.name] = kind
 
 

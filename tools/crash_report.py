@@ -71,7 +71,11 @@ def _what_helps(program: Iterable[str], mode: Mode) -> str:
     if status == 0:
         return f"; {stock} compiles as iree-compile does"
     if status is not None and status < 0:
-        return f"; {stock}, which is iree-compile's code, crashes too"
+        # Loading this loads the compiler, too.
+        from ..iree_plugin.plugins import PLUGIN_GROUP, may_be_installed
+
+        plugins = " and the passes of plugins" if may_be_installed(PLUGIN_GROUP) else ""
+        return f"; {stock}, which is iree-compile's code{plugins}, crashes too"
     return ""
 
 

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import get_type_hints
 
 from .. import __version__
 from ..bank_model.lds_tables import UnknownTargetError
@@ -130,7 +129,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             let_pipes_end_process()
             print(HELP.format(passes=pass_list()), flush=True)
         return _run(arguments)
-    except (UsageError, OptError, OutputError, PipelineEditError, UnknownTargetError) as error:
+    except (
+        UsageError, OptError, OutputError, PassOptionError, PipelineEditError, UnknownTargetError,
+    ) as error:  # fmt: skip
         return fail(PROGRAM, str(error))
 
 
@@ -312,8 +313,6 @@ def _our_shorthand(name: str, options: str) -> FunctionPass:
         return make_pass(name, options)
     except UnknownPassError as error:
         raise UsageError(f"Unknown command line argument '--{name}': {error}") from None
-    except PassOptionError as error:
-        raise UsageError(str(error)) from None
 
 
 def _native_shorthand(word: str, name: str, options: str | None) -> str:
@@ -344,7 +343,7 @@ def _levels(names: Sequence[str]) -> str:
 
 def _describe(kind: type[FunctionPass]) -> Iterator[str]:
     yield f"  --{kind.name:<36} - {kind.summary}"
-    hints, meanings = get_type_hints(kind), option_descriptions(kind)
+    hints, meanings = kind.option_types(), option_descriptions(kind)
     for option in kind.option_fields():
         if not _can_be_text(hints[option.name]):
             continue

@@ -148,6 +148,9 @@ def test_a_pass_of_somebody_else_sees_the_ir_after_its_anchor() -> None:
 
 
 def test_an_edit_that_does_not_fit_is_an_error() -> None:
+    edit = bankwise.PipelineEdit.after("cse", CountReads)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="holds the class CountReads; make a pass of it: Count"):
+        bankwise.compile(ATTENTION, GFX942, edits=[edit])
     edit = bankwise.PipelineEdit.after("cse", CountReads())
     with pytest.raises(ValueError, match="anchor 'cse' occurs"):
         bankwise.compile(ATTENTION, GFX942, edits=[edit])

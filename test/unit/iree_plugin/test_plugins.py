@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import zipfile
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from iree.compiler import ir
@@ -28,7 +29,7 @@ from bankwise.passes import registry
 from bankwise.passes.base import FunctionPass, PassContext
 from bankwise.passes.pipeline_edit import NativePass, PipelineEdit, PipelineEditError
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
-from bankwise.tools.opt import pass_list
+from bankwise.tools.opt import main, pass_list
 
 ENTRY = f"[console_scripts]\na = b:c\n[{PLUGIN_GROUP}]\nexample = some_module:edits\n"
 
@@ -176,7 +177,19 @@ def test_a_broken_plugin_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ImportError("no such module")
 
     install(monkeypatch, load)
-    with pytest.raises(PipelineEditError, match="plugin 'example' failed to load: no such module"):
+    message = (
+        r"plugin 'example' failed to load: ImportError at test_plugins\.py:\d+: no such module"
+    )
+    with pytest.raises(PipelineEditError, match=message):
+        installed_plugins()
+
+
+def test_a_plugin_that_cannot_be_called_is_named_without_our_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch, lambda: 5)
+    message = r"plugin 'example' failed to load: TypeError: 'int' object is not callable$"
+    with pytest.raises(PipelineEditError, match=message):
         installed_plugins()
 
 
@@ -186,10 +199,67 @@ def test_a_plugin_that_exits_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         installed_plugins()
 
 
-def test_a_plugin_that_yields_no_edit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, lambda: lambda: ["canonicalize"])
-    with pytest.raises(PipelineEditError, match="plugin 'example' yields str"):
+@pytest.mark.parametrize(
+    ("yielded", "named"),
+    [(["canonicalize"], "str"), (None, "NoneType"), (NativePass("cse"), "NativePass")],
+)
+def test_a_plugin_that_yields_no_edit_is_named(
+    yielded: object, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda: lambda: yielded)
+    with pytest.raises(PipelineEditError, match=f"plugin 'example' yields {named}, expected Pipe"):
         installed_plugins()
+
+
+class NoPass:
+    """Has all that a pass has, and is none."""
+
+    name, summary = "no-pass", "does nothing"
+
+
+class Nameless(FunctionPass):
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        """Does nothing."""
+
+
+class Blank(Nameless):
+    name, summary = "two words", "has no name that a pipeline can have"
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (NoPass(), "a pipeline edit holds a NoPass, which is no pass: the class of a pass derives"),
+        (Theirs, r"a pipeline edit holds the class Theirs; make a pass of it: Theirs\(\)"),
+        (Nameless(), "the pass Nameless has no name: give its class a text `name`"),
+        (Blank(), "'two words' is no name of a pass"),
+    ],
+)
+def test_a_plugin_whose_edit_holds_no_pass_is_named(
+    step: Any, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda: lambda: [PipelineEdit.after("a", step)])
+    with pytest.raises(PipelineEditError, match=f"plugin 'example': {reason}"):
+        installed_plugins()
+
+
+@dataclass(frozen=True)
+class Misspelled(Theirs):
+    name: ClassVar[str] = "misspelled"
+    more: Imt = 1  # pyright: ignore[reportUndefinedVariable]  # noqa: F821
+
+
+@pytest.mark.usefixtures("registry_of_the_test")
+@pytest.mark.parametrize("word", ["--list-passes", "--misspelled"])
+def test_options_whose_type_there_is_not_are_an_error_in_one_line(
+    word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(monkeypatch, lambda: lambda: [PipelineEdit.after("a", Misspelled())])
+    assert main([word, os.devnull]) == 1
+    assert capsys.readouterr().err == (
+        "bankwise-opt: error: misspelled: the types of its options cannot be read: NameError: "
+        "name 'Imt' is not defined\n"
+    )
 
 
 def test_an_edit_names_passes_that_there_are() -> None:

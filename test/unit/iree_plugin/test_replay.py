@@ -9,7 +9,7 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from bankwise.dialect_utils.diagnostics import DiagnosticSink
+from bankwise.dialect_utils.diagnostics import DiagnosticSink, PassFailure
 from bankwise.dialect_utils.operations import children, operations_in
 from bankwise.iree_plugin.beside import Beside
 from bankwise.iree_plugin.embedding import Lost
@@ -101,6 +101,27 @@ def test_a_failure_that_a_pass_is_blamed_for_is_not_printed(
     assert raised.value.step is BLAMED
     runner.run_native_passes(last, PASSES, BLAMED)
     assert capfd.readouterr().err == ""
+
+
+class Nowhere(FunctionPass):
+    """Says neither where it fails nor a text."""
+
+    name, summary = "nowhere", "fails"
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        raise PassFailure(None, ValueError("no more"))  # pyright: ignore[reportArgumentType]
+
+
+def test_a_failure_without_a_place_is_one_of_the_function(
+    runner: PassRunner, capfd: pytest.CaptureFixture[str]
+) -> None:
+    function = children(parsed(runner).operation)[0]
+    with pytest.raises(ReplayError):
+        runner.run_python_pass(function, Nowhere())
+    assert ":2:1): error: no more" in capfd.readouterr().err
+    with pytest.raises(RecoverableFailure) as recoverable:
+        runner.run_python_pass(function, Nowhere(), recoverable=True)
+    assert recoverable.value.failure.message == "no more"
 
 
 class Counting(FunctionPass):

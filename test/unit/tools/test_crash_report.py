@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from bankwise.iree_plugin import plugins
+from bankwise.passes.mode import Mode
 from bankwise.tools import crash_report
 from bankwise.tools.crash_report import explain, pass_of_crash, status_of
 
@@ -69,6 +71,15 @@ def test_a_compile_without_an_end_has_no_status(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(crash_report, "_MOST_SECONDS", 0.1)
     monkeypatch.setattr(crash_report, "_COMPILE", "import time; time.sleep(60)")
     assert status_of(["a.mlir"]) is None
+
+
+def test_with_plugins_stock_is_not_all_of_iree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "may_be_installed", lambda group: True)
+    monkeypatch.setattr(crash_report, "status_of", lambda words: -signal.SIGSEGV)
+    assert crash_report._what_helps([], Mode()) == (
+        "; --bankwise-mitigation=stock, which is iree-compile's code and the passes of plugins, "
+        "crashes too"
+    )
 
 
 @pytest.mark.parametrize(
