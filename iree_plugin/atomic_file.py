@@ -85,11 +85,14 @@ def check_distinct(inputs: Iterable[str], outputs: Mapping[str, str | None]) -> 
         outputs: for each flag the file that it names, if it is given.
 
     Raises:
-        OutputError: one does.
+        OutputError: one does, or has no place.
     """
     seen = {place_of(path): "an input" for path in inputs if path != "-"}
     for flag, path in outputs.items():
-        place = None if path is None else place_of(path)
+        try:
+            place = None if path is None else place_of(path)
+        except OSError as error:  # The current folder is gone.
+            raise OutputError(str(path), error.strerror) from None
         if path is not None and place is not None:
             if place in seen:
                 raise OutputError(path, f"{flag} names {seen[place]}; name another file")

@@ -21,6 +21,7 @@ _FOLDERS = ("/opt/rocm/llvm/bin", "/opt/rocm/lib/llvm/bin")
 _FOLDER_PATTERNS = (("/opt", "rocm-*/llvm/bin"), ("/usr/lib", "llvm-*/bin"))
 _VERSION = re.compile(r"LLVM version (\d+)|\bversion (\d+)")
 _SECONDS = 300
+_WHERE = "(Debian: llvm-19; ROCm brings it), and have it on PATH"
 
 
 class LlvmToolError(ValueError):
@@ -35,10 +36,7 @@ def run_tool(name: str, arguments: Sequence[str], contents: bytes = b"") -> byte
     """
     path = find_tool(name)
     if path is None:
-        raise LlvmToolError(
-            f"{name} is not installed: install LLVM (Debian: llvm-19; ROCm brings it), and have it "
-            "on PATH"
-        )
+        raise LlvmToolError(f"{name} is not installed: install LLVM {_WHERE}")
     return _run(path, arguments, contents)
 
 
@@ -55,7 +53,8 @@ def _run(path: str, arguments: Sequence[str], contents: bytes = b"") -> bytes:
     unknown = "is not a recognized processor" in said
     if done.returncode or unknown:
         lines = [line for line in said.splitlines() if "error" in line or unknown] or [said]
-        raise LlvmToolError(f"{path}: {lines[0]}")
+        advice = f"; install a newer LLVM {_WHERE}" if unknown else ""
+        raise LlvmToolError(f"{path}: {lines[0]}{advice}")
     return done.stdout
 
 

@@ -85,6 +85,17 @@ def test_an_output_is_no_input_and_no_other_output(tmp_path: Path) -> None:
     check_distinct(["-", "/dev/null"], {"-o": "-", "-d": "/dev/null", "-t": "/dev/null"})
 
 
+def test_in_a_folder_that_is_gone_an_output_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(OutputError, match="cannot write 'o': No such file or directory"):
+        check_distinct(["/dev/null"], {"-o": "o"})
+
+
 def test_a_full_device_is_named() -> None:
     with pytest.raises(OutputError, match="cannot write '/dev/full': No space left on device"):
         write_output("/dev/full", b"x")
