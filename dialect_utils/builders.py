@@ -539,9 +539,9 @@ class Builder:
             rawConstantIndices=indices,
         )
 
-    def dim(self, memory: ir.Value, number: ir.Value) -> ir.Value:
-        """Creates the size of a dimension."""
-        return self._value("memref.dim", [memory, number], self._index_type())
+    def dim(self, shaped: ir.Value, number: ir.Value) -> ir.Value:
+        """Creates the size of a dimension of a memref or a tensor."""
+        return self._value(f"{_dialect(shaped.type)}.dim", [shaped, number], self._index_type())
 
     def copy(self, source: ir.Value, target: ir.Value) -> None:
         """Copies one memref to another."""
@@ -806,6 +806,15 @@ class Builder:
         fill = self.create("linalg.fill", operands, [tensor.type], segments, regions=1)
         self._linalg_body(fill, lambda _, value, before: value)
         return fill.results[0]
+
+    def made_first(self, tensor: ir.Value) -> ir.Value:
+        """Returns a tensor that IREE computes before what uses it, into memory of its own."""
+        kind = ir.RankedTensorType(tensor.type)
+        dynamic = [number for number, size in enumerate(kind.shape) if size == DYNAMIC]
+        sizes = [self.dim(tensor, self.index(number)) for number in dynamic]
+        made = self._value("util.optimization_barrier", [tensor], kind)
+        # Nobody finds the sizes behind a barrier.
+        return self._value("flow.tensor.tie_shape", [made, *sizes], kind) if sizes else made
 
     def dispatch_region(self, yielded: Sequence[ir.Value]) -> ir.Operation:
         """Creates a region of operations that are one dispatch; of static shapes alone.

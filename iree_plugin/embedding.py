@@ -58,7 +58,9 @@ class _Name(ctypes.Structure):
 
 
 _declare("mlirOperationGetFirstRegion", c_void_p, c_void_p)
+_declare("mlirRegionGetNextInOperation", c_void_p, c_void_p)
 _declare("mlirRegionGetFirstBlock", c_void_p, c_void_p)
+_declare("mlirBlockGetNextInRegion", c_void_p, c_void_p)
 _declare("mlirBlockGetFirstOperation", c_void_p, c_void_p)
 _declare("mlirOperationGetNextInBlock", c_void_p, c_void_p)
 _declare("mlirOperationGetName", c_void_p, c_void_p)
@@ -308,20 +310,24 @@ class SteppedInvocation:
         self._exported = self.invocation.export_module()
         return self._exported
 
-    def holds(self, name: str) -> bool:
-        """Returns whether the module that the invocation works on holds operations of a name at its
-        top. No bindings are needed for that."""
+    def holds(self, *names: str, nested: bool = False) -> bool:
+        """Returns whether the module that the invocation works on holds operations of some names.
+
+        No bindings are needed for that.
+
+        Args:
+            nested: whether those count that are inside others, too, and not at the module's top.
+        """
         if self._exported is not None:
-            return any(each.operation.name == name for each in self._exported.regions[0].blocks[0])
+            from ..dialect_utils.operations import children, has_operation
+
+            found = has_operation if nested else children
+            return bool(found(self._exported, *names))
         # An invocation gives nothing away that it works on for somebody else.
         lent = None if self._lent is None else _address(self._lent)
         module = lent or _library.ireeCompilerInvocationExportStealModule(self._pointer)
-        block = _library.mlirRegionGetFirstBlock(_library.mlirOperationGetFirstRegion(module))
-        operation, found = _library.mlirBlockGetFirstOperation(block), False
-        while operation and not found:
-            identifier = _library.mlirIdentifierStr(_library.mlirOperationGetName(operation))
-            found = ctypes.string_at(identifier.data, identifier.length) == name.encode()
-            operation = _library.mlirOperationGetNextInBlock(operation)
+        wanted = {name.encode() for name in names}
+        found = any(_name_of(each) in wanted for each in _operations_in(module, nested))
         if lent is None:
             _library.ireeCompilerInvocationImportStealModule(self._pointer, module)
         return found
@@ -378,6 +384,28 @@ class SteppedInvocation:
             name = "HALExecutable" if form is OutputFormat.HAL_EXECUTABLE else "VMCSource"
             function = getattr(_library, f"ireeCompilerInvocationOutput{name}")
             ctypes_dl._handle_error(function(self._pointer, output._output_p))
+
+
+def _operations_in(parent: int, nested: bool) -> Iterator[int]:
+    """Yields where the library has the operations in another one, and those inside them."""
+    region = _library.mlirOperationGetFirstRegion(parent)
+    while region:
+        block = _library.mlirRegionGetFirstBlock(region)
+        while block:
+            operation = _library.mlirBlockGetFirstOperation(block)
+            while operation:
+                yield operation
+                if nested:
+                    yield from _operations_in(operation, nested)
+                operation = _library.mlirOperationGetNextInBlock(operation)
+            block = _library.mlirBlockGetNextInRegion(block)
+        region = _library.mlirRegionGetNextInOperation(region)
+
+
+def _name_of(operation: int) -> bytes:
+    """Returns the name of what the library has there."""
+    identifier = _library.mlirIdentifierStr(_library.mlirOperationGetName(operation))
+    return ctypes.string_at(identifier.data, identifier.length)
 
 
 def _address(op: ir.Operation) -> int:

@@ -15,14 +15,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..dialect_utils.tensor_updates import UPDATES
 from ..passes.mode import LEVELLED, LEVELS, Mode
 from .compile_settings import PHASES, CompileSettings
 from .early_import import NUMPY, loading_paused
 from .later_import import imported_later
+from .rooms import has_tuning
 
 if TYPE_CHECKING:
     from iree.compiler import ir
 
+    from .embedding import SteppedInvocation
     from .replay import PassRunner
 
 BEFORE_DISPATCHES = "global-optimization"
@@ -30,16 +33,28 @@ BEFORE_DISPATCHES = "global-optimization"
 LEVEL_THAT_CHANGES_PROGRAMS = list(LEVELS)[-1]
 
 
-def changes_programs(settings: CompileSettings) -> bool:
-    """Returns whether a compile that generates code has passes that change programs."""
-    mode = settings.mode
+def reaches_programs(settings: CompileSettings) -> bool:
+    """Returns whether a compile that generates code may have passes that change programs."""
     return (
         settings.generates_code
         and PHASES.index(settings.compile_from) <= PHASES.index(BEFORE_DISPATCHES)
-        and mode.mitigation in LEVELLED
-        and mode.level == LEVEL_THAT_CHANGES_PROGRAMS
-        and mode.retile != "off"
+        and settings.mode.mitigation in LEVELLED
     )
+
+
+def changes_programs(settings: CompileSettings) -> bool:
+    """Returns whether a compile has passes that make programs faster, and loads what they need.
+
+    All others have those that repair programs.
+    """
+    mode = settings.mode
+    faster = mode.level == LEVEL_THAT_CHANGES_PROGRAMS and mode.retile != "off"
+    return faster and reaches_programs(settings)
+
+
+def may_be_wrong(invocation: SteppedInvocation) -> bool:
+    """Returns whether a program may have what IREE computes wrongly if it is left as it is."""
+    return invocation.holds(*UPDATES, nested=True) and has_tuning()
 
 
 def change_program(module: ir.Operation, mode: Mode, runner: PassRunner) -> None:

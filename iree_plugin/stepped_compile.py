@@ -41,6 +41,8 @@ from .program_passes import (
     LEVEL_THAT_CHANGES_PROGRAMS,
     change_program,
     changes_programs,
+    may_be_wrong,
+    reaches_programs,
 )
 from .rooms import missing_room
 
@@ -212,10 +214,12 @@ class SteppedCompile:
         evaluates = self._expects and settings.evaluates_constants
         if evaluates and PHASES.index(end) > PHASES.index(EVALUATED):
             yield from self._evaluating_steps(invocation)
-        if changes:
+        if reaches_programs(settings):
             yield BEFORE_DISPATCHES
-            yield partial(change_program, mode=settings.mode, runner=self._runner)
-            program_changed()
+            if changes or may_be_wrong(invocation):
+                mode = settings.mode if changes else settings.mode._replace(retile="off")
+                yield partial(change_program, mode=mode, runner=self._runner)
+                program_changed()
         if settings.compile_mode == "std" and has_codegen(start, end):
             yield from self._codegen_steps(end)
         else:

@@ -72,6 +72,7 @@ from .wgmma.arrange_operands import ArrangeOperands
 from .wgmma.form_wgmma import FormWgmma
 from .workarounds.carry_integers import CarryIntegers
 from .workarounds.check_products import CheckProducts
+from .workarounds.copy_own_parts import CopyOwnParts
 from .workarounds.fold_transposes import FoldTransposes
 from .workarounds.gather_windows import GatherWindows
 from .workarounds.hold_loads import HoldLoads
@@ -94,6 +95,7 @@ from .workarounds.unroll_private_loops import UnrollPrivateLoops
 from .workarounds.widen_sums import WidenSums
 
 PASSES: tuple[type[FunctionPass], ...] = (
+    CopyOwnParts,
     RaiseAttention,
     PadHeads,
     SplitKeys,

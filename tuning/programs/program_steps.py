@@ -10,8 +10,9 @@ from iree.compiler import ir
 from ...dialect_utils.dynamic_sizes import has_dynamic_tensor
 from ...dialect_utils.indexing_maps import GENERIC, PRODUCTS, summed_loops
 from ...dialect_utils.operations import operations_in
+from ...dialect_utils.tensor_updates import UPDATES
 from ...passes.base import FunctionPass
-from ...passes.mode import Mode
+from ...passes.mode import LEVELS, Mode
 from ...passes.pipeline_edit import PlannedPass, pass_classes
 
 _OPERANDS = 3
@@ -27,13 +28,17 @@ RaiseAttention, ShareMasks, SpecializeSizes = pass_classes(
 )
 SplitKeys, SplitRows, SplitSums = pass_classes(_FOLDER, "SplitKeys", "SplitRows", "SplitSums")
 (SliceStridedImages,) = pass_classes(f"{_TUNING}.convolutions", "SliceStridedImages")
-(WidenSums,) = pass_classes(f"{_TUNING}.workarounds", "WidenSums")
+CopyOwnParts, WidenSums = pass_classes(f"{_TUNING}.workarounds", "CopyOwnParts", "WidenSums")
 
 
 def program_passes(mode: Mode) -> tuple[FunctionPass | PlannedPass, ...]:
-    """Returns the passes of a mode that has some. None is loaded yet."""
+    """Returns the passes of a mode that has a level. None is loaded yet."""
+    repairs = (PlannedPass.of(CopyOwnParts, {}),)
+    if mode.level != [*LEVELS][-1] or mode.retile == "off":
+        return repairs
     where = {"unmeasured": mode.retile == "on"}
     return (
+        *repairs,
         PlannedPass.of(RaiseAttention, where),
         PlannedPass.of(WidenSums, {}),
         PlannedPass.of(FoldBroadcasts, {}),
@@ -75,6 +80,7 @@ def _may_split_rows(operation: ir.Operation) -> bool:
 
 _WORK: Mapping[str, Callable[[ir.Operation], bool]] = {
     RaiseAttention.textual_name: _named(_SOFTMAX),
+    CopyOwnParts.textual_name: _named(*UPDATES),
     WidenSums.textual_name: _named(*PRODUCTS, GENERIC),
     FoldBroadcasts.textual_name: _named("linalg.batch_matmul"),
     ShareMasks.textual_name: _named(_ATTENTION),

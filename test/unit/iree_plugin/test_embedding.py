@@ -57,4 +57,6 @@ def test_what_a_module_holds_is_known_whoever_owns_it(lent: bool) -> None:
         # As after steps that change the program, of which the compiler runs the next phase.
         invocation.import_op(invocation.export())
     assert invocation.holds("util.initializer") and not invocation.holds("util.func")
+    assert not invocation.holds("util.return")
+    assert invocation.holds("util.func", "util.return", nested=True)
     invocation.close()
