@@ -42,4 +42,6 @@ def wait_for_library() -> None:
 
 def _load(path: str) -> None:
     with contextlib.suppress(OSError, AttributeError):
+        # `CDLL` keeps the interpreter's lock while it opens a library, and what it calls does not.
+        ctypes.CDLL(None).dlopen(os.fsencode(path), os.RTLD_NOW)
         ctypes.CDLL(path).ireeCompilerGlobalInitialize()
