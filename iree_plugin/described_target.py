@@ -19,16 +19,24 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from .. import bank_model
 from ..bank_model.families import AMD, NVIDIA, family_of
-from ..bank_model.features import features_of
-from ..bank_model.lds_rules import Lds
-from ..bank_model.lds_tables import UnknownTargetError, known_targets, lds_of
 from ..bank_model.quick_tuple import NamedTuple
-from ..bank_model.targets import arch_named
 from .compile_settings import joined_flags
+from .later_import import imported_later
+
+# Every compile waits for this module, and most need no table of GPUs before they wait no more.
+with (
+    imported_later(f"{bank_model.__name__}.features"),
+    imported_later(f"{bank_model.__name__}.lds_tables"),
+    imported_later(f"{bank_model.__name__}.targets"),
+):
+    from ..bank_model import features, lds_tables, targets
 
 if TYPE_CHECKING:
     from iree.compiler import ir
+
+    from ..bank_model.lds_rules import Lds
 
 DEVICES_ASSIGNED = "preprocessing"
 """The phase behind which a program names its devices."""
@@ -84,7 +92,7 @@ class DescribedTarget(NamedTuple):
     @property
     def general(self) -> DescribedTarget:
         """Returns the GPU without a letter: its code runs on newer ones too, and lacks `wgmma`."""
-        return self._replace(lds=lds_of(f"{NVIDIA.prefix}{_capability(self.lds.arch)}"))
+        return self._replace(lds=lds_tables.lds_of(f"{NVIDIA.prefix}{_capability(self.lds.arch)}"))
 
     @property
     def is_variant(self) -> bool:
@@ -145,8 +153,8 @@ def _understood(name: str) -> str:
     if _NAMES_OF_IREE.fullmatch(name) or name.startswith(NVIDIA.prefix):
         return name
     try:
-        arch = arch_named(name)
-    except UnknownTargetError:
+        arch = targets.arch_named(name)
+    except lds_tables.UnknownTargetError:
         return name
     return arch if family_of(arch) is NVIDIA else name
 
@@ -160,7 +168,7 @@ def refuse_unknown_names(flags: Sequence[str]) -> str:
     name = _understood(named_cuda_target(flags))
     if not name or re.fullmatch(r"sm_\d+[af]?", name) or _NAMES_OF_IREE.fullmatch(name):
         return ""
-    known = ", ".join(each for each in known_targets() if family_of(each) is NVIDIA)
+    known = ", ".join(each for each in lds_tables.known_targets() if family_of(each) is NVIDIA)
     return (
         f"--iree-{NVIDIA.backend}-target={name}: no GPU of this name is known (known: {known}, and "
         "products such as a100, h100 and rtx4090)"
@@ -182,7 +190,11 @@ def unknown_cuda_target(flags: Sequence[str]) -> str:
 
 def _compiled() -> list[str]:
     """Returns the NVIDIA GPUs that code can be compiled for, but for names of products."""
-    return [each for each in known_targets() if family_of(each) is NVIDIA and compiles_for(each)]
+    return [
+        each
+        for each in lds_tables.known_targets()
+        if family_of(each) is NVIDIA and compiles_for(each)
+    ]
 
 
 def missing_target(arch: str, diagnostics: str, version: str) -> str:
@@ -208,12 +220,14 @@ def _replacement(arch: str) -> str:
     older = {
         each: capability
         for each in compiled
-        if (capability := features_of(each).compute_capability) is not None
+        if (capability := features.features_of(each).compute_capability) is not None
         and capability < number
         and each == f"{NVIDIA.prefix}{capability}"
     }
     # The one with the most shared memory, the oldest of these: an H200 runs code for sm_80.
-    return min(older, key=lambda arch: (-lds_of(arch).workgroup_bytes, older[arch]), default="")
+    return min(
+        older, key=lambda arch: (-lds_tables.lds_of(arch).workgroup_bytes, older[arch]), default=""
+    )
 
 
 def _described(name: str) -> Lds | None:
@@ -221,17 +235,20 @@ def _described(name: str) -> Lds | None:
 
     A name such as `sm_90f`, of a variant that does not exist, is none.
     """
+    capability = _VARIANT_NAME.fullmatch(name)
+    if not name or (capability and int(capability[1]) not in _DESCRIBED):
+        return None
     try:
-        arch = arch_named(name)
-    except UnknownTargetError:
+        arch = targets.arch_named(name)
+    except lds_tables.UnknownTargetError:
         return None
     if _capability(arch) not in _DESCRIBED or (name.startswith(NVIDIA.prefix) and name != arch):
         return None
-    return lds_of(arch)
+    return lds_tables.lds_of(arch)
 
 
 def _capability(arch: str) -> int | None:
-    return features_of(arch).compute_capability
+    return features.features_of(arch).compute_capability
 
 
 def _replace_in_targets(module: ir.Operation, text: str, other: str) -> None:
