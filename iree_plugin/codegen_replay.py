@@ -59,6 +59,7 @@ from .forked_kernels import (
     printed_bytes,
     tell,
 )
+from .function_copy import FunctionCopy
 from .mitigation import mitigation_edits
 from .passes_ahead import PassesAhead
 from .plugins import check_anchors, installed_plugins
@@ -66,7 +67,6 @@ from .recording import Recording, RecordingError, RecordingKey, RecordingStore, 
 from .replay import NativeFailure, PassRunner, RecoverableFailure, ReplayError, StockFailure
 from .rooms import TUNING, has_tuning, rooms_of
 from .second_attempt import (
-    FunctionCopy,
     UnresolvedHints,
     check_resolved,
     drop_hints,
@@ -246,6 +246,7 @@ class CodegenReplay:
                 else:
                     self._waiting = self.runner.beside, notes
                     self._finish_beside(function)
+                    self.runner.beside.begin(function.op)
             self.replayed.add(function.name)
 
     def settle(self) -> None:
@@ -487,6 +488,8 @@ class CodegenReplay:
         context.sink.consume = lambda diagnostic: said.append((printed_bytes(), diagnostic))
         before = len(context.log.decisions), len(context.tuned), len(self.advice), len(self.kernels)
         note = self._compile_again_if_lost(function, recording, edits)
+        if self.runner.beside is not None:
+            self.runner.beside.begin(function.op)
         body = self._compiled_body(number, function)
         note()
         log, tuned, advice, kernels = before
@@ -551,9 +554,10 @@ class CodegenReplay:
             given = (each.advise(function.op, function.name, mode, context) for each in asked)
             return [each for each in given if each is not None]
 
-        beside = self.runner.beside if asked else None
-        if not beside or not beside.start(function.op, advices, self.advice.extend, lasts=True):
+        if self.runner.beside is None:
             self.advice += advices()
+        elif asked:
+            self.runner.beside.add(function.op, advices, self.advice.extend, lasts=True)
 
     @property
     def _flags(self) -> tuple[str, ...]:

@@ -107,15 +107,20 @@ class ForkedKernels:
         context: that of the module.
         kernels: their numbers.
         work: works on a kernel by its number, and returns what can be pickled.
+        most: how many forks there are at most.
     """
 
     def __init__(
-        self, context: ir.Context, kernels: Sequence[int], work: Callable[[int], object]
+        self,
+        context: ir.Context,
+        kernels: Sequence[int],
+        work: Callable[[int], object],
+        most: int = _MOST,
     ) -> None:
         self._work = work
         self._sent: dict[int, Sent | None] = {}
         self._forks: list[_Fork] = []
-        most = min(len(kernels), processors(), _MOST)
+        most = min(len(kernels), processors(), most)
         # There may be no more processes, or files. The forks that there are do it.
         with contextlib.suppress(OSError), contextlib.ExitStack() as end:
             numbers, to_fill = os.pipe()

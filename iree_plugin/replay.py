@@ -142,7 +142,7 @@ class PassRunner:
         flagged: whether flags of the process are for the compiler's pass managers.
         check: called behind each of our passes; raises a `RecoverableFailure` where the function in
             work is to be compiled in another way.
-        beside: runs passes that only decide while others run; None lets them run in turn.
+        beside: runs passes that only decide behind all others; None lets them run in turn.
         ahead: loads passes of ours while the compiler's run; None lets each load before it runs.
         managers: those of the compiler's passes, by the pipeline of these. They are to be given up
             before the session's context is.
@@ -180,7 +180,7 @@ class PassRunner:
             ReplayError: another pass failed, and has said why.
             RecoverableFailure: one of the passes `optional` cannot process the function, or the
                 compiler cannot go on with what it made; or `check` has raised it.
-            Lost: what has run beside is lost.
+            Lost: passes of the compiler have failed that are to run again, verified one by one.
         """
         unverified: list[str] = []
         for step in _segments(steps):
@@ -188,7 +188,7 @@ class PassRunner:
                 self._verify(function, unverified)
             if not isinstance(step, list):
                 ours, recoverable = made(step), step in optional
-                if self._starts_beside(ours.only_decides, function, ours):
+                if self._runs_beside(ours.only_decides, function, ours):
                     continue
                 together = isinstance(step, PlannedPass) and not self._shows
                 self._run_ours(function, ours, recoverable=recoverable, verify=not together)
@@ -212,7 +212,7 @@ class PassRunner:
         self, function: ir.Operation, step: FunctionPass, *, recoverable: bool, verify: bool
     ) -> None:
         """Runs one of our passes, of which a fork may do what decisions alone say."""
-        counts = self._starts_beside(step.mostly_counts, function, step)
+        counts = self._runs_beside(step.mostly_counts, function, step)
         context = self.context.unheard() if counts else self.context
         self.run_python_pass(function, step, context, recoverable=recoverable, verify=verify)
         if self.check is not None:
@@ -236,21 +236,17 @@ class PassRunner:
             raise ReplayError(f"{', '.join(passes)} failed") from error
         passes.clear()
 
-    def _starts_beside(
+    def _runs_beside(
         self,
         may: Callable[[ir.Operation, PassContext], bool],
         function: ir.Operation,
         step: FunctionPass,
     ) -> bool:
-        """Starts a pass beside others, if its answer is that it may run there.
-
-        Raises:
-            Lost: what has run beside is lost.
-        """
-        beside = self.beside
-        return (
-            beside is not None and may(function, self.context) and beside.start_pass(function, step)
-        )
+        """Lets a pass run beside, if its answer is that it may."""
+        if self.beside is None or not may(function, self.context):
+            return False
+        self.beside.add_pass(function, step)
+        return True
 
     def run_native_passes(
         self,

@@ -34,33 +34,56 @@ said = []
 context = PassContext(DiagnosticSink(said.append, remarks=True))
 module = ir.Module.parse("func.func @f() { return }", ir.Context())
 function = module.body.operations[0].operation
+
+def grow():
+    other = ir.Operation.parse("func.func private @g()", context=function.context)
+    ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]).insert(other)
+
 beside = Beside(context)
 context.log.add(Decision("one", "f", "", "", Action.KEEP, "before"))
-beside.start_pass(function, Counts())
+beside.add_pass(function, Counts())
 context.log.add(Decision("two", "f", "", "", Action.KEEP, "meanwhile"))
-other = ir.Operation.parse("func.func private @g()", context=function.context)
-ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]).insert(other)
+grow()
+beside.add_pass(function, Counts())
+context.log.add(Decision("three", "f", "", "", Action.KEEP, "later"))
+grow()
+beside.begin(function)
+grow()
 beside.settle()
 print([each.reason for each in context.log], [each.message for each in said])
-beside.start_pass(function, Counts())
+print(len(function.regions[0].blocks[0].operations))
+beside.add_pass(function, Counts())
 beside.drop(all_of_it=False)
+beside.begin(function)
 beside.settle()
 print(len(context.log.decisions))
-beside.start(function, lambda: 7, print, lasts=True)
+beside.add(function, lambda: 7, print, lasts=True)
 beside.drop(all_of_it=False)
+beside.begin(function)
 beside.settle()
-beside.start_pass(function, Fails())
-try:
-    beside.settle()
-except Lost:
-    print("lost")
 
-def no_more():
-    raise BlockingIOError
-os.fork = no_more
-print(beside.start_pass(function, Counts()))
+def lost(work):
+    beside.add_pass(function, Counts())
+    work()
+    try:
+        beside.settle()
+    except Lost:
+        print("lost", len(context.log.decisions))
+
+def fails():
+    beside.add_pass(function, Fails())
+    beside.begin(function)
+
+def no_fork():
+    def no_more():
+        raise BlockingIOError
+    os.fork = no_more
+    beside.begin(function)
+
+lost(fails)
+lost(lambda: None)
+lost(no_fork)
 beside.settle()
-print(len(context.log.decisions))
 """
 
 
@@ -73,6 +96,6 @@ def test_decisions_come_where_the_pass_stands_and_failures_are_told() -> None:
     )
     assert run.stderr == ""
     assert run.stdout.splitlines() == [
-        "['before', '1 operations', 'meanwhile'] ['counted']",
-        *("3", "7", "lost", "False", "3"),
+        "['before', '1 operations', 'meanwhile', '2 operations', 'later'] ['counted', 'counted']",
+        *("4", "5", "7", "lost 5", "lost 5", "lost 5"),
     ]

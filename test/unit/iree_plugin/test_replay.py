@@ -139,15 +139,10 @@ class Counting(FunctionPass):
 
 
 class OtherProcess(Beside):
-    """Stands for one that takes a pass, or cannot."""
+    """Stands for one that takes passes."""
 
-    def __init__(self, context: PassContext, *, takes: bool) -> None:
-        super().__init__(context)
-        self.takes = takes
-
-    def start_pass(self, function: ir.Operation, step: FunctionPass) -> bool:
+    def add_pass(self, function: ir.Operation, step: FunctionPass) -> None:
         assert "marked" not in function.attributes
-        return self.takes
 
 
 def test_what_fails_without_being_verified_one_by_one_is_to_be_done_again() -> None:
@@ -175,7 +170,7 @@ def test_what_a_pass_decides_beside_it_does_not_decide_here(
     said: list[str] = []
     runner.context = PassContext(DiagnosticSink(lambda each: said.append(each.message)))
     runner.context.explains = explains
-    runner.beside = OtherProcess(runner.context, takes=takes)
+    runner.beside = OtherProcess(runner.context) if takes else None
     module = parsed(runner)
     (function, *_) = children(module.operation)
     runner.run(function, [Counting()])

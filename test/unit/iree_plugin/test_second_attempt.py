@@ -9,9 +9,9 @@ from iree.compiler import ir
 from bankwise.dialect_utils.diagnostics import Diagnostic, DiagnosticSink, PassFailure
 from bankwise.dialect_utils.swizzle_hint import HINT_NAME, STOWED_SWIZZLE
 from bankwise.dialect_utils.tuned_operation import TunedOperation
+from bankwise.iree_plugin.function_copy import FunctionCopy
 from bankwise.iree_plugin.replay import RecoverableFailure
 from bankwise.iree_plugin.second_attempt import (
-    FunctionCopy,
     UnresolvedHints,
     check_resolved,
     drop_hints,

@@ -14,8 +14,8 @@ from bankwise.iree_plugin.codegen_replay import CodegenReplay
 from bankwise.iree_plugin.compile_settings import CompileSettings
 from bankwise.iree_plugin.embedding import Pipeline, SteppedInvocation
 from bankwise.iree_plugin.forked_kernels import processors
+from bankwise.iree_plugin.function_copy import FunctionCopy
 from bankwise.iree_plugin.python_compile import compile
-from bankwise.iree_plugin.second_attempt import FunctionCopy
 from bankwise.iree_plugin.stepped_compile import SteppedCompile
 from bankwise.sweep.cases import target_flags
 
