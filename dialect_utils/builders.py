@@ -367,6 +367,18 @@ class Builder:
         kind = ir.Attribute.parse("#gpu.broadcast<first_active_lane>", self.context)
         return self._value("gpu.subgroup_broadcast", [value], value.type, broadcast_type=kind)
 
+    def exchanged(self, value: ir.Value, distance: ir.Value, lanes: ir.Value) -> ir.Value:
+        """Returns what another lane of a wave has for a value of 32 bits.
+
+        Args:
+            distance: the bits in which the number of the other lane differs, as an i32.
+            lanes: how many lanes a wave has, as an i32.
+        """
+        mode = ir.Attribute.parse("#gpu.shuffle_mode<xor>", self.context)
+        kinds = [value.type, self.integer_type(1)]
+        shuffle = self.create("gpu.shuffle", [value, distance, lanes], kinds, {"mode": mode})
+        return shuffle.results[0]
+
     def barrier(self, space: str) -> None:
         """Creates a barrier of the workgroup, for accesses to a memory space."""
         spaces = ir.ArrayAttr.get([ir.Attribute.parse(space, self.context)], self.context)

@@ -37,6 +37,7 @@ from .elements.peel_rows import PeelRows
 from .elements.share_rows import ShareRows
 from .elements.tile_elements import TileElements
 from .fragments.join_products import JoinProducts
+from .fragments.join_stores import JoinStores
 from .fragments.order_contractions import OrderContractions
 from .fragments.reload_operands import ReloadOperands
 from .ldmatrix.form_ldmatrix import FormLdmatrix
@@ -165,6 +166,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TransposeBytes,
     ShortenExponentials,
     JoinProducts,
+    JoinStores,
     KeepMaxima,
     SumProbabilities,
     NativeExp2,

@@ -76,8 +76,8 @@ AlignRows, JoinRows, LoadBeforeSums = pass_classes(
 PeelRows, ShareRows, TileElements = pass_classes(
     f"{__package__}.elements", "PeelRows", "ShareRows", "TileElements"
 )
-JoinProducts, OrderContractions, ReloadOperands = pass_classes(
-    f"{__package__}.fragments", "JoinProducts", "OrderContractions", "ReloadOperands"
+JoinProducts, JoinStores, OrderContractions, ReloadOperands = pass_classes(
+    f"{__package__}.fragments", "JoinProducts", "JoinStores", "OrderContractions", "ReloadOperands"
 )
 FormLdmatrix, FormTransposeLoads = pass_classes(
     f"{__package__}.ldmatrix", "FormLdmatrix", "FormTransposeLoads"
@@ -397,6 +397,7 @@ STEPS: tuple[Step, ...] = (
     # What looks at loads and indices has done so.
     Step(RESOLVED, ShareDigits, since="exact", by_mma_sync=True),
     Step(RESOLVED, KeepLoadsEarly, since="exact", by_mma_sync=True),
+    Step(RESOLVED, JoinStores, since="exact", by_mma_sync=True),
     Step(RESOLVED, HoldLoads, mitigations=ALL, only=_lacks_mma_sync, corrects=True),
 )
 """The steps. An earlier one stands before a later one of the same place."""

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.descriptor_tiles import LANES
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal
@@ -89,6 +90,18 @@ def existing_lanes(launch: Launch) -> BoolArray:
     The last wave may not be full.
     """
     return thread_ids(launch) < launch.threads
+
+
+def check_full_warps(launch: Launch) -> None:
+    """Makes sure that the threads of a workgroup are whole warps of neighbours along x.
+
+    Raises:
+        Refusal: they are not.
+    """
+    if launch.subgroup_size != LANES or not existing_lanes(launch).all():
+        raise Refusal("a warp of the workgroup is not full")
+    if launch.workgroup_size[0] % LANES:
+        raise Refusal("the lanes of a warp are not neighbours along x")
 
 
 def _size(launch: Launch, dimension: int) -> int:

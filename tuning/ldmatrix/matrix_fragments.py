@@ -38,7 +38,7 @@ from ...dialect_utils.index.lane_values import (
     LaneEvaluator,
     LaneValues,
     Unknown,
-    existing_lanes,
+    check_full_warps,
 )
 from ...dialect_utils.memory.flow import is_lds_allocation
 from ...dialect_utils.memory.lane_dependence import LaneDependence
@@ -281,10 +281,7 @@ class FragmentProver:
 
     def _check_all_lanes(self, load: ir.Operation) -> None:
         """Makes sure that all lanes of a warp execute `load` together."""
-        if self.launch.subgroup_size != LANES or not existing_lanes(self.launch).all():
-            raise Refusal("a warp of the workgroup is not full")
-        if self.launch.workgroup_size[0] % LANES:
-            raise Refusal("the lanes of a warp are not neighbours along x")
+        check_full_warps(self.launch)
         around = surroundings_of(load, self.function, self.evaluator)
         if around.assumptions:
             try:
