@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, parallel_config
@@ -136,6 +137,8 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
     A terminal sends Ctrl-C to them too. This process receives it and ends them.
     """
+    # The first lock that processes share starts it, and Python 3.11 then lets SIGINT through again.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
@@ -229,3 +231,16 @@ def test_a_failure_is_a_row_with_the_reason(source: str, inputs: tuple[str, ...]
     assert message in result.error
     assert result.grid is None
     assert result.extent == "failed"
+
+
+def test_workers_do_not_hear_a_terminal() -> None:
+    # In a process of its own: only the first workers of a process start what they share.
+    program = """
+import signal
+from bankwise.sweep.engine import Workers, measured
+def blocked(case):
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+print(*measured([1, 2], blocked, Workers(jobs=2)), signal.pthread_sigmask(signal.SIG_BLOCK, []))
+"""
+    command = [sys.executable, "-P", "-c", program]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "True True set()\n"
