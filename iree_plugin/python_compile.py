@@ -82,6 +82,8 @@ def settings_of(flags: Sequence[str], mode: str) -> CompileSettings:
     Raises:
         ValueError: an unknown mode, or a flag of which nothing would come.
     """
+    if not isinstance(mode, str):
+        raise TypeError(f"the mitigation is {mode!r}; give a text, such as 'auto/exact'")
     given = Mode.parse(mode)
     check_python_flags(flags)
     unread = ", ".join(unread_variables(os.environ))
@@ -125,6 +127,8 @@ def _check_flags(flags: Sequence[str]) -> None:
 
 
 def _check_edits(edits: Sequence[PipelineEdit]) -> None:
+    if isinstance(edits, PipelineEdit):
+        raise TypeError("edits is a single PipelineEdit; give a list of edits, such as [...]")
     for edit in edits:
         if not isinstance(edit, PipelineEdit):
             raise TypeError(
@@ -135,7 +139,12 @@ def _check_edits(edits: Sequence[PipelineEdit]) -> None:
 
 
 def _check_source(source: str | os.PathLike[str]) -> None:
-    """Raises OSError where a source is no text and cannot be read as a file."""
+    """Raises OSError where a source is no text and cannot be read as a file, and TypeError where it
+    is neither."""
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"source is {source!r}; give a path, or a text of MLIR")
+    if not os.fspath(source):
+        raise FileNotFoundError("source is an empty text; give a path, or a text of MLIR")
     if _is_text(source):
         return
     try:

@@ -198,11 +198,21 @@ class PipelineEdit:
         return tuple(each if isinstance(each, NativePass) else made(each) for each in self.passes)
 
     def check(self) -> None:
-        """Makes sure that whoever made the edit gave it passes.
+        """Makes sure that whoever made the edit gave it passes, and a place that there may be.
 
         Raises:
-            PipelineEditError: one is no pass, or has no name that a pipeline can have.
+            PipelineEditError: one is no pass, or has no name that a pipeline can have; the anchor
+                is no name; there is no such kind of pipeline.
         """
+        if not (isinstance(self.anchor, str) and self.anchor):
+            raise PipelineEditError(f"the anchor of a pipeline edit is {self.anchor!r}, no name")
+        kinds = {self.pipelines} if isinstance(self.pipelines, str) else {*self.pipelines}
+        if isinstance(self.pipelines, str) or not kinds <= _KINDS:
+            unknown = ", ".join(map(repr, kinds - _KINDS)) or "a text"
+            raise PipelineEditError(
+                f"`pipelines` of a pipeline edit has {unknown}; give a set of some of "
+                f"{', '.join(sorted(_KINDS))}"
+            )
         for step in self.passes:
             if isinstance(step, FunctionPass):
                 _check_names(step)
@@ -251,6 +261,7 @@ class PipelineEdit:
         names[start:stop] = [each.name for each in self.passes]
 
 
+_KINDS = {*CODEGEN_PIPELINES, COPYING, LOWERED}
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 
 

@@ -106,11 +106,26 @@ def test_an_unknown_mitigation_is_a_value_error() -> None:
         ("--iree-hal-target-device=hip", (), "flags is the single text '--iree-hal-target-dev"),
         ([7], (), "flags holds 7, which is no text"),
         (GFX942, ["x"], "edits holds 'x', which is no PipelineEdit"),
+        (GFX942, bankwise.PipelineEdit.after("cse"), "edits is a single PipelineEdit; give a list"),
     ],
 )
 def test_arguments_of_another_type_are_named(flags: Any, edits: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         bankwise.compile(ATTENTION, flags, edits=edits)
+
+
+def test_a_source_or_a_mitigation_of_another_type_is_named() -> None:
+    source: Any
+    for source in (None, b"func.func @f() { return }\n"):
+        with pytest.raises(TypeError, match=r"source is .*; give a path, or a text of MLIR"):
+            bankwise.compile(source, GFX942)
+    with pytest.raises(FileNotFoundError, match="source is an empty text; give a path"):
+        bankwise.decisions("", GFX942)
+    mode: Any = None
+    with pytest.raises(
+        TypeError, match="the mitigation is None; give a text, such as 'auto/exact'"
+    ):
+        bankwise.compile(ATTENTION, GFX942, mode)
 
 
 def test_text_without_a_line_break_is_told_from_a_path() -> None:

@@ -3,6 +3,8 @@
 
 import pytest
 
+from bankwise.iree_plugin.embedding import compiler_version
+from bankwise.iree_plugin.recording import packaged_recordings
 from bankwise.passes.pipeline_edit import (
     NativePass,
     PipelineEdit,
@@ -81,3 +83,27 @@ def test_an_anchor_in_both_stages_is_ambiguous() -> None:
 def test_edits_for_another_pipeline_are_not_made() -> None:
     edit = PipelineEdit.after("a", NEW, pipelines=frozenset({"VectorDistribute"}))
     assert splice(STAGES, [edit], "TileAndFuse")[0] == [A, B]
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (PipelineEdit.after(""), "the anchor of a pipeline edit is '', no name"),
+        (
+            PipelineEdit.after("a", pipelines="VectorDistribute"),
+            "`pipelines` of a pipeline edit has a text; give a set of some of Distribute, Lowered",
+        ),
+        (
+            PipelineEdit.after("a", pipelines={"TileAndFuse", "VectorDistributed"}),
+            "`pipelines` of a pipeline edit has 'VectorDistributed'; give a set",
+        ),
+    ],
+)
+def test_a_place_that_there_is_never_is_refused(edit: PipelineEdit, reason: str) -> None:
+    with pytest.raises(PipelineEditError, match=reason):
+        edit.check()
+
+
+def test_all_kinds_of_pipelines_are_recorded_ones() -> None:
+    kinds = {each.pipeline for each in packaged_recordings(compiler_version())}
+    PipelineEdit.after("a", pipelines=frozenset(kinds)).check()
