@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from . import f2
 from .accesses import LdsAccess, LdsTile
@@ -14,6 +14,9 @@ from .layouts import Layout, PlainLayout, SwizzledLayout
 from .linear_swizzle import LinearSwizzle
 from .quick_dataclass import dataclass
 from .swizzles import linear_chain
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class AddressPatterns:

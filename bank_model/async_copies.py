@@ -40,15 +40,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .accesses import LINE_BYTES, CopySources, bytes_of_rows, from_lines
 from .conflicts import BoolArray, IntArray
 from .lds_rules import LdsInstruction
 from .lds_tables import copy_instruction
 from .quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 _CHUNK = 16
 _SECTORS = 4

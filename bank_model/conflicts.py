@@ -25,15 +25,21 @@ where lanes want the same word; comparisons with swaps take two cycles a lane.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import InvalidParameterError
 from .lds_rules import LdsInstruction, Sharing
 
-IntArray = npt.NDArray[np.integer]
-BoolArray = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
+IntArray: TypeAlias = "npt.NDArray[np.integer]"
+BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 def merged_issues(

@@ -27,9 +27,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from . import f2
 from .accesses import LdsAccess, LdsTile
@@ -38,12 +38,18 @@ from .layouts import MachineAccess, PlainInGroups, PlainLayout, machine_batches
 from .lds_rules import Lds
 from .quick_dataclass import dataclass
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
 # Differences beyond these are left out. Gathers without any structure have tens of thousands, and
 # no layout helps them.
 MAX_DIFFERENCES = 1500
 _MOST_KEPT = 1024
 
-Ints = npt.NDArray[np.int64]
+Ints: TypeAlias = "npt.NDArray[np.int64]"
 
 
 @dataclass(frozen=True, eq=False)

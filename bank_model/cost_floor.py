@@ -14,15 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile, alike
 from .conflicts import merged_issues
 from .lds_rules import Lds, LdsInstruction
 from .least_cycles import least_split
 from .quick_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class CostFloor(NamedTuple):

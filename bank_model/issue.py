@@ -42,7 +42,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .address_patterns import AddressPatterns
@@ -62,6 +61,8 @@ from .quick_dataclass import dataclass
 from .quick_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from .constraints import PhaseSets
     from .linear_cases import CountedParts
 

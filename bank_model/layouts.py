@@ -14,9 +14,9 @@ from enum import IntEnum
 from functools import cache
 from itertools import pairwise
 from math import gcd
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .async_copies import CopyCost, copy_cost
@@ -29,7 +29,13 @@ from .quick_tuple import NamedTuple
 from .strided_layout import StridedLayout
 from .swizzles import Swizzle
 
-IntArray = npt.NDArray[np.integer]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
+IntArray: TypeAlias = "npt.NDArray[np.integer]"
 
 # LLVM never needs more for an LDS access, and allocations of vectors are aligned to it.
 MAX_USEFUL_ALIGNMENT = 16
@@ -225,7 +231,7 @@ class MachineAccess(NamedTuple):
         return served_lanes(self.instruction, self.addresses[issue], active)
 
 
-Batch = tuple[MachineAccess, npt.NDArray[np.int64]]
+Batch: TypeAlias = "tuple[MachineAccess, npt.NDArray[np.int64]]"
 """A machine access with addresses [members, issues, wave_size], and each member's access."""
 Runs = tuple[tuple[int, int], ...]
 """The (first, count) of the runs into which accesses are split."""
@@ -354,7 +360,7 @@ def alike_accesses(lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess]) -> li
     return found
 
 
-Piece = tuple[npt.NDArray[np.int64], int, npt.NDArray[np.int64]]
+Piece: TypeAlias = "tuple[npt.NDArray[np.int64], int, npt.NDArray[np.int64]]"
 """Element offsets [members, issues, wave_size] of one run, its length, the members' accesses."""
 
 

@@ -16,16 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .async_copies import least_copy_cycles
 from .conflicts import wavefront_floor
 from .layouts import MAX_USEFUL_ALIGNMENT
 from .lds_rules import AccessKind, Lds, LdsInstruction
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def least_cycles(lds: Lds, tile: LdsTile, access: LdsAccess) -> int:

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from math import gcd
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from . import f2
 from .accesses import LdsTile
@@ -33,7 +33,13 @@ from .quick_dataclass import dataclass
 from .quick_tuple import NamedTuple
 from .strided_layout import Mode, StridedLayout
 
-IntArray = npt.NDArray[np.integer]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
+IntArray: TypeAlias = "npt.NDArray[np.integer]"
 _MOST_BITS = 31
 
 

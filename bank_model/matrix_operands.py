@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import InvalidParameterError
 from .features import features_of
@@ -27,7 +27,13 @@ from .matrix_instructions import WAVE, MatrixShape, mfma_shapes
 from .quick_dataclass import dataclass
 from .quick_tuple import NamedTuple
 
-IntArray = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
+IntArray: TypeAlias = "npt.NDArray[np.int64]"
 OPERANDS = ("A", "B", "C")
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .conflicts import phase_costs
 from .layouts import MAX_USEFUL_ALIGNMENT, split_into_runs
 from .lds_rules import Lds
 from .quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, eq=False)

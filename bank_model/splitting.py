@@ -39,9 +39,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from functools import cache, cached_property
 from itertools import chain, combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from . import f2
 from .accesses import LdsAccess
@@ -49,6 +49,9 @@ from .errors import is_power_of_two
 from .linear_swizzle import LinearSwizzle
 from .quick_dataclass import dataclass
 from .quick_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True)

@@ -33,14 +33,20 @@ e of the other. The AMD Matrix Instruction Calculator shows it for each instruct
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .coalescing import WIDEST_BYTES
 from .quick_tuple import NamedTuple
 
-Offsets = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
+Offsets: TypeAlias = "npt.NDArray[np.int64]"
 """The offset at which each lane begins along a dimension, as [waves, lanes of a wave]."""
 
 

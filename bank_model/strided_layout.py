@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import gcd, prod
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .accesses import LdsTile
 from .errors import InvalidParameterError, require_integer, require_positive
@@ -26,7 +26,13 @@ from .quick_dataclass import dataclass
 from .quick_tuple import NamedTuple
 from .swizzles import XorShuffle
 
-IntArray = npt.NDArray[np.integer]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
+IntArray: TypeAlias = "npt.NDArray[np.integer]"
 
 _LARGEST_OFFSET = 1 << 31
 """Beyond what a workgroup's memory has, and small enough that no sum overflows."""

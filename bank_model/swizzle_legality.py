@@ -37,9 +37,9 @@ from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from math import gcd, lcm
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .accesses import LdsAccess, LdsTile
 from .errors import is_power_of_two
@@ -47,6 +47,10 @@ from .layouts import Layout, LayoutKind, PaddedLayout, SwizzledLayout
 from .quick_dataclass import dataclass
 from .quick_tuple import NamedTuple
 from .swizzles import Swizzle
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 HINT_KINDS = frozenset({LayoutKind.XOR_SHUFFLE, LayoutKind.CHAIN})
 """The families of layouts that are hinted."""

@@ -36,15 +36,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .constraints import BankConstraints
 from .linear_swizzle import FieldStep, LinearSwizzle
 from .quick_dataclass import dataclass
 from .quick_tuple import NamedTuple
 from .splitting import Division, submasks
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 # Beyond any sum of weights: never affordable.
 _FORBIDDEN = 1 << 40

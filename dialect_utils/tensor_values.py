@@ -16,10 +16,9 @@ from dataclasses import field
 from math import prod
 from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from iree.compiler import ir
 
 from ..bank_model.quick_dataclass import dataclass
@@ -27,7 +26,13 @@ from .index.lane_values import MAX_LANE_VALUES, LaneValues, Unknown, compute_res
 from .indexing_maps import maps_of
 from .operations import children
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
+Array: TypeAlias = "npt.NDArray[Any]"
 """A tensor: integers and indices as int64, sign-extended, and floats as they are."""
 
 LOAD, STORE = "util.global.load", "util.global.store"

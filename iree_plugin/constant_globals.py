@@ -19,10 +19,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.api import Session
 
@@ -38,6 +37,10 @@ from ..dialect_utils.tensor_values import (
 )
 from .compile_settings import EVALUATED, PHASES
 from .embedding import Lost, StepError, SteppedInvocation
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 INITIALIZER = "util.initializer"
 _GLOBAL, _VALUE, _PARAMETER = "util.global", "initial_value", "flow.tensor.constant"

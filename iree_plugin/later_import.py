@@ -11,16 +11,21 @@ from types import ModuleType
 
 
 @contextlib.contextmanager
-def imported_later(name: str) -> Iterator[None]:
+def imported_later(name: str, **known: object) -> Iterator[None]:
     """Lets modules that are imported meanwhile have a stand-in for another one.
 
     It loads the other one when somebody asks for a name in it. A module that is there already is
     imported as always, and so is one that others import behind the body.
+
+    Args:
+        known: what names in it stand for until then. Of a package, Python asks for `__path__` when
+            a name is imported from it.
     """
     if name in sys.modules:
         yield
         return
     sys.modules[name] = later = _Later(name)
+    later.__dict__.update(known)
     try:
         yield
     finally:

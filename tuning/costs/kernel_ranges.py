@@ -17,13 +17,19 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import log1p
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ...bank_model.quick_dataclass import dataclass
 
-Logarithms = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
+Logarithms: TypeAlias = "npt.NDArray[np.float64]"
 """Those of times: one for each size, or for each tile and each size."""
 
 

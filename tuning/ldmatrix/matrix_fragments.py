@@ -21,10 +21,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import field
 from operator import add, mul, sub
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from iree.compiler import ir
 
 from ...bank_model.descriptor_tiles import LANES
@@ -49,6 +48,12 @@ from ...dialect_utils.memory.surroundings import surroundings_of
 from ...dialect_utils.memory.traced_views import TracedView
 from ...dialect_utils.operations import defining_operation
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
 INSTRUCTION = "ldmatrix"
 """Its name in the tables of the chips that have it."""
 ROW_BYTES = 16
@@ -60,7 +65,7 @@ _UNEVEN = "their matrices are not evenly apart"
 _FAR = 1 << 62
 """Constants of indices are smaller, so that their differences are 64-bit integers."""
 
-LaneNumbers = npt.NDArray[np.int64]
+LaneNumbers: TypeAlias = "npt.NDArray[np.int64]"
 """A number of each lane of a wave."""
 
 Steps = tuple[int, ...]

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from iree.compiler import ir
 
 from ...bank_model.descriptor_tiles import (
@@ -64,13 +64,19 @@ from ...dialect_utils.memory.mma_operands import LoadedMatrix
 from ...dialect_utils.operations import defining_operation, operations_in, operations_of, parents_of
 from ..ldmatrix.matrix_fragments import ROWS
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
 _MOST_TILES = 32
 """The most operands of 8 columns that an instruction takes."""
 _TRANSPOSED_BITS = 16
 _FACTOR_BLOCKS = 2
 """The blocks of eight rows that a warp has of A."""
 
-IntArray = npt.NDArray[np.int64]
+IntArray: TypeAlias = "npt.NDArray[np.int64]"
 Matrices = tuple[LoadedMatrix, ...]
 
 

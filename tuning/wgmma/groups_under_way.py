@@ -23,9 +23,9 @@ taken from the addresses in all iterations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from iree.compiler import ir
 
 from ...bank_model.quick_tuple import NamedTuple
@@ -48,7 +48,13 @@ from ..fragments.carried_sums import carried_sums
 from .described_operands import may_write
 from .wgmma_groups import WgmmaGroup
 
-IntArray = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy.typing as npt
+
+
+IntArray: TypeAlias = "npt.NDArray[np.int64]"
 
 
 def may_be_under_way(groups: Sequence[WgmmaGroup]) -> bool:

@@ -20,6 +20,17 @@ with imported_later("colorsys"):
 print(loaded is behind)
 """
 
+_KNOWN = """
+import sys
+from bankwise.iree_plugin.later_import import imported_later
+
+with imported_later("xml", __path__=[], dom="known"):
+    from xml import dom
+print(dom, [name for name in ("xml", "xml.dom") if name in sys.modules])
+from xml import dom
+print(dom.Node.TEXT_NODE)
+"""
+
 _ASKED = """
 import sys
 from bankwise.iree_plugin.later_import import imported_later
@@ -53,6 +64,10 @@ def _printed(program: str) -> list[str]:
 
 def test_a_module_is_loaded_when_a_name_in_it_is_asked_for() -> None:
     assert _printed(_LATER) == ["colorsys False", "True True True", "True"]
+
+
+def test_names_that_are_known_load_nothing() -> None:
+    assert _printed(_KNOWN) == ["known []", "3"]
 
 
 def test_a_module_may_be_asked_for_at_once() -> None:
