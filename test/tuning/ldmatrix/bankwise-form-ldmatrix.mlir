@@ -9,9 +9,8 @@
 // CHECK-LABEL: func.func @operands_a
 //   CHECK-DAG:   %[[T:.+]] = gpu.thread_id
 //   CHECK-DAG:   %[[A:.+]] = memref.alloc() alignment = 16
-//       CHECK:   %[[ROW:.+]] = affine.apply
-//       CHECK:   %[[COLUMN:.+]] = affine.apply
-//       CHECK:   %[[F0:.+]] = nvgpu.ldmatrix %[[A]][%[[ROW]], %[[COLUMN]]] numTiles = 4 transpose = false : {{.*}} -> vector<4x2xf16>
+// CHECK-COUNT-2:   = arith.addi %{{.+}} : index
+//       CHECK:   %[[F0:.+]] = nvgpu.ldmatrix %[[A]][%[[ROW:.+]], %[[COLUMN:.+]]] numTiles = 4 transpose = false : {{.*}} -> vector<4x2xf16>
 //       CHECK:   %[[C16:.+]] = arith.addi %[[COLUMN]], %{{.+}} overflow<nsw>
 //       CHECK:   %[[F1:.+]] = nvgpu.ldmatrix %[[A]][%[[ROW]], %[[C16]]] numTiles = 4 transpose = false
 //   CHECK-NOT:   vector.load

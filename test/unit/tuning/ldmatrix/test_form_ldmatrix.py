@@ -19,6 +19,7 @@ from iree.compiler import ir
 
 from bankwise.dialect_utils.builders import Builder
 from bankwise.dialect_utils.gpu_target import launch_of
+from bankwise.dialect_utils.index.index_builder import EmittedIndex
 from bankwise.dialect_utils.index.lane_values import LaneEvaluator, LaneValues
 from bankwise.dialect_utils.operations import operations_in
 from bankwise.passes.decisions import Action, Decision
@@ -311,11 +312,11 @@ def test_a_wrong_source_lane_is_noticed(monkeypatch: pytest.MonkeyPatch, transpo
     def moved_wrongly(
         at: Builder,
         index: ir.Value,
-        thread: ir.Value,
+        thread: EmittedIndex,
         dimension: int,
         addresses: MatrixAddresses,
     ) -> ir.Value:
-        return honest(at, thread if dimension == 0 else index, thread, dimension, addresses)
+        return honest(at, thread.value if dimension == 0 else index, thread, dimension, addresses)
 
     monkeypatch.setattr(ldmatrix_emission, moved, moved_wrongly)
     operand = Operand(4, transposed, 0, 0, False)
