@@ -49,6 +49,11 @@ _ADD = {"arith.addi": "arith.muli", "arith.addf": "arith.mulf"}
 _ROUNDING = frozenset({"arith.extf", "arith.truncf"})
 _SIGNED, _UNSIGNED = "arith.extsi", "arith.extui"
 _OTHER = "a matrix instruction would compute something else than this operation does"
+_BOOLEANS = (
+    "a matrix instruction would multiply the bytes in which booleans lie, as it does in "
+    "iree-compile: make an i8 of each boolean by arith.extui, in an operation of its own, in front "
+    "of this one"
+)
 _WRAPPED = "a matrix instruction would not wrap products as this operation does"
 _FACTORS = 2
 _BYTE, _HALF_WORD = 8, 16
@@ -171,11 +176,18 @@ def _unsigned_operands(product: ir.Operation) -> frozenset[int]:
     chains = [factors[a], factors[b], products[0]]
     if addition.name == "arith.addf":
         return _rounded([each.name for each in children(product)])
+    if any(map(_makes_boolean, children(product))):
+        raise Refusal(_BOOLEANS)
     for name in (
         each for chain in (added, *terms) if chain is not products[0] for each in chain.names
     ):
         raise Refusal(_dropped(name))
     return _widened(chains, element_bits(multiplication.results[0].type))
+
+
+def _makes_boolean(operation: ir.Operation) -> bool:
+    """Returns whether an operation makes a boolean of a byte, as IREE does with tensors of i1."""
+    return operation.name == "arith.trunci" and element_bits(operation.results[0].type) == 1
 
 
 def _rounded(names: list[str]) -> frozenset[int]:

@@ -136,6 +136,41 @@ func.func @in_bytes(%a: tensor<16x32xi8>, %b: tensor<16x32xi8>, %c: tensor<16x16
 
 // -----
 
+// A tensor of i1 lies in bytes, of which the instruction would multiply all bits. The program has no trunci.
+
+func.func @booleans(%a: tensor<16x32xi8>, %b: tensor<16x32xi8>, %c: tensor<16x16xi32>) -> tensor<16x16xi32> {
+  // expected-error @+1 {{a matrix instruction would multiply the bytes in which booleans lie, as it does in iree-compile: make an i8 of each boolean by arith.extui, in an operation of its own, in front of this one}}
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<16x32xi8>, tensor<16x32xi8>) outs(%c : tensor<16x16xi32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_I32_16x16x32_I8>}>} {
+  ^bb0(%x: i8, %y: i8, %s: i32):
+    %xx0 = arith.trunci %x : i8 to i1
+    %xx = arith.extsi %xx0 : i1 to i32
+    %yy0 = arith.trunci %y : i8 to i1
+    %yy = arith.extsi %yy0 : i1 to i32
+    %p = arith.muli %xx, %yy : i32
+    %q = arith.addi %s, %p : i32
+    linalg.yield %q : i32
+  } -> tensor<16x16xi32>
+  return %r : tensor<16x16xi32>
+}
+
+// -----
+
+func.func @half_byte(%a: tensor<16x32xi8>, %b: tensor<16x32xi8>, %c: tensor<16x16xi32>) -> tensor<16x16xi32> {
+  // expected-error @+1 {{a matrix instruction would drop arith.trunci, as it does in iree-compile}}
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<16x32xi8>, tensor<16x32xi8>) outs(%c : tensor<16x16xi32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_I32_16x16x32_I8>}>} {
+  ^bb0(%x: i8, %y: i8, %s: i32):
+    %xx0 = arith.trunci %x : i8 to i4
+    %xx = arith.extsi %xx0 : i4 to i32
+    %yy = arith.extsi %y : i8 to i32
+    %p = arith.muli %xx, %yy : i32
+    %q = arith.addi %s, %p : i32
+    linalg.yield %q : i32
+  } -> tensor<16x16xi32>
+  return %r : tensor<16x16xi32>
+}
+
+// -----
+
 // Any operation of one operand would be lost.
 
 func.func @absolute(%a: tensor<16x32xi8>, %b: tensor<16x32xi8>, %c: tensor<16x16xi32>) -> tensor<16x16xi32> {
