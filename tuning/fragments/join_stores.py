@@ -27,7 +27,8 @@ Microseconds on an H200, by code for sm_80 and for sm_90a:
     | attention 32x1024x128 at `fast`, f16 | 71.4 | 66.7 | 51.6 | 47.4 |
 
 What is stored, and where, is the same. Of two stores the lanes whose bit is 0 get what both of them
-have for the first one, and the others what both have for the second one.
+have for the first one, and the others what both have for the second one. Lanes that fill whole
+lines of memory together would gain nothing, and keep their stores.
 
 Runs last on NVIDIA GPUs, on the indices that the stores have then. Stores under a condition are
 joined where it holds in both lanes or in none: results are exchanged before it.
@@ -45,6 +46,7 @@ from typing import ClassVar
 import numpy as np
 from iree.compiler import ir
 
+from ...bank_model.accesses import LINE_BYTES
 from ...bank_model.descriptor_tiles import LANES
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
@@ -277,6 +279,17 @@ class _Lanes(NamedTuple):
         return bool((self.values[:, _others(bit)] == self.values).all())
 
 
+def _fills_lines(starts: IntArray, size: int) -> bool:
+    """Returns whether the lanes of a warp together store whole lines of memory.
+
+    Args:
+        starts: the byte at which each lane stores [waves, lanes].
+        size: how many bytes it stores.
+    """
+    lines = np.unique(starts[0] // LINE_BYTES).size
+    return bool(lines * LINE_BYTES <= LANES * size)
+
+
 def _others(bit: int) -> IntArray:
     """Returns for each lane the one whose number differs in a bit."""
     return np.arange(LANES) ^ (1 << bit)
@@ -432,9 +445,12 @@ class _Joiner:
             start = start + stride * each.values
             start += stride * index.constant * (each is not lanes[-1])
             divisor = gcd(divisor, stride * each.divisor)
+        found = list[_Stage]()
+        if _fills_lines(start * bits // 8, kind.shape[-1] * bits // 8):
+            return found
         # Lanes that are neighbours in memory are so in a row, which has a second store behind both.
         alike = [bit for bit in _BITS if all(each.agree(bit) for each in guards)]
-        found, numbers, length = list[_Stage](), sorted(row), kind.shape[-1]
+        numbers, length = sorted(row), kind.shape[-1]
         while length * bits < _WIDEST_BITS and len(numbers) > 1:
             away = min(b - a for a, b in pairwise(numbers))
             pairs = _pairs(numbers, away)

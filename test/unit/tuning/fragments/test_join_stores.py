@@ -180,6 +180,12 @@ JOINED = {
 }
 ALONE = {
     "one store": {"columns": (0,)},
+    "a warp fills a line": {
+        "digits": "2, 1, 32",
+        "row": "w + r",
+        "columns": (0, 64),
+        "shape": "64x128",
+    },
     "no lane has neighbours": {"column": "4 * q"},
     "rows begin at no multiple of 16 bytes": {"shape": "64x65"},
     "every second row begins at a multiple of 8 bytes": {
