@@ -1174,6 +1174,10 @@ class Builder:
         """Rounds floating-point numbers to a narrower type, by the hardware's instruction."""
         return self._value("llvm.fptrunc", [value], kind)
 
+    def intrinsic_fma(self, left: ir.Value, right: ir.Value, added: ir.Value) -> ir.Value:
+        """Creates left * right + added, rounded once, as LLVM knows it."""
+        return self._value("llvm.intr.fma", [left, right, added], left.type)
+
     def freeze(self, value: ir.Value) -> ir.Value:
         """Returns a value, of which LLVM takes care that it is the same at each use."""
         return self._value("llvm.freeze", [value], value.type)

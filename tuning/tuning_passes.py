@@ -6,6 +6,7 @@ from __future__ import annotations
 from ..passes.base import FunctionPass
 from .arithmetic.native_bf16 import NativeBf16
 from .arithmetic.native_exp2 import NativeExp2
+from .arithmetic.native_fma import NativeFma
 from .arithmetic.shorten_exponentials import ShortenExponentials
 from .attention.defer_lane_sums import DeferLaneSums
 from .attention.exclude_absent_keys import ExcludeAbsentKeys
@@ -170,6 +171,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     KeepMaxima,
     SumProbabilities,
     NativeExp2,
+    NativeFma,
     NativeBf16,
     MixExponentials,
     RaisePriority,

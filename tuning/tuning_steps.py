@@ -44,8 +44,8 @@ from ..passes.steps import (
 from .retile_mode import RetileMode
 from .tiles.lane_tiled import is_lane_tiled_matmul
 
-NativeBf16, NativeExp2, ShortenExponentials = pass_classes(
-    f"{__package__}.arithmetic", "NativeBf16", "NativeExp2", "ShortenExponentials"
+NativeBf16, NativeExp2, NativeFma, ShortenExponentials = pass_classes(
+    f"{__package__}.arithmetic", "NativeBf16", "NativeExp2", "NativeFma", "ShortenExponentials"
 )
 DeferLaneSums, ExcludeAbsentKeys, KeepMaxima = pass_classes(
     f"{__package__}.attention", "DeferLaneSums", "ExcludeAbsentKeys", "KeepMaxima"
@@ -394,6 +394,8 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, ShortenExponentials, _unless_fast, since="exact"),
     Step(RESOLVED, NativeExp2, since="fast"),
     Step(RESOLVED, NativeBf16, _rounding, since="exact"),
+    # Behind all that multiplies and adds.
+    Step(RESOLVED, NativeFma, since="exact", only=_has_mma_sync),
     # What looks at loads and indices has done so.
     Step(RESOLVED, ShareDigits, since="exact", by_mma_sync=True),
     Step(RESOLVED, KeepLoadsEarly, since="exact", by_mma_sync=True),
