@@ -261,9 +261,7 @@ class WarpLaunch(NamedTuple):
         Raises:
             Refusal: there is none.
         """
-        if TRANSLATION_INFO not in function.attributes:
-            raise Refusal("the function has no translation_info")
-        attribute = function.attributes[TRANSLATION_INFO]
+        attribute = translation_info_of(function)
         info = iree_codegen.TranslationInfoAttr(attribute)
         sizes, warp = list(info.workgroup_size), info.subgroup_size
         if not sizes or not warp or prod(sizes) % warp:
@@ -286,6 +284,17 @@ class WarpLaunch(NamedTuple):
         """Returns how many steps a loop works on at a time; 1 where the launch does not say it."""
         options = _pipeline_options(self.attribute)
         return 1 if options is None else max(1, options.prefetch_num_stages or 0)
+
+
+def translation_info_of(function: ir.Operation) -> ir.Attribute:
+    """Returns what a function's pipeline and launch are.
+
+    Raises:
+        Refusal: the function does not say it.
+    """
+    if TRANSLATION_INFO not in function.attributes:
+        raise Refusal("the function has no translation_info")
+    return function.attributes[TRANSLATION_INFO]
 
 
 def _pipeline_options(info: ir.Attribute) -> iree_gpu.PipelineOptionsAttr | None:

@@ -19,8 +19,10 @@ from ..bank_model.quick_tuple import NamedTuple
 from ..dialect_utils.diagnostics import (
     Diagnostic,
     PassFailure,
+    Refusal,
     Severity,
     SourceLocation,
+    location_at,
     raised,
 )
 from ..dialect_utils.operations import children
@@ -376,8 +378,8 @@ class PassRunner:
 
         Raises:
             ReplayError: the pass failed, and has said why.
-            RecoverableFailure: a `recoverable` pass has raised a PassFailure. A mistake in the
-                pass, which raises something else, stays an error.
+            RecoverableFailure: a `recoverable` pass has raised a PassFailure or a Refusal. A
+                mistake in the pass, which raises something else, stays an error.
         """
         failures: list[PassFailure] = []
         deliberate: list[PassFailure] = []
@@ -387,7 +389,7 @@ class PassRunner:
                 step.run(op.operation, self.context if context is None else context)
             except (Exception, SystemExit) as error:  # A pass of a plugin may exit.
                 failures.append(_as_failure(error, op, step))
-                if isinstance(error, PassFailure):
+                if isinstance(error, PassFailure | Refusal):
                     deliberate.append(failures[-1])
                 external_pass.signal_pass_failure()  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -424,7 +426,12 @@ class PassRunner:
 
 
 def _as_failure(error: BaseException, op: ir.Operation, step: FunctionPass) -> PassFailure:
-    """Returns what `error` means for the user: a pass's own failure, or a mistake in the pass."""
+    """Returns what `error` means for the user: a pass's own failure, or a mistake in the pass.
+
+    A refusal that a pass does not catch is its failure: what it has changed so far may be half.
+    """
+    if isinstance(error, Refusal):
+        return PassFailure(location_at(error.location, op), f"{step.name}: {error.reason}")
     if not isinstance(error, PassFailure):
         return PassFailure(op.location, f"{step.name} raised {raised(error)}")
     # Who calls it may be a plugin, which no type checker has seen.

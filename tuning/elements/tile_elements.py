@@ -35,11 +35,11 @@ from ...dialect_utils.indexing_maps import (
 from ...dialect_utils.lowering_config import (
     CONFIG,
     THREAD,
-    TRANSLATION_INFO,
     WORKGROUP,
     LoweringConfig,
     WarpLaunch,
     only_root,
+    translation_info_of,
 )
 from ...dialect_utils.operations import children
 from ...passes.base import PassContext
@@ -99,7 +99,7 @@ def _planned(function: ir.Operation, test_target: str | None) -> _Planned | None
     elif copied_loops(operation) is None:
         return None
     else:
-        launch = WarpLaunch(function.attributes[TRANSLATION_INFO], 1, processor.lanes)
+        launch = WarpLaunch(translation_info_of(function), 1, processor.lanes)
     if any(each.name == GENERIC and each != operation for each in children(function)):
         raise Refusal("another operation is computed with it")
     elements = elements_of(operation)

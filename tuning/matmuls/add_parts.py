@@ -28,7 +28,7 @@ from iree.compiler import ir
 
 from ...bank_model.nested_layout import NestedLayout
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.diagnostics import PassFailure
+from ...dialect_utils.diagnostics import PassFailure, Refusal
 from ...dialect_utils.gpu_target import launch_of
 from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
 from ...dialect_utils.lowering_config import BASIS, CONFIG, LANE_BASIS, LoweringConfig, basis_of
@@ -70,7 +70,10 @@ def _part_of(generic: ir.Operation) -> int | None:
     """Returns the loop over the parts of the sums of a matmul; None where there is none."""
     if CONFIG not in generic.attributes:
         return None
-    config = LoweringConfig.of(generic.attributes[CONFIG])
+    try:
+        config = LoweringConfig.of(generic.attributes[CONFIG])
+    except Refusal:
+        return None
     if not {BASIS, LANE_BASIS} <= config.entries.keys():
         return None
     counts, order = basis_of(config)

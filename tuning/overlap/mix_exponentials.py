@@ -32,9 +32,14 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.diagnostics import Refusal, refuse_for
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.loops import body_of, loops_around
-from ...dialect_utils.lowering_config import TRANSLATION_INFO, with_function_attributes
+from ...dialect_utils.lowering_config import (
+    TRANSLATION_INFO,
+    translation_info_of,
+    with_function_attributes,
+)
 from ...dialect_utils.multiplications import EXPONENTIALS, MFMA
 from ...dialect_utils.operations import operations_in, operations_of
 from ...passes.base import FunctionPass, PassContext
@@ -79,21 +84,17 @@ class MixExponentials(FunctionPass):
         processor = processor_of(gpu_features_of(function, context.test_target).arch)
         if processor is None or not processor.mixes_exponentials or not loops:
             return
-        if (reason := _why_too_long(loops, processor.lane_registers)) is not None:
-            reason = f"products and exponentials are not mixed: {reason}"
-            context.sink.remark(function.location, reason)
-            return
-        info = with_function_attributes(function.attributes[TRANSLATION_INFO], _STRATEGY)
-        if info is None:
-            reason = "products and exponentials are not mixed: the function has LLVM attributes"
-            context.sink.remark(function.location, reason)
-            return
-        function.attributes[TRANSLATION_INFO] = info
-        for loop in loops:
-            body = operations_of(body_of(loop))
-            first = next(each for each in body if each.name in EXPONENTIALS)
-            Builder.before(first).mix_exponentials()
-            context.sink.remark(loop.location, "LLVM mixes products with exponentials")
+        with context.refusals_said(function.location, "products and exponentials are not mixed"):
+            refuse_for(_why_too_long(loops, processor.lane_registers))
+            info = with_function_attributes(translation_info_of(function), _STRATEGY)
+            if info is None:
+                raise Refusal("the function has LLVM attributes")
+            function.attributes[TRANSLATION_INFO] = info
+            for loop in loops:
+                body = operations_of(body_of(loop))
+                first = next(each for each in body if each.name in EXPONENTIALS)
+                Builder.before(first).mix_exponentials()
+                context.sink.remark(loop.location, "LLVM mixes products with exponentials")
 
 
 def _mixing_loops(function: ir.Operation) -> list[ir.Operation]:

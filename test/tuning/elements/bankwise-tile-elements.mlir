@@ -162,3 +162,18 @@ func.func @unaligned_part() attributes {translation_info = #copy} {
   }
   return
 }
+
+// CHECK-LABEL: func.func @no_launch
+// CHECK:         tile_sizes
+// expected-remark @+1 {{the function has no translation_info}}
+func.func @no_launch() {
+  %c0 = arith.constant 0 : index
+  %in = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<1000x2304xf16, #hal.descriptor_type<storage_buffer>>
+  %out = hal.interface.binding.subspan layout(#layout) binding(2) alignment(64) offset(%c0) : memref<1000x768xf16, #hal.descriptor_type<storage_buffer>>
+  %part = memref.subview %in[0, 768] [1000, 768] [1, 1] : memref<1000x2304xf16, #hal.descriptor_type<storage_buffer>> to memref<1000x768xf16, strided<[2304, 1], offset: 768>, #hal.descriptor_type<storage_buffer>>
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%part : memref<1000x768xf16, strided<[2304, 1], offset: 768>, #hal.descriptor_type<storage_buffer>>) outs(%out : memref<1000x768xf16, #hal.descriptor_type<storage_buffer>>) attrs = {lowering_config = #iree_codegen.lowering_config<tile_sizes = [[1, 64]]>} {
+  ^bb0(%x: f16, %o: f16):
+    linalg.yield %x : f16
+  }
+  return
+}

@@ -32,3 +32,17 @@ func.func @whole(%a: tensor<16x96xf32>, %b: tensor<96x32xf32>, %c: tensor<16x32x
   } -> tensor<16x32xf32>
   return %r : tensor<16x32xf32>
 }
+
+// So do those with a configuration of another kind.
+
+// CHECK-LABEL: func.func @configured_otherwise
+// CHECK-NOT:     to_layout
+func.func @configured_otherwise(%a: tensor<16x4x96xf32>, %b: tensor<4x96x32xf32>, %c: tensor<16x32xf32>) -> tensor<16x32xf32> attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32>} {
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, p, k) -> (m, p, k)>, affine_map<(m, n, p, k) -> (p, k, n)>, affine_map<(m, n, p, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%a, %b : tensor<16x4x96xf32>, tensor<4x96x32xf32>) outs(%c : tensor<16x32xf32>) attrs = {lowering_config = #iree_codegen.lowering_config<tile_sizes = [[16, 32]]>} {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<16x32xf32>
+  return %r : tensor<16x32xf32>
+}

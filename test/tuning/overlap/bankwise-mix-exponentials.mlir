@@ -61,3 +61,21 @@ func.func @attributes(%a: vector<4xf16>, %c: vector<4xf32>, %n: index) -> vector
   }
   return %r : vector<4xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @no_launch
+// CHECK-NOT:     rocdl.iglp.opt
+// expected-remark @+1 {{products and exponentials are not mixed: the function has no translation_info}}
+func.func @no_launch(%a: vector<4xf16>, %c: vector<4xf32>, %n: index) -> vector<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c) -> vector<4xf32> {
+    %s = amdgpu.mfma 16x16x16 %a * %a + %c : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    %e = math.exp2 %s : vector<4xf32>
+    %p = arith.truncf %e : vector<4xf32> to vector<4xf16>
+    %y = amdgpu.mfma 16x16x16 %p * %a + %x : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    scf.yield %y : vector<4xf32>
+  }
+  return %r : vector<4xf32>
+}

@@ -9,7 +9,7 @@ import pytest
 from iree.compiler import ir
 from iree.compiler.api import Session
 
-from bankwise.dialect_utils.diagnostics import DiagnosticSink, PassFailure
+from bankwise.dialect_utils.diagnostics import DiagnosticSink, PassFailure, Refusal
 from bankwise.dialect_utils.operations import children, operations_in
 from bankwise.iree_plugin.beside import Beside
 from bankwise.iree_plugin.embedding import Lost
@@ -122,6 +122,27 @@ def test_a_failure_without_a_place_is_one_of_the_function(
     with pytest.raises(RecoverableFailure) as recoverable:
         runner.run_python_pass(function, Nowhere(), recoverable=True)
     assert recoverable.value.failure.message == "no more"
+
+
+class Refusing(FunctionPass):
+    """Lets a refusal out."""
+
+    name, summary = "refusing", "refuses"
+
+    def run(self, function: ir.Operation, context: PassContext) -> None:
+        raise Refusal("it is odd")
+
+
+def test_a_refusal_that_a_pass_lets_out_is_its_failure(
+    runner: PassRunner, capfd: pytest.CaptureFixture[str]
+) -> None:
+    function = children(parsed(runner).operation)[0]
+    with pytest.raises(ReplayError):
+        runner.run_python_pass(function, Refusing())
+    assert ":2:1): error: refusing: it is odd" in capfd.readouterr().err
+    with pytest.raises(RecoverableFailure) as recoverable:
+        runner.run_python_pass(function, Refusing(), recoverable=True)
+    assert recoverable.value.failure.message == "refusing: it is odd"
 
 
 class Counting(FunctionPass):
