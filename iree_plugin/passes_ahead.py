@@ -59,6 +59,7 @@ class PassesAhead:
         kinds = (step.kind for step in steps if isinstance(step, PlannedPass))
         self._waiting = [*dict.fromkeys(kinds)][::-1]
         self._enough = False
+        self._begins = threading.Event()
 
     def __bool__(self) -> bool:
         """Returns whether there is something to load."""
@@ -67,20 +68,23 @@ class PassesAhead:
         return bool(self._waiting)
 
     def run(self, managers: Iterable[PassManager], operation: ir.Operation) -> None:
-        """Runs the compiler's passes, and loads some of ours.
+        """Runs the compiler's passes, and loads some of ours, one at least.
 
         Raises:
             Lost: one has failed, or has something to say, which nobody has heard.
         """
-        context = _pointer(operation.context)
+        context, target = _pointer(operation.context), _pointer(operation)
         said: list[object] = []
         hear = _HANDLER(lambda *_: said.append(None) or _SUCCESS)
         handler = _attach(context, hear, None, None)
         self._enough = False
+        self._begins.clear()
         thread = threading.Thread(target=self._load, daemon=True)
         thread.start()
+        # Not before: while it loads a module the thread keeps the lock, which is needed to get to
+        # the compiler.
+        self._begins.set()
         try:
-            target = _pointer(operation)
             succeeded = all(_run(_pointer(manager), target) for manager in managers)
         finally:
             self._enough = True
@@ -90,10 +94,13 @@ class PassesAhead:
             raise Lost
 
     def _load(self) -> None:
-        while self and not self._enough:
+        self._begins.wait()
+        while self:
             # Whoever needs what cannot be imported will see why.
             with contextlib.suppress(Exception):
                 self._waiting.pop().loaded()
+            if self._enough:
+                break
 
 
 def _pointer(wrapped: ir.Context | ir.Operation | PassManager) -> int:

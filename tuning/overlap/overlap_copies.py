@@ -104,13 +104,12 @@ class OverlapCopies(FunctionPass):
 
         A note of slots is work, too: it has to go.
         """
-        overlaps = _copies_asynchronously(function, None) and all(_loops_and_tiles(function))
-        return overlaps or has_noted_slots(function)
+        return _overlaps(function) or has_noted_slots(function)
 
     def mostly_counts(self, function: ir.Operation, context: PassContext) -> bool:
         """Returns whether the conflicts of copies are counted, which no remark is to say."""
         counts = context.explains and not context.sink.remarks
-        return counts and self.has_work(function.operation) and all(_loops_and_tiles(function))
+        return counts and _overlaps(function.operation)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
@@ -351,6 +350,11 @@ def _contractions(loop: ir.Operation) -> int:
         return contractions
     results = [each.results[0].type for each in operations_in(loop, MULTIPLY_ADD)]
     return sum(map(element_count, results)) // MULTIPLY_ADDS
+
+
+def _overlaps(function: ir.Operation) -> bool:
+    """Returns whether `function` has loops, and LDS that copies may go to meanwhile."""
+    return _copies_asynchronously(function, None) and all(_loops_and_tiles(function))
 
 
 def _loops_and_tiles(
