@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from .later_import import imported_later
+
+with imported_later("shutil"):  # It removes folders that have something in them.
+    import shutil
+    import tempfile
 
 _common: Path | None = None
 
@@ -36,7 +40,8 @@ def one_temporary_folder() -> Iterator[None]:
             for each in _common.iterdir():
                 if each.is_symlink():
                     each.readlink().unlink(missing_ok=True)
-            shutil.rmtree(_common, ignore_errors=True)
+                    each.unlink()
+            _remove(_common)
         _common, tempfile.tempdir = None, before
 
 
@@ -47,6 +52,13 @@ def temporary_directory(prefix: str) -> Iterator[Path]:
     try:
         yield directory
     finally:
+        _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    try:
+        directory.rmdir()
+    except OSError:
         shutil.rmtree(directory, ignore_errors=True)
 
 
