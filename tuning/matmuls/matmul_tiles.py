@@ -87,6 +87,8 @@ and that model says 10 % more; of 4096x4096x4096 on i8, 6.6 % less and 2.7 % mor
 _WARPS = (4, 8)
 _WARPS_DOWN = (1, 2, 4, 8)
 """How many warps stand below each other."""
+_FEWEST_SUMS = 128
+"""How many summed elements there are at least where descriptors give operands."""
 _LARGEST_SHARE = 3
 """How many times the rows that there are a tile may have whose operands descriptors give. f16
 17x2304x768 and 7x3584x18944 take up to 1.07 and 1.03 times as long by `wgmma` in 64 rows as by
@@ -313,10 +315,15 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         """Returns whether descriptors give operands to a tile that would have them.
 
         A single step gains nothing: 12 batches of 197x197x64 in f16 take 7.0 us on an H200 by
-        `wgmma`, and 6.0 us by `mma.sync`.
+        `wgmma`, and 6.0 us by `mma.sync`. Neither do so few sums that products never run on into
+        the next step, which `mma.sync` makes in one: f16 25088x64x64 takes 7.2 us by `wgmma` and
+        6.5 by `mma.sync`, 25088x256x64 13.9 and 13.0, 8192x1024x96 17.3 and 16.7, and 6272x512x128
+        9.1 and 10.1.
         """
         is_known = work.rows_described or self._is_whole
-        return self._sums_are_f32 and is_known and work.steps > 1
+        sums = {self.summed} if self.loops[2] in self.computed else self._true_sums
+        is_long = work.steps > 1 and min(sums) >= _FEWEST_SUMS
+        return self._sums_are_f32 and is_known and is_long
 
     def _fills_rows_of(self, tile: MatmulTile) -> bool:
         """Returns whether so many of a tile's rows exist that descriptors gain."""
