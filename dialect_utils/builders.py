@@ -677,6 +677,12 @@ class Builder:
         lanes = self.constant(self.integer_type(32), -1)
         return self._value("nvvm.vote.sync", [lanes, condition], condition.type, kind=kind)
 
+    def multiply_adds(self, terms: Iterable[Sequence[ir.Value]]) -> list[ir.Value]:
+        """Creates left * right + added, rounded once, of numbers that are asked for one by one."""
+        # To read it for each takes as long as to create the operation.
+        rnd = ir.Attribute.parse("#nvvm.fp_rnd_mode<rn>", self.context)
+        return [self._value("nvvm.fma", each, each[0].type, rnd=rnd) for each in terms]
+
     # rocdl and amdgpu.
 
     def gather_to_lds(
@@ -1173,10 +1179,6 @@ class Builder:
     def fptrunc(self, value: ir.Value, kind: ir.Type) -> ir.Value:
         """Rounds floating-point numbers to a narrower type, by the hardware's instruction."""
         return self._value("llvm.fptrunc", [value], kind)
-
-    def intrinsic_fma(self, left: ir.Value, right: ir.Value, added: ir.Value) -> ir.Value:
-        """Creates left * right + added, rounded once, as LLVM knows it."""
-        return self._value("llvm.intr.fma", [left, right, added], left.type)
 
     def freeze(self, value: ir.Value) -> ir.Value:
         """Returns a value, of which LLVM takes care that it is the same at each use."""

@@ -45,6 +45,7 @@ On AMD GPUs IREE uses the hardware's instruction itself.
 from __future__ import annotations
 
 import math
+import re
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -56,10 +57,13 @@ from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.multiplications import EXP, EXPONENTIALS
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
-from .subnormals import flushes_subnormals
 
 _FLUSHING = "ex2.approx.ftz"
 _PRECISE = "ex2.approx"
+
+_SUBNORMALS = "iree_codegen.denormal_fp_math_f32"
+_FLUSHES = re.compile(r'denormal_fp_math<\s*"?(?:preserve-sign|positive-zero)"?\s*>')
+_FLUSHES_CONFIGURED = re.compile(rf"\b{re.escape(_SUBNORMALS)} = #iree_codegen\.{_FLUSHES.pattern}")
 
 # log2 e to 53 bits; f32 keeps 24 of those that `LOG2_E` leaves.
 _LOG2_E_REST = as_f32(math.log2(math.e) - LOG2_E)
@@ -155,3 +159,19 @@ def _exp(at: Builder, x: ir.Value, intrinsic: str) -> ir.Value:
     factor = at.minnumf(factor, constant(_GREATEST_FACTOR))
     factor = at.maxnumf(factor, constant(_LEAST_FACTOR))
     return at.mulf(_exp2(at, y, intrinsic), factor)
+
+
+def flushes_subnormals(function: ir.Operation) -> bool:
+    """Returns whether the f32 arithmetic of `function` may take subnormal numbers for zeros.
+
+    IREE lets it do so by an attribute. It stands in the configuration of `translation_info`, and on
+    the function itself once the pipeline has run:
+
+        iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"preserve-sign">
+    """
+    attributes = function.attributes
+    if _SUBNORMALS in attributes:
+        return _FLUSHES.search(str(attributes[_SUBNORMALS])) is not None
+    if "translation_info" not in attributes:
+        return False
+    return _FLUSHES_CONFIGURED.search(str(attributes["translation_info"])) is not None

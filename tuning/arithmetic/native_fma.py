@@ -9,12 +9,12 @@ so that IREE reads and links NVIDIA's library of device functions, and LLVM inli
 before it knows the operation: a third of what the compiler does behind codegen with a kernel whose
 lanes multiply f32. This pass makes what these calls become, in the same order:
 
-    %d0 = llvm.intr.fma(%a0, %b0, %c0) : (f32, f32, f32) -> f32
+    %d0 = nvvm.fma %a0, %b0, %c0, rnd = <rn> : f32
 
-The code of the GPU is the same. For that, elements are taken out of vectors where calls would take
-them. Where IREE has put a vector together for a multiplication, its parts are taken as they are,
-and so are the sums that the next multiplication adds to. A function that may take subnormal numbers
-for zeros keeps its calls, which do not.
+The code of the GPU is the same, in functions that may take subnormal numbers for zeros, too, which
+neither does. For that, elements are taken out of vectors where calls would take them. Where IREE
+has put a vector together for a multiplication, its parts are taken as they are, and so are the sums
+that the next multiplication adds to.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.multiplications import MULTIPLY_ADD
 from ...dialect_utils.operations import defining_operation, operands_with, operations_in, redirect
 from ...passes.base import FunctionPass, PassContext
-from .subnormals import flushes_subnormals
 
 _INSERT, _FROM_ELEMENTS = "vector.insert_strided_slice", "vector.from_elements"
 
@@ -43,12 +42,12 @@ class NativeFma(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` is for an NVIDIA GPU and multiplies and adds."""
-        return _makes_calls(function.operation, None) and bool(_multiply_adds(function))
+        return _is_for_nvidia(function, None) and bool(_multiply_adds(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the multiply-adds; never fails."""
         function = function.operation
-        if not _makes_calls(function, context.test_target):
+        if not _is_for_nvidia(function, context.test_target):
             return
         found = _multiply_adds(function)
         count = sum(element_count(each.results[0].type) for each in found)
@@ -63,15 +62,16 @@ class NativeFma(FunctionPass):
             context.sink.remark(function.location, text)
 
 
-def _makes_calls(function: ir.Operation, test_target: str | None) -> bool:
-    """Returns whether a multiply-add would become a call that LLVM may replace by its own."""
-    is_for_nvidia = gpu_features_of(function, test_target).compute_capability is not None
-    return is_for_nvidia and not flushes_subnormals(function)
+def _is_for_nvidia(function: ir.Operation, test_target: str | None) -> bool:
+    return gpu_features_of(function, test_target).compute_capability is not None
 
 
 def _multiply_adds(function: ir.Operation) -> list[ir.Operation]:
-    """Returns the multiply-adds of numbers, or of vectors of rank 1 and a size that is known."""
-    return [each for each in operations_in(function, MULTIPLY_ADD) if _is_known(each.results[0])]
+    """Returns the multiply-adds of numbers, or of vectors of rank 1 and a size that is known; none
+    where all are of single numbers, which are few."""
+    found = operations_in(function, MULTIPLY_ADD)
+    known = [each for each in found if _is_known(each.results[0])]
+    return known if any(element_count(each.results[0].type) > 1 for each in known) else []
 
 
 def _is_known(value: ir.Value) -> bool:
@@ -96,10 +96,10 @@ class _Scalars:
         """Multiplies and adds the elements of the operands one by one."""
         at, block = Builder.before(product), product.block
         operands = [self._elements(each) for each in product.operands]
-        self._sums[product.results[0]] = [
-            at.intrinsic_fma(*(self._scalar(at, block, each) for each in elements))
+        self._sums[product.results[0]] = at.multiply_adds(
+            [self._scalar(at, block, each) for each in elements]
             for elements in zip(*operands, strict=True)
-        ]
+        )
 
     def put_in_place(self, product: ir.Operation) -> None:
         """Gives all users of a multiply-add the numbers that are computed in its place."""

@@ -15,8 +15,7 @@ import numpy.typing as npt
 import pytest
 from iree.compiler import ir
 
-from bankwise.tuning.arithmetic.native_exp2 import NativeExp2
-from bankwise.tuning.arithmetic.subnormals import flushes_subnormals
+from bankwise.tuning.arithmetic.native_exp2 import NativeExp2, flushes_subnormals
 
 from ...functions import Parsed, gpu_target, launched, parse, run
 

@@ -28,10 +28,12 @@ func.func @f(%x: tensor<1x256x28x28xf32>, %w: tensor<512x256x1x1xf32>) -> tensor
 @pytest.mark.parametrize(
     ("arch", "kind", "works"),
     [
-        ("sm_60", "f32", True),
+        ("sm_60", "vector<2xf32>", True),
         ("sm_90a", "vector<3xf32>", True),
-        ("gfx942", "f32", False),
-        ("sm_80", "f64", False),
+        ("gfx942", "vector<2xf32>", False),
+        ("sm_80", "f32", False),
+        ("sm_80", "vector<1xf32>", False),
+        ("sm_80", "vector<2xf64>", False),
     ],
 )
 def test_work_is_where_calls_would_be(arch: str, kind: str, works: bool) -> None:
@@ -41,7 +43,7 @@ def test_work_is_where_calls_would_be(arch: str, kind: str, works: bool) -> None
     )
     assert NativeFma().has_work(parsed.function) == works
     found = run(parsed, NativeFma())
-    assert bool(parsed.operations("llvm.intr.fma")) == works
+    assert bool(parsed.operations("nvvm.fma")) == works
     assert bool(parsed.operations("math.fma")) != works
     assert len(found.said) == works
 
