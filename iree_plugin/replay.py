@@ -173,6 +173,7 @@ class PassRunner:
 
         Args:
             blamed: the pass without which the caller tries again where one of the compiler's fails.
+                Where there is one, passes that are not `optional` are recoverable, too.
 
         Returns:
             the pass that is blamed for what fails behind these steps.
@@ -181,7 +182,7 @@ class PassRunner:
             NativeFailure: a pass of the compiler's failed.
             ReplayError: another pass failed, and has said why.
             RecoverableFailure: one of the passes `optional` cannot process the function, or the
-                compiler cannot go on with what it made; or `check` has raised it.
+                compiler, or another pass, cannot go on with what it made; or `check` has raised it.
             Lost: passes of the compiler have failed that are to run again, verified one by one.
         """
         unverified: list[str] = []
@@ -193,7 +194,9 @@ class PassRunner:
                 if self._runs_beside(ours.only_decides, function, ours):
                     continue
                 together = isinstance(step, PlannedPass) and not self._shows
-                self._run_ours(function, ours, recoverable=recoverable, verify=not together)
+                # One that no function does without may fail on what optional ones have made.
+                again = recoverable or blamed is not None
+                self._run_ours(function, ours, recoverable=again, verify=not together)
                 if together:
                     unverified.append(ours.name)
                 if ours.later_passes_may_refuse and recoverable:

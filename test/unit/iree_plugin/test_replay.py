@@ -145,6 +145,18 @@ def test_a_refusal_that_a_pass_lets_out_is_its_failure(
     assert recoverable.value.failure.message == "refusing: it is odd"
 
 
+def test_a_pass_that_no_function_does_without_may_fail_on_what_another_one_has_made(
+    runner: PassRunner, capfd: pytest.CaptureFixture[str]
+):
+    function, *_ = children(parsed(runner).operation)
+    with pytest.raises(RecoverableFailure):
+        runner.run(function, [Refusing()], blamed=BLAMED)
+    assert capfd.readouterr().err == ""
+    with pytest.raises(ReplayError):
+        runner.run(function, [Refusing()])
+    assert "it is odd" in capfd.readouterr().err
+
+
 class Counting(FunctionPass):
     """Changes a function, and counts for what it decides."""
 
