@@ -17,7 +17,7 @@ from .dynamic_sizes import DYNAMIC
 _DIALECTS = "iree.compiler.dialects"
 _UNBOUND = (
     *("bufferization", "hal", "iree_encoding", "iree_linalg_ext", "iree_vector_ext", "nvgpu"),
-    *("stream", "ub", "util"),
+    *("stablehlo", "stream", "ub", "util"),
 )
 """Dialects that have no module in some version of the compiler's package."""
 
@@ -25,8 +25,8 @@ GPU_FUNC, GPU_LAUNCH = "gpu.func", "gpu.launch"
 """A kernel of MLIR's gpu dialect, and one that stands in the middle of its host function."""
 ONLINE_ATTENTION = "iree_linalg_ext.online_attention"
 """An attention that is configured for its workgroups."""
-SEARCH = "iree_linalg_ext.topk"
-"""What finds the largest elements of rows."""
+ROW_LOOPS = ("iree_linalg_ext.topk", "iree_linalg_ext.scan")
+"""What goes over a row element by element: to find the largest ones, or to sum up to each."""
 TRANSFER_READ, TRANSFER_WRITE = "vector.transfer_read", "vector.transfer_write"
 
 

@@ -14,7 +14,7 @@ from ..bank_model.quick_tuple import NamedTuple
 from ..dialect_utils.indexing_maps import GENERIC, MAPS, copied_buffers, maps_of, summed_loops
 from ..dialect_utils.kernels import backend_of, variants_of
 from ..dialect_utils.lowering_config import TRANSLATION_INFO, changed_info
-from ..dialect_utils.operations import SEARCH, children, has_operation, operations_in, parents_of
+from ..dialect_utils.operations import ROW_LOOPS, children, has_operation, operations_in, parents_of
 from ..passes.pipeline_edit import CODEGEN_PIPELINES, COPYING, LOWERED
 from .embedding import StepError
 from .recording import RecordingKey, pipeline_options
@@ -128,7 +128,7 @@ def _pipeline_kind(function: ir.Operation) -> str | None:
 
 def _is_changed(function: ir.Operation, backend: str) -> bool:
     """Returns whether passes may change a function that has the pipeline `COPYING`."""
-    if has_operation(function, SEARCH) or _reduces(function):
+    if has_operation(function, *ROW_LOOPS) or _reduces(function):
         return True
     return backend in COPY_BACKENDS and copied_buffers(function) is not None
 

@@ -137,6 +137,37 @@ def top_k(random: np.random.Generator, name: str) -> Program:
     return Program(name, source, (draw,), reference, TOLERANCE["exact"])
 
 
+def scan(random: np.random.Generator, name: str) -> Program:
+    """Returns the sums of rows up to each element, or up to those before it."""
+    kind = ("f32", "i32", "f16")[random.integers(3)]
+    shape = [int(random.choice([1, 3, 8, 33, 130])) for _ in range(random.integers(1, 4))]
+    axis = int(random.integers(len(shape)))
+    shape[axis] = int(random.integers(2, 40))
+    is_inclusive = random.random() < 0.5
+    x, kept = tensor(kind, *shape), tensor(kind, *shape[:axis], *shape[axis + 1 :])
+    zero, add = ("0", "addi") if kind == "i32" else ("0.0", "addf")
+    source = f"""func.func @main(%x: {x}) -> {x} {{
+  %zero = arith.constant {zero} : {kind}
+  %empty = tensor.empty() : {x}
+  %sums = tensor.empty() : {kept}
+  %none = linalg.fill ins(%zero : {kind}) outs(%sums : {kept}) -> {kept}
+  %out:2 = iree_linalg_ext.scan dimension({axis}) inclusive({str(is_inclusive).lower()})
+      ins(%x : {x}) outs(%empty, %none : {x}, {kept}) {{
+    ^bb0(%one: {kind}, %other: {kind}):
+      %sum = arith.{add} %one, %other : {kind}
+      iree_linalg_ext.yield %sum : {kind}
+  }} -> {x}, {kept}
+  return %out#0 : {x}
+}}
+"""
+
+    def reference(x: Array) -> Array:
+        return np.cumsum(x, axis) - (0 if is_inclusive else x)
+
+    draw = integers(kind, *shape, low=-6, high=7)
+    return Program(name, source, (draw,), reference, TOLERANCE["exact"])
+
+
 def stable_sort(random: np.random.Generator, name: str) -> Program:
     """Returns a stable sort of elements of which many are equal, with their places."""
     kind = ("f32", "f16", "i32", "i8")[random.integers(4)]
