@@ -242,6 +242,13 @@ class Builder:
     minnumf, maxnumf = _binary("arith.minnumf"), _binary("arith.maxnumf")
     maximumf = _binary("arith.maximumf")
 
+    maximum = _binary("stablehlo.maximum")
+
+    def converted(self, tensor: ir.Value, element: ir.Type) -> ir.Value:
+        """Converts the elements of a tensor of StableHLO."""
+        shape = ir.ShapedType(tensor.type).shape
+        return self._value("stablehlo.convert", [tensor], self.tensor_type(shape, element))
+
     def index(self, number: int) -> ir.Value:
         """Creates a constant of type index."""
         return self.constant(self._index_type(), number)

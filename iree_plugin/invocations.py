@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,8 @@ _ATTRIBUTES = (
     "iree_codegen.tuning_spec_mlirbc",
 )
 _ESCAPE = re.compile(rb"\\[0-9A-Fa-f]{2}")
+_UNSIGNED = re.compile(rb"[<x](ui\d+|i1)\b")
+_BYTECODE = b"ML\xefR"
 _FLAGS = (
     "iree-codegen-tuning-spec-path",
     "iree-codegen-enable-default-tuning-specs",
@@ -172,11 +174,32 @@ def configuring_flag(flags: Sequence[str]) -> str:
 def may_configure(path: str | None) -> bool:
     """Returns whether a source may have configurations of its own. False is certain.
 
-    Text and bytecode hold the names of attributes as they are, unless characters are escaped, and
-    to look for them is faster than to read the program.
-
     Args:
         path: the file that it is all of, or a part of; None where that is not known.
+    """
+    return _may_hold(path, lambda text: any(text.find(name.encode()) >= 0 for name in _ATTRIBUTES))
+
+
+def may_multiply_unsigned(path: str | None) -> bool:
+    """Returns whether a source may have products of StableHLO with unsigned factors. False is
+    certain.
+
+    Args:
+        path: as of `may_configure`.
+    """
+    return _may_hold(path, lambda text: text.find(b"stablehlo") >= 0 and _holds_unsigned(text))
+
+
+def _holds_unsigned(text: mmap.mmap) -> bool:
+    """Returns whether the text names a type of unsigned integers or of booleans; bytecode may."""
+    return text[: len(_BYTECODE)] == _BYTECODE or _UNSIGNED.search(text) is not None
+
+
+def _may_hold(path: str | None, looked_for: Callable[[mmap.mmap], bool]) -> bool:
+    """Returns whether a source may hold some names. False is certain.
+
+    Text and bytecode hold names as they are, unless characters are escaped, and to look for them is
+    faster than to read the program.
     """
     if path is None or path == "-":
         return True
@@ -185,8 +208,7 @@ def may_configure(path: str | None) -> bool:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return True
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-                named = any(text.find(name.encode()) >= 0 for name in _ATTRIBUTES)
-                return named or _ESCAPE.search(text) is not None
+                return looked_for(text) or _ESCAPE.search(text) is not None
     except (OSError, ValueError):
         return True
 

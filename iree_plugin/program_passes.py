@@ -9,6 +9,9 @@ A batch of matmuls by copies of one matrix reads these copies from memory behind
 do attentions with copies of a mask. IREE has made a softmax of what is one.
 IREE makes kernels for ranges of sizes of what is annotated with them.
 Every convolution is a `linalg.generic` there, and IREE has sliced what it slices.
+
+What StableHLO says of signs is known only before the first phase. Unsigned factors are kept there,
+at all levels.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from ..dialect_utils.tensor_updates import UPDATES
 from ..passes.mode import LEVELLED, LEVELS, Mode
 from .compile_settings import PHASES, CompileSettings
 from .early_import import NUMPY, loading_paused
+from .invocations import may_multiply_unsigned
 from .later_import import imported_later
 from .rooms import has_tuning
 
@@ -55,6 +59,33 @@ def changes_programs(settings: CompileSettings) -> bool:
 def may_be_wrong(invocation: SteppedInvocation) -> bool:
     """Returns whether a program may have what IREE computes wrongly if it is left as it is."""
     return invocation.holds(*UPDATES, nested=True) and has_tuning()
+
+
+def keeps_unsigned(settings: CompileSettings) -> bool:
+    """Returns whether a compile of ours reads what may be StableHLO with unsigned factors."""
+    return (
+        settings.mode.mitigation != "stock"
+        and settings.compile_mode == "std"
+        and settings.compile_from == PHASES[0]
+        and has_tuning()
+        and may_multiply_unsigned(settings.input)
+    )
+
+
+def keep_unsigned(module: ir.Operation, runner: PassRunner) -> None:
+    """Lets the products of a program in StableHLO widen unsigned factors as such.
+
+    Raises:
+        ReplayError: the pass failed.
+    """
+    from ..dialect_utils.operations import children
+    from ..tuning.workarounds.keep_unsigned import KeepUnsigned
+
+    step = KeepUnsigned()
+    with loading_paused(), imported_later(NUMPY):
+        for function in children(module, "func.func"):
+            if step.has_work(function):
+                runner.run_python_pass(function, step)
 
 
 def change_program(module: ir.Operation, mode: Mode, runner: PassRunner) -> None:

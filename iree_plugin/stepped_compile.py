@@ -41,6 +41,8 @@ from .program_passes import (
     LEVEL_THAT_CHANGES_PROGRAMS,
     change_program,
     changes_programs,
+    keep_unsigned,
+    keeps_unsigned,
     may_be_wrong,
     reaches_programs,
 )
@@ -203,6 +205,8 @@ class SteppedCompile:
         """
         settings, start, gpu = self.settings, self.settings.compile_from, self.described
         changes = changes_programs(settings) and self.forced is None
+        if keeps_unsigned(settings):
+            yield partial(keep_unsigned, runner=self._runner)
         if not changes:
             program_changed()
         if gpu is not None:

@@ -81,6 +81,7 @@ from .workarounds.hold_loads import HoldLoads
 from .workarounds.index_unit_loops import IndexUnitLoops
 from .workarounds.keep_equal_order import KeepEqualOrder
 from .workarounds.keep_mask_bounds import KeepMaskBounds
+from .workarounds.keep_unsigned import KeepUnsigned
 from .workarounds.merge_blocked_sizes import MergeBlockedSizes
 from .workarounds.multiply_integers import MultiplyIntegers
 from .workarounds.multiply_unsigned import MultiplyUnsigned
@@ -101,6 +102,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     RaiseAttention,
     PadHeads,
     SplitKeys,
+    KeepUnsigned,
     SplitRows,
     SplitSums,
     FoldBroadcasts,

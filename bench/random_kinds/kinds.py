@@ -67,6 +67,9 @@ KINDS: Mapping[str, Kind] = {
         "unsigned-bytes-and-functions-of-factors",
         AMD,
     ),
+    "unsigned_stablehlo": Kind(
+        products.unsigned_stablehlo, "unsigned-factors-of-stablehlo", AMD + CUDA
+    ),
     "ragged_batches": Kind(products.ragged_batch, "bounds-of-masks", CDNA),
     "small_products": Kind(products.small, "loads-that-widen", AMD, stock_ends=False),
     "extremes": Kind(rows.extremes, "neutral-elements-of-rows", AMD + CUDA),
@@ -74,6 +77,7 @@ KINDS: Mapping[str, Kind] = {
         rows.integer_rows, "neutral-elements-of-rows", AMD + CUDA, stock_ends=False
     ),
     "top_k": Kind(rows.top_k, "top-k", AMD + CUDA),
+    "scans": Kind(rows.scan, "top-k", AMD + CUDA),
     "stable_sorts": Kind(rows.stable_sort, "stable-sorts", AMD + CUDA),
     "loop_orders": Kind(products.loop_order, "loops-of-matrix-instructions-on-cuda", CUDA),
     "pointwise": Kind(products.pointwise, "strided-convolutions-of-1x1-on-cuda", CUDA),

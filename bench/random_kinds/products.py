@@ -144,6 +144,36 @@ def pointwise(random: np.random.Generator, name: str) -> Program:
     return Program(name, source, inputs, reference, TOLERANCE["f32"])
 
 
+def unsigned_stablehlo(random: np.random.Generator, name: str) -> Program:
+    """Returns a product of StableHLO with a factor of unsigned integers or of booleans."""
+    kind, top = (("ui8", 256), ("ui8", 256), ("i1", 2), ("ui16", 1 << 16))[random.integers(4)]
+    wide = "f32" if kind == "ui16" else ("f32", "f16", "i32")[random.integers(3)]
+    total = "i32" if wide == "i32" else "f32"
+    rows, columns, summed = (int(random.choice([1, 7, 16, 40, 64])) for _ in range(3))
+    is_moved = random.random() < 0.3
+    shape = (summed, rows) if is_moved else (rows, summed)
+    a, b, c = tensor(kind, *shape), tensor(wide, summed, columns), tensor(total, rows, columns)
+    x, left = tensor(wide, *shape), tensor(wide, rows, summed)
+    moved = f"stablehlo.transpose %x, dims = [1, 0] : ({x}) -> {left}"
+    source = f"""func.func @main(%a: {a}, %b: {b}) -> {c} {{
+  %x = stablehlo.convert %a : ({a}) -> {x}
+  {f"%left = {moved}" if is_moved else ""}
+  %r = stablehlo.dot_general {"%left" if is_moved else "%x"}, %b, contracting_dims = [1] x [0]
+      : ({left}, {b}) -> {c}
+  return %r : {c}
+}}
+"""
+    inputs = (
+        integers(kind, *shape, low=0, high=top),
+        integers(wide, summed, columns, low=-3, high=4),
+    )
+
+    def reference(a: Array, b: Array) -> Array:
+        return (a.T if is_moved else a).astype(b.dtype) @ b
+
+    return Program(name, source, inputs, reference, TOLERANCE["f32" if total == "f32" else "exact"])
+
+
 def scaled(random: np.random.Generator, name: str) -> Program:
     """Returns a scaled product of f8 or f4."""
     rows, columns = (int(random.choice([16, 32, 48, 64, 100])) for _ in range(2))

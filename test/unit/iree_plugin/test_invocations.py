@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 from iree.compiler import ir
 
-from bankwise.iree_plugin.invocations import configuring_attribute, configuring_flag, may_configure
+from bankwise.iree_plugin.invocations import (
+    configuring_attribute,
+    configuring_flag,
+    may_configure,
+    may_multiply_unsigned,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +70,22 @@ def test_only_a_file_with_a_name_of_a_configuration_may_have_one(
     assert may_configure(str(tmp_path))
     assert may_configure("-")
     assert may_configure(None)
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        (b"stablehlo.dot %a : tensor<4x?xi1>", True),
+        (b"stablehlo.dot %a : tensor<ui16>", True),
+        (b"ML\xefR ... stablehlo", True),
+        (b'"stablehlo.d\\6ft" : tensor<4xf32>', True),
+        (b"stablehlo.dot %a : tensor<4xf32>, tensor<4xi16>", False),
+        (b"linalg.matmul %a : tensor<4xi1>", False),
+    ],
+)
+def test_a_source_without_unsigned_factors_is_not_looked_through(
+    tmp_path: Path, text: bytes, may: bool
+) -> None:
+    source = tmp_path / "source.mlir"
+    source.write_bytes(text)
+    assert may_multiply_unsigned(str(source)) is may
