@@ -286,8 +286,9 @@ def _fills_lines(starts: IntArray, size: int) -> bool:
         starts: the byte at which each lane stores [waves, lanes].
         size: how many bytes it stores.
     """
-    lines = np.unique(starts[0] // LINE_BYTES).size
-    return bool(lines * LINE_BYTES <= LANES * size)
+    # NumPy's own function for this is loaded when it is called.
+    lines = {*(starts[0] // LINE_BYTES).tolist()}
+    return len(lines) * LINE_BYTES <= LANES * size
 
 
 def _others(bit: int) -> IntArray:
