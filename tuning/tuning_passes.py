@@ -86,6 +86,7 @@ from .workarounds.merge_blocked_sizes import MergeBlockedSizes
 from .workarounds.multiply_integers import MultiplyIntegers
 from .workarounds.multiply_unsigned import MultiplyUnsigned
 from .workarounds.neutral_elements import NeutralElements
+from .workarounds.number_loops import NumberLoops
 from .workarounds.order_fragments import OrderFragments
 from .workarounds.order_scaled_operands import OrderScaledOperands
 from .workarounds.part_scatters import PartScatters
@@ -139,6 +140,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     OrderScaledOperands,
     MultiplyUnsigned,
     NeutralElements,
+    NumberLoops,
     ReduceBytes,
     HoldLoads,
     PartScatters,

@@ -115,8 +115,8 @@ NeutralElements, OrderFragments, OrderScaledOperands = pass_classes(
 HoldLoads, PartScatters, ReduceBytes = pass_classes(
     f"{__package__}.workarounds", "HoldLoads", "PartScatters", "ReduceBytes"
 )
-KeepEqualOrder, RoundUpKeys, SearchRowsAlone = pass_classes(
-    f"{__package__}.workarounds", "KeepEqualOrder", "RoundUpKeys", "SearchRowsAlone"
+KeepEqualOrder, NumberLoops, RoundUpKeys, SearchRowsAlone = pass_classes(
+    f"{__package__}.workarounds", "KeepEqualOrder", "NumberLoops", "RoundUpKeys", "SearchRowsAlone"
 )
 SumAllWarps, SumPackedTiles, UnrollPrivateLoops = pass_classes(
     f"{__package__}.workarounds", "SumAllWarps", "SumPackedTiles", "UnrollPrivateLoops"
@@ -347,6 +347,7 @@ STEPS: tuple[Step, ...] = (
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     Step(_ANNOTATED, UnrollWindows, since="fast"),
     Step(_VECTORS, PartScatters, mitigations=ALL, only=_has_mma_sync, corrects=True),
+    Step(_VECTORS, NumberLoops, mitigations=ALL, corrects=True),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="exact", only=is_lane_tiled_matmul),

@@ -168,6 +168,14 @@ def moves_columns_in_place(tmp_path: Path) -> bool:
     return "unrealized_conversion_cast" in errors("moved_columns.mlir", "gfx942")
 
 
+def transposes_sums_alone(tmp_path: Path) -> bool:
+    """The sums of a transposed product of vectors are transposed, and its factors are not."""
+    text = (REPRODUCERS / "transposed_vectors.mlir").read_text()
+    lowered = native(text, "func.func(iree-llvmgpu-vector-lowering,canonicalize)")
+    repeated = re.search(r"from_elements %(\d+)#0, %\d+#0", lowered) is not None
+    return repeated and "vector.transpose %arg2" in lowered
+
+
 def reduces_bytes(tmp_path: Path) -> bool:
     """Lanes of gfx942 reduce bytes as they are."""
     program = (REPRODUCERS / "signed_minimum.mlir").read_text()
@@ -451,6 +459,7 @@ CHECKS: dict[str, Callable[[Path], bool]] = {
     f"{FOLDER}/multiply_integers.py": saturates_sums_of_bytes,
     f"{FOLDER}/multiply_unsigned.py": multiplies_unsigned_bytes_as_signed,
     f"{FOLDER}/neutral_elements.py": begins_minima_with_minus_one,
+    f"{FOLDER}/number_loops.py": transposes_sums_alone,
     f"{FOLDER}/order_fragments.py": orders_fragments_by_loops,
     f"{FOLDER}/order_scaled_operands.py": gives_lanes_runs_of_32_bytes,
     f"{FOLDER}/own_lds.py": sums_the_lds_of_kernels,
