@@ -108,12 +108,18 @@ def share_evenly(shapes: Iterable[Sequence[int]], threads: int) -> bool:
 
     Accesses may be as narrow as an element.
     """
-    return all(_is_shared(tuple(shape), threads) for shape in shapes)
+    return all(_is_shared(shape, threads) for shape in shapes)
 
 
-@cache
-def _is_shared(shape: tuple[int, ...], threads: int) -> bool:
-    return any(_thread_tiles(shape, threads))
+def _is_shared(shape: Sequence[int], threads: int) -> bool:
+    """Returns whether there are thread tiles.
+
+    Where there are, one has as many threads along each dimension as that takes of those that are
+    left: so the fewest are left for the others, and divide whatever others would divide.
+    """
+    for size in shape:
+        threads //= gcd(size, threads)
+    return threads == 1
 
 
 def best_copy_layout(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import gcd, prod
 
 import numpy as np
@@ -24,6 +25,7 @@ from bankwise.tuning.costs.copy_layouts import (
     block_layout,
     copy_layouts,
     least_transactions,
+    share_evenly,
     shares_blocks,
     transactions,
     widest_share,
@@ -82,6 +84,18 @@ def test_accesses_are_no_wider_than_what_rows_are_aligned_to() -> None:
     part = TilePart(LdsTile((64, 20), 16))
     best = best_copy_layout(lds_of("sm_80"), part, (64, 12), 64, 20)
     assert best is not None and best.element_tile == (1, 4)
+
+
+@given(
+    shape=st.lists(st.integers(1, 12), min_size=1, max_size=3),
+    threads=st.sampled_from((1, 2, 6, 8, 12, 16, 30, 64)),
+)
+@settings(max_examples=200, deadline=None)
+def test_threads_share_what_a_tile_of_them_divides(shape: list[int], threads: int) -> None:
+    divisors = ([n for n in range(1, size + 1) if size % n == 0] for size in shape)
+    shared = any(prod(tile) == threads for tile in product(*divisors))
+    assert share_evenly([shape], threads) == shared
+    assert share_evenly([shape, (threads,)], threads) == shared
 
 
 def test_threads_that_cannot_share_a_tile_evenly_have_no_layout() -> None:
