@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .accesses import LdsTile
+from .distinct_numbers import distinct_numbers
 from .errors import InvalidParameterError, require_integer, require_positive
 from .linear_swizzle import FieldStep
 from .quick_dataclass import dataclass
@@ -120,7 +121,7 @@ class StridedLayout:
 
     def is_injective(self, tile: LdsTile) -> bool:
         """Returns whether no two elements lie at the same place."""
-        return len(np.unique(_places(self, tile))) == tile.elements
+        return len(distinct_numbers(_places(self, tile))) == tile.elements
 
     def __str__(self) -> str:
         sizes = ",".join(_nested([mode.size for mode in modes]) for modes in self.dimensions)

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .accesses import LdsAccess, LdsTile
+from .distinct_numbers import distinct_numbers
 from .layouts import MachineAccess, PlainLayout, machine_accesses
 from .lds_rules import Lds
 
@@ -54,7 +55,7 @@ def _floor(machine: MachineAccess, unit_words: int, bank_bytes: int) -> int:
     for issue, (row, on) in enumerate(zip(words, _active(machine), strict=True)):
         for phase in filter(None, machine.served(issue)):
             lanes = np.array(phase)
-            wanted = np.unique(row[lanes[on[lanes]]])
+            wanted = distinct_numbers(row[lanes[on[lanes]]])
             alike = np.bincount(wanted % unit_words, minlength=1).max(initial=0)
             lost += max(-(-int(alike) * unit_words // banks), 1) - 1
     return lost

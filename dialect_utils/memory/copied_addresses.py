@@ -31,6 +31,7 @@ import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.accesses import LINE_BYTES, CopySources, from_lines
+from ...bank_model.distinct_numbers import distinct_numbers
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal
@@ -549,7 +550,7 @@ def _known(number: _Offset) -> SharedOffset:
 
 def _up_to_any(places: LaneValues) -> list[LaneValues]:
     """Returns for each last place, and for none, whether that of each lane lies up to it."""
-    lasts = [int(places.values.min()) - 1, *np.unique(places.values).tolist()]
+    lasts = [int(places.values.min()) - 1, *distinct_numbers(places.values).tolist()]
     return [LaneValues((places.values <= each).astype(np.int64), places.loops) for each in lasts]
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.accesses import CopySources, LdsAccess, LdsTile, bytes_of_rows
+from ...bank_model.distinct_numbers import distinct_numbers
 from ...bank_model.layouts import SwizzledLayout
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.quick_dataclass import dataclass
@@ -190,7 +191,7 @@ class LaneAccesses:
             )
             for number, (elements, length) in enumerate(runs)
         ]
-        store = DirectStore(np.unique(firsts), count, starts.shape[1], mask is not None)
+        store = DirectStore(distinct_numbers(firsts), count, starts.shape[1], mask is not None)
         return store, list(map(without_repetition, written) if issues.loops else written)
 
     @cached_property

@@ -42,6 +42,7 @@ import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.distinct_numbers import distinct_numbers
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
 from ...bank_model.quick_dataclass import dataclass
@@ -201,7 +202,7 @@ def _merged_gathers(traces: Iterable[AllocationAccesses]) -> list[Gather]:
     found: dict[ir.Operation, Gather] = {}
     for gather in (each for traced in traces for each in traced.gathers):
         known = found.setdefault(gather.operation, gather)
-        firsts = np.union1d(known.store.firsts, gather.store.firsts)
+        firsts = distinct_numbers(np.append(known.store.firsts, gather.store.firsts))
         found[gather.operation] = replace(known, store=replace(known.store, firsts=firsts))
     return list(found.values())
 
