@@ -41,6 +41,10 @@ _WORKGROUP_MEMORY = re.compile(r"max_workgroup_memory_bytes\s*=\s*(\d+)")
 TARGET_ATTRIBUTES = ("hal.executable.target", "target", "iree_codegen.target_info")
 """The names of the attributes by which an operation names its GPU."""
 
+ASKED_WORKGROUPS = "nvvm.minctasm"
+"""The attribute of a function that becomes `.minnctapersm` of PTX: with so many registers at most
+that a multiprocessor holds as many workgroups."""
+
 DEFAULT_LDS_BYTES = 64 * 1024
 """The limit that the stock pass assumes for a function without a target."""
 
@@ -272,6 +276,12 @@ def lds_limit(function: ir.Operation, test_target: str | None) -> int:
     if lds is None:
         return DEFAULT_LDS_BYTES if said is None else said
     return lds.workgroup_bytes if said is None else min(said, lds.workgroup_bytes)
+
+
+def ask_for_workgroups(function: ir.Operation, number: int) -> None:
+    """Lets ptxas give lanes so few registers that a multiprocessor holds so many workgroups."""
+    kind = ir.IntegerType.get_signless(32, function.context)
+    function.attributes[ASKED_WORKGROUPS] = ir.IntegerAttr.get(kind, number)
 
 
 def _self_and_parents(op: ir.Operation) -> Iterator[ir.Operation]:

@@ -36,7 +36,7 @@ from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import gpu_features_of
+from ...dialect_utils.gpu_target import ask_for_workgroups, gpu_features_of
 from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, loops_of, summed_loops
 from ...dialect_utils.lowering_config import (
     BASIS,
@@ -68,7 +68,7 @@ from .arg_reductions import ArgReduction
 from .elements import aligned_elements, buffers_of
 from .row_loops import indexed, loops_along
 from .row_masks import combiners_of, leave_out
-from .row_tiles import Rows, RowTile, row_tile
+from .row_tiles import Rows, RowTile, row_tile, workgroups_at_once
 
 _KEPT = "lanes keep their rows"
 _COMPUTE_AGAIN = "iree-codegen-rematerialize-parallel-ops"
@@ -146,6 +146,7 @@ class _SharedRows(NamedTuple):
         outer: the loop from row to row of some of these; none where they share no such loop.
         length: how many elements a row has.
         shapes: those that tensors get.
+        held: how many workgroups a multiprocessor is to hold; 0 where that is left to ptxas.
     """
 
     root: ir.Operation
@@ -155,6 +156,7 @@ class _SharedRows(NamedTuple):
     launch: WarpLaunch
     tile: RowTile
     shapes: EnlargedShapes
+    held: int = 0
 
     def apply(self, function: ir.Operation) -> None:
         """Configures the operations and the function, and lengthens the rows."""
@@ -168,6 +170,8 @@ class _SharedRows(NamedTuple):
         pipeline = ir.Attribute.parse("#iree_gpu.pipeline<VectorDistribute>", function.context)
         info = self.launch.with_warps(self.tile.workgroup_warps(warp_size))
         function.attributes[TRANSLATION_INFO] = changed_info(info, pipeline=pipeline)
+        if self.held:
+            ask_for_workgroups(function, self.held)
         if not self.shapes.shapes:
             return
         self.shapes.apply(function)
@@ -220,7 +224,11 @@ def _planned(
     reductions = [each for each in along if summed_loops(each)]
     check_elementwise(root, is_masked=True)
     shapes = enlarged_shapes(root, loops_of(root), lengths, reductions)
-    return _SharedRows(root, along, beside, rows.length, launch, tile, shapes)
+    # Norms with several sums have more in registers.
+    held = (
+        workgroups_at_once(tile, rows, launch.warp_size, processor) if len(reductions) == 1 else 0
+    )
+    return _SharedRows(root, along, beside, rows.length, launch, tile, shapes, held)
 
 
 def row_root(function: ir.Operation) -> ir.Operation | None:

@@ -37,7 +37,12 @@ from ...bank_model.lds_rules import AccessKind
 from ...dialect_utils.described_tiles import has_held_workgroups, take_held_workgroups
 from ...dialect_utils.element_moves import element_count, is_move
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.gpu_target import gpu_features_of, launch_of
+from ...dialect_utils.gpu_target import (
+    ASKED_WORKGROUPS,
+    ask_for_workgroups,
+    gpu_features_of,
+    launch_of,
+)
 from ...dialect_utils.loops import FOR
 from ...dialect_utils.memory.flow import allocated_bytes
 from ...dialect_utils.memory.lds_ops import (
@@ -59,8 +64,6 @@ _FEW = 2
 """The workgroups for which ptxas is asked to do without some registers. More gain less, and each
 has fewer to spare: f16 16x77x64, of which 6 were held with 80 registers, spilled 100 bytes and let
 each `wgmma` wait; it takes 95."""
-WORKGROUPS = "nvvm.minctasm"
-"""The attribute of a function that becomes `.minnctapersm` of PTX."""
 
 
 class HoldWorkgroups(FunctionPass):
@@ -87,7 +90,7 @@ class HoldWorkgroups(FunctionPass):
         processor = processor_of(features.arch)
         if processor is None:
             return
-        if WORKGROUPS in function.attributes or not self.has_work(function):
+        if ASKED_WORKGROUPS in function.attributes or not self.has_work(function):
             return
         loops = operations_in(function, FOR)
         loops = [each for each in loops if has_operation(each, *EXPONENTIALS)]
@@ -106,8 +109,7 @@ class HoldWorkgroups(FunctionPass):
         held = max(by_registers, default=1)
         asked = max(held, _held_anyway(launch.threads))
         if asked > 1:
-            number = ir.IntegerType.get_signless(32, function.context)
-            function.attributes[WORKGROUPS] = ir.IntegerAttr.get(number, asked)
+            ask_for_workgroups(function, asked)
         if held > 1:
             text = f"a multiprocessor is to hold {held} workgroups, as its LDS does"
             context.sink.remark(function.location, text)

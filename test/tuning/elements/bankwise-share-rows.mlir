@@ -46,6 +46,40 @@ func.func @parts() attributes {translation_info = #lanes} {
   return
 }
 
+// All 768 rows of a norm are computed at once where a multiprocessor holds 6 workgroups.
+
+// CHECK-LABEL: func.func @norm_at_once
+// CHECK-SAME:    nvvm.minctasm = 6 : i32
+// ORDER-LABEL: func.func @norm_at_once
+// ORDER-NOT:     nvvm.minctasm
+// expected-remark @+9 {{tile of a workgroup: a row, of each of which 128 lanes have 8 x 8 a step}}
+func.func @norm_at_once() attributes {translation_info = #lanes} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<768x8192xf16, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<768x8192xf16, #hal.descriptor_type<storage_buffer>>
+  %in = iree_codegen.load_from_buffer %0 : memref<768x8192xf16, #hal.descriptor_type<storage_buffer>> -> tensor<768x8192xf16>
+  %none = tensor.empty() : tensor<768xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%none : tensor<768xf32>) -> tensor<768xf32>
+  %sums = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<768x8192xf16>) outs(%zeros : tensor<768xf32>) attrs = {lowering_config = #config} {
+  ^bb0(%x: f16, %o: f32):
+    %w = arith.extf %x : f16 to f32
+    %q = arith.mulf %w, %w : f32
+    %s = arith.addf %q, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<768xf32>
+  %empty = tensor.empty() : tensor<768x8192xf16>
+  %r = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]} ins(%in, %sums : tensor<768x8192xf16>, tensor<768xf32>) outs(%empty : tensor<768x8192xf16>) {
+  ^bb0(%x: f16, %s: f32, %o: f16):
+    %w = arith.extf %x : f16 to f32
+    %d = arith.mulf %w, %s : f32
+    %t = arith.truncf %d : f32 to f16
+    linalg.yield %t : f16
+  } -> tensor<768x8192xf16>
+  iree_codegen.store_to_buffer %r, %1 : tensor<768x8192xf16> into memref<768x8192xf16, #hal.descriptor_type<storage_buffer>>
+  return
+}
+
 // A maximum is the same in any order. Rows of 1000 are read 4 at a time, and 4 warps have a row of which there are few.
 
 // CHECK-LABEL: func.func @maxima

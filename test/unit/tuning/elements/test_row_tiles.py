@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bankwise.tuning.costs.processors import processor_of
-from bankwise.tuning.elements.row_tiles import Rows, RowTile, row_tile
+from bankwise.tuning.elements.row_tiles import Rows, RowTile, row_tile, workgroups_at_once
 
 
 def tile(length: int, count: int, neighbours: int = 1, beside: int = 0) -> RowTile:
@@ -65,6 +65,30 @@ def test_long_norms_have_four_warps_or_more_with_eight_vectors_a_lane(
     assert processor is not None
     rows = Rows(length, count, count, neighbours, is_scaled=True)
     assert row_tile(rows, 32, processor) == expected
+
+
+@pytest.mark.parametrize(
+    ("length", "count", "is_scaled", "expected"),
+    [
+        # 5 workgroups on each multiprocessor are 660, 6 are 792.
+        (8192, 660, True, 0),
+        (8192, 661, True, 6),
+        (8192, 768, True, 6),
+        (8192, 793, True, 0),
+        (8192, 768, False, 0),
+        (4096, 768, True, 0),
+        (16384, 300, True, 0),
+    ],
+)
+def test_norms_are_computed_at_once_where_a_few_registers_are_missing(
+    length: int, count: int, is_scaled: bool, expected: int
+) -> None:
+    """The times of rows of 8192 are those of `workgroups_at_once`."""
+    processor = processor_of("sm_90")
+    assert processor is not None
+    rows = Rows(length, count, count, 8, is_scaled)
+    found = row_tile(rows, 32, processor)
+    assert workgroups_at_once(found, rows, 32, processor) == expected
 
 
 @given(

@@ -7,7 +7,8 @@ import pytest
 from iree.compiler import ir
 
 from bankwise.dialect_utils.described_tiles import has_held_workgroups, note_held_workgroups
-from bankwise.tuning.overlap.hold_workgroups import WORKGROUPS, HoldWorkgroups
+from bankwise.dialect_utils.gpu_target import ASKED_WORKGROUPS as WORKGROUPS
+from bankwise.tuning.overlap.hold_workgroups import HoldWorkgroups
 
 from ...functions import HERE, launched, lds, parse, run
 
