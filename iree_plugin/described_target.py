@@ -150,7 +150,7 @@ def understood_flags(flags: Sequence[str]) -> list[str]:
 
 
 def _understood(name: str) -> str:
-    if _NAMES_OF_IREE.fullmatch(name) or name.startswith(NVIDIA.prefix):
+    if not name or _NAMES_OF_IREE.fullmatch(name) or name.startswith(NVIDIA.prefix):
         return name
     try:
         arch = targets.arch_named(name)

@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cache, cached_property
@@ -280,6 +279,8 @@ def record(key: RecordingKey, configured_module: str, function: str) -> Recordin
             "-o",
             os.devnull,
         ]
+        import subprocess  # The package has the pipelines of most compiles.
+
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace") as run:
             assert run.stderr is not None
             passes = _passes_over_function(run.stderr, function)

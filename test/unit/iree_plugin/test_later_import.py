@@ -56,6 +56,18 @@ print(_work("compile", "bankwise-compile"), "inspect" in sys.modules, "dataclass
 """
 
 
+_FLAGS = """
+import sys
+from bankwise.tools.compile_arguments import parse_arguments
+from bankwise.iree_plugin.described_target import DescribedTarget
+
+for backend, target in ("rocm", "gfx942"), ("cuda", "sm_80"), ("cuda", "h100"):
+    settings = parse_arguments(["x.mlir", f"--iree-{backend}-target={target}"])
+    gpu = DescribedTarget.of_flags(settings.process_flags)
+    print(gpu and gpu.lds.arch, "bankwise.bank_model.lds_tables" in sys.modules)
+"""
+
+
 def _printed(program: str) -> list[str]:
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.stderr == ""
@@ -77,3 +89,7 @@ def test_a_module_may_be_asked_for_at_once() -> None:
 
 def test_a_compile_does_not_load_what_looks_at_source_code() -> None:
     assert _printed(_TOOL)[-1] == "1 False True"
+
+
+def test_targets_that_iree_describes_need_no_table_of_gpus_before_the_compiler_begins() -> None:
+    assert _printed(_FLAGS) == ["None False", "None False", "sm_90a True"]
