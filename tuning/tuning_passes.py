@@ -89,6 +89,7 @@ from .workarounds.neutral_elements import NeutralElements
 from .workarounds.number_loops import NumberLoops
 from .workarounds.order_fragments import OrderFragments
 from .workarounds.order_scaled_operands import OrderScaledOperands
+from .workarounds.order_sums import OrderSums
 from .workarounds.part_scatters import PartScatters
 from .workarounds.reduce_bytes import ReduceBytes
 from .workarounds.round_up_keys import RoundUpKeys
@@ -144,6 +145,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ReduceBytes,
     HoldLoads,
     PartScatters,
+    OrderSums,
     IndexUnitLoops,
     ExcludeAbsentKeys,
     StageOperands,

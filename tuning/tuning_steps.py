@@ -112,8 +112,8 @@ MergeBlockedSizes, MultiplyIntegers, MultiplyUnsigned = pass_classes(
 NeutralElements, OrderFragments, OrderScaledOperands = pass_classes(
     f"{__package__}.workarounds", "NeutralElements", "OrderFragments", "OrderScaledOperands"
 )
-HoldLoads, PartScatters, ReduceBytes = pass_classes(
-    f"{__package__}.workarounds", "HoldLoads", "PartScatters", "ReduceBytes"
+HoldLoads, OrderSums, PartScatters, ReduceBytes = pass_classes(
+    f"{__package__}.workarounds", "HoldLoads", "OrderSums", "PartScatters", "ReduceBytes"
 )
 KeepEqualOrder, NumberLoops, RoundUpKeys, SearchRowsAlone = pass_classes(
     f"{__package__}.workarounds", "KeepEqualOrder", "NumberLoops", "RoundUpKeys", "SearchRowsAlone"
@@ -346,6 +346,7 @@ STEPS: tuple[Step, ...] = (
     Step(_BEHIND_DISTRIBUTION, ReduceBytes, mitigations=ALL, only=_lacks_mma_sync, corrects=True),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     Step(_ANNOTATED, UnrollWindows, since="fast"),
+    Step(_VECTORS, OrderSums, mitigations=ALL, corrects=True),
     Step(_VECTORS, PartScatters, mitigations=ALL, only=_has_mma_sync, corrects=True),
     Step(_VECTORS, NumberLoops, mitigations=ALL, corrects=True),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),

@@ -63,6 +63,20 @@ def _named(program: Program, name: str) -> Program:
     )
 
 
+def several_sums(random: np.random.Generator, name: str) -> Program:
+    """Returns a product over two or three summed dimensions, with all dimensions in any order."""
+    sizes = {"b": int(random.integers(1, 5)), "m": int(random.choice([1, 8, 64, 100]))}
+    sizes |= {"n": int(random.choice([1, 1, 4, 16]))}
+    summed = ("k", "l", "j")[: int(random.integers(2, 4))]
+    sizes |= {each: int(random.choice([1, 2, 3, 7])) for each in summed}
+    left, right, output = (
+        " ".join(random.permutation([*dims]))
+        for dims in (("b", "m", *summed), ("b", "n", *summed), "bmn")
+    )
+    kind = ("f16", "bf16", "i8", "f32")[random.integers(4)]
+    return _named(Contraction(name, kind, sizes, left, right, output).program(), name)
+
+
 def small(random: np.random.Generator, name: str) -> Program:
     """Returns a product of few rows and summed elements, with few or many columns."""
     summed = int(random.choice([5, 6, 7, int(random.integers(1, 21))]))
