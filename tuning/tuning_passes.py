@@ -76,6 +76,7 @@ from .workarounds.carry_integers import CarryIntegers
 from .workarounds.check_products import CheckProducts
 from .workarounds.copy_own_parts import CopyOwnParts
 from .workarounds.fold_transposes import FoldTransposes
+from .workarounds.gather_reversed import GatherReversed
 from .workarounds.gather_windows import GatherWindows
 from .workarounds.hold_loads import HoldLoads
 from .workarounds.index_unit_loops import IndexUnitLoops
@@ -150,6 +151,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ExcludeAbsentKeys,
     StageOperands,
     FoldTransposes,
+    GatherReversed,
     GatherWindows,
     KeepEqualOrder,
     SumPackedTiles,

@@ -103,11 +103,14 @@ ArrangeOperands, FormWgmma = pass_classes(f"{__package__}.wgmma", "ArrangeOperan
 CarryIntegers, CheckProducts, FoldTransposes = pass_classes(
     f"{__package__}.workarounds", "CarryIntegers", "CheckProducts", "FoldTransposes"
 )
-GatherWindows, IndexUnitLoops, KeepMaskBounds = pass_classes(
-    f"{__package__}.workarounds", "GatherWindows", "IndexUnitLoops", "KeepMaskBounds"
+GatherReversed, GatherWindows, IndexUnitLoops = pass_classes(
+    f"{__package__}.workarounds", "GatherReversed", "GatherWindows", "IndexUnitLoops"
 )
-MergeBlockedSizes, MultiplyIntegers, MultiplyUnsigned = pass_classes(
-    f"{__package__}.workarounds", "MergeBlockedSizes", "MultiplyIntegers", "MultiplyUnsigned"
+KeepMaskBounds, MergeBlockedSizes = pass_classes(
+    f"{__package__}.workarounds", "KeepMaskBounds", "MergeBlockedSizes"
+)
+MultiplyIntegers, MultiplyUnsigned = pass_classes(
+    f"{__package__}.workarounds", "MultiplyIntegers", "MultiplyUnsigned"
 )
 NeutralElements, OrderFragments, OrderScaledOperands = pass_classes(
     f"{__package__}.workarounds", "NeutralElements", "OrderFragments", "OrderScaledOperands"
@@ -272,6 +275,7 @@ STEPS: tuple[Step, ...] = (
     Step(_COPYING_START, SearchRowsAlone, mitigations=ALL, corrects=True),
     Step(_ROWS, KeepEqualOrder, mitigations=ALL, corrects=True),
     Step(_FUSED_START, SumPackedTiles, mitigations=ALL, corrects=True),
+    Step(_START, GatherReversed, mitigations=ALL, corrects=True),
     Step(_START, MergeBlockedSizes, since="fast", optional=True),
     Step(_START, TileConvolutionsByLanes, _lane_tiles, since="exact", optional=True),
     Step(_FUSED_START, TileWindows, since="fast", optional=True),
