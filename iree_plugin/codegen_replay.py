@@ -43,6 +43,7 @@ from ..passes.pipeline_edit import (
     splice,
 )
 from . import unverified
+from .atomic_file import is_stream_or_device
 from .beside import Beside
 from .compile_settings import CompileSettings
 from .device_functions import DeviceFunction, device_functions, gpu_functions
@@ -442,7 +443,8 @@ class CodegenReplay:
 
     def _may_be_done_again(self) -> bool:
         """Returns whether the source can be read once more by a process that follows this one."""
-        return unverified.is_watched() and self.settings.input not in (None, "-")
+        source = self.settings.input
+        return unverified.is_watched() and source is not None and not is_stream_or_device(source)
 
     def _forked(
         self,

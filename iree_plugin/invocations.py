@@ -9,9 +9,7 @@ read again as it came, unless no name of such an attribute is in its file.
 from __future__ import annotations
 
 import mmap
-import os
 import re
-import stat
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import field
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING
 from iree.compiler.api import Session, Source
 
 from ..bank_model.quick_dataclass import dataclass
+from .atomic_file import is_stream_or_device
 from .compile_settings import CompileSettings, joined_flags
 from .described_target import missing_target, unknown_cuda_target
 from .embedding import StepError, SteppedInvocation, compiler_version
@@ -201,14 +200,14 @@ def _may_hold(path: str | None, looked_for: Callable[[mmap.mmap], bool]) -> bool
     Text and bytecode hold names as they are, unless characters are escaped, and to look for them is
     faster than to read the program.
     """
-    if path is None or path == "-":
+    if path is None or is_stream_or_device(path):
         return True
     try:
-        with Path(path).open("rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return True
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-                return looked_for(text) or _ESCAPE.search(text) is not None
+        with (
+            Path(path).open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
+        ):
+            return looked_for(text) or _ESCAPE.search(text) is not None
     except (OSError, ValueError):
         return True
 

@@ -16,6 +16,7 @@ from iree.compiler.api import Output, Session, Source
 from ..passes.decisions import DecisionLog
 from ..passes.mode import Mode
 from ..passes.pipeline_edit import PipelineEdit
+from .atomic_file import is_stream_or_device
 from .compile_settings import NOTE, CompileSettings, unread_variables
 from .described_target import understood_flags
 from .embedding import OutputFormat, SteppedInvocation, output_bytes
@@ -146,6 +147,8 @@ def _check_source(source: str | os.PathLike[str]) -> None:
     if not os.fspath(source):
         raise FileNotFoundError("source is an empty text; give a path, or a text of MLIR")
     if _is_text(source):
+        return
+    if is_stream_or_device(os.fspath(source)):  # It can be read once.
         return
     try:
         Path(source).open("rb").close()

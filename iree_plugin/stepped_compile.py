@@ -23,6 +23,7 @@ from iree.compiler.api import Session, Source
 from ..bank_model.quick_dataclass import dataclass
 from ..bank_model.shown_text import did_you_mean
 from ..passes.mode import LEVELLED
+from .atomic_file import is_stream_or_device
 from .compile_settings import (
     AFTER_LLVM,
     BEFORE_CODEGEN,
@@ -440,7 +441,8 @@ class SteppedCompile:
 
 def open_file(session: Session, path: str) -> Source:
     """Opens the input at `path`, `-` for stdin; raises DriverError where it cannot."""
-    if path != "-":
+    # What a pipe holds can be read once.
+    if not is_stream_or_device(path):
         # The compiler's own message for a missing file names no path.
         try:
             with Path(path).open("rb"):

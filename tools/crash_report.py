@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 
+from ..iree_plugin.atomic_file import is_stream_or_device
 from ..iree_plugin.outer_compile import passed_on
 from ..passes.mode import Mode
 from .compile_arguments import parse_arguments
@@ -43,7 +44,7 @@ def explain(tool: str, number: signal.Signals) -> str:
         return f"{what}; bankwise-compile says of the same input where"
     # The command line could be read once before.
     settings = parse_arguments(sys.argv[1:])
-    if settings.input in (None, "-"):
+    if settings.input is None or is_stream_or_device(settings.input):
         return f"{what} on what came from standard input; give it a file to learn more"
     what = f"'{settings.input}': {what}"
     # Outputs, dumps and printing happen in no second compile.

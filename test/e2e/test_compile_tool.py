@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -99,6 +100,17 @@ def test_input_may_come_from_stdin(tool: Tool, tmp_path: Path) -> None:
     result = tool("bankwise-compile", "-", *GFX942, "-o", "out.vmfb", stdin=ATTENTION)
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "out.vmfb").exists()
+
+
+@pytest.mark.parametrize("program", ["bankwise-compile", "bankwise-report"])
+def test_a_pipe_with_a_name_is_read_once(tool: Tool, tmp_path: Path, program: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "source").write_text(CPU)
+    # Whoever opens it again waits for somebody who writes.
+    with subprocess.Popen(["sh", "-c", "cat source > pipe"], cwd=tmp_path) as writer:
+        result = tool(program, "pipe", *GFX942, "-o=out")
+        writer.kill()
+    assert (result.returncode, writer.returncode) == (0, 0), result.stderr
 
 
 @pytest.mark.nightly
