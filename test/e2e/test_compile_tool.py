@@ -57,6 +57,7 @@ def test_decisions_remarks_and_dumps_are_written(tool: Tool, source: Path, tmp_p
     dumped = sorted(path.name for path in (tmp_path / "ir").iterdir())
     first = (
         *("check-products", "sum-all-warps", "round-up-keys", "keep-equal-order"),
+        "gather-reversed",
         *("tile-convolutions-by-lanes", "tile-matmuls-by-lanes", "share-rows", "retile"),
         *("order-fragments", "exclude-absent-keys", "count-stock-layouts"),
     )
