@@ -7,16 +7,12 @@ func.func @transposed(%a: vector<3x4xf32>, %b: vector<3x2xf32>, %c: vector<2x4xf
   return %0 : vector<2x4xf32>
 }
 
-// The factors have the summed loops in two orders, of which the first one's becomes that of one loop.
+// Summed loops come last, in the order that they have.
 
 // CHECK-LABEL: func.func @batch
-// CHECK:         %[[A:.+]] = vector.transpose %arg0, [1, 2, 0, 3] : vector<2x4x5x3xf32> to vector<4x5x2x3xf32>
-// CHECK:         %[[LEFT:.+]] = vector.shape_cast %[[A]] : vector<4x5x2x3xf32> to vector<4x5x6xf32>
-// CHECK:         %[[B:.+]] = vector.transpose %arg1, [0, 2, 3, 1] : vector<5x3x6x2xf32> to vector<5x6x2x3xf32>
-// CHECK:         %[[RIGHT:.+]] = vector.shape_cast %[[B]] : vector<5x6x2x3xf32> to vector<5x6x6xf32>
-// CHECK:         vector.contract {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d1, d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"], kind = #vector.kind<add>} %[[LEFT]], %[[RIGHT]], %arg2
-func.func @batch(%a: vector<2x4x5x3xf32>, %b: vector<5x3x6x2xf32>, %c: vector<5x4x6xf32>) -> vector<5x4x6xf32> {
-  %0 = vector.contract {indexing_maps = [affine_map<(j, m, n, k, b) -> (j, m, b, k)>, affine_map<(j, m, n, k, b) -> (b, k, n, j)>, affine_map<(j, m, n, k, b) -> (b, m, n)>], iterator_types = ["reduction", "parallel", "parallel", "reduction", "parallel"], kind = #vector.kind<add>} %a, %b, %c : vector<2x4x5x3xf32>, vector<5x3x6x2xf32> into vector<5x4x6xf32>
+// CHECK:         vector.contract {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d3, d1, d0, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"], kind = #vector.kind<add>} %arg0, %arg1, %arg2
+func.func @batch(%a: vector<2x4x5x3xf32>, %b: vector<5x2x6x3xf32>, %c: vector<5x4x6xf32>) -> vector<5x4x6xf32> {
+  %0 = vector.contract {indexing_maps = [affine_map<(j, m, n, k, b) -> (j, m, b, k)>, affine_map<(j, m, n, k, b) -> (b, j, n, k)>, affine_map<(j, m, n, k, b) -> (b, m, n)>], iterator_types = ["reduction", "parallel", "parallel", "reduction", "parallel"], kind = #vector.kind<add>} %a, %b, %c : vector<2x4x5x3xf32>, vector<5x2x6x3xf32> into vector<5x4x6xf32>
   return %0 : vector<5x4x6xf32>
 }
 
