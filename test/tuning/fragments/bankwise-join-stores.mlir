@@ -107,3 +107,59 @@ func.func @kept(%a: vector<2xf32>) attributes {translation_info = #iree_codegen.
   vector.store %a, %own[%l#0, %more] : memref<8x16xf32, #gpu.address_space<private>>, vector<2xf32>
   return
 }
+
+// The work of 64 instructions a sum is not in the stores.
+
+// CHECK-LABEL: func.func @sums_of_many
+// CHECK-NOT:     gpu.shuffle
+func.func @sums_of_many(%a: vector<4x2xf16>, %b: vector<2x2xf16>, %zero: vector<2x2xf32>) attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [64, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %steps = arith.constant 64 : index
+  %t = gpu.thread_id x upper_bound 64
+  %m = hal.interface.binding.subspan layout(<bindings = [#hal.pipeline.binding<storage_buffer>]>) binding(0) alignment(64) offset(%c0) : memref<32x16xf32, #hal.descriptor_type<storage_buffer>>
+  %memory = memref.assume_alignment %m, 64 : memref<32x16xf32, #hal.descriptor_type<storage_buffer>>
+  scf.forall (%i) in (2) {
+    %sums = scf.for %step = %c0 to %steps step %c1 iter_args(%sum = %zero) -> (vector<2x2xf32>) {
+      %r = nvgpu.mma.sync(%a, %b, %sum) {mmaShape = [16, 8, 16]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+      scf.yield %r : vector<2x2xf32>
+    }
+    %first = vector.extract %sums[0] : vector<2xf32> from vector<2x2xf32>
+    %second = vector.extract %sums[1] : vector<2xf32> from vector<2x2xf32>
+    %d:2 = affine.delinearize_index %t into (16, 4) : index, index
+    %row = affine.linearize_index [%i, %d#0] by (2, 16) : index
+    %col = affine.linearize_index [%d#1, %c0] by (4, 2) : index
+    vector.store %first, %memory[%row, %col] : memref<32x16xf32, #hal.descriptor_type<storage_buffer>>, vector<2xf32>
+    %more = arith.addi %col, %c8 : index
+    vector.store %second, %memory[%row, %more] : memref<32x16xf32, #hal.descriptor_type<storage_buffer>>, vector<2xf32>
+  } {mapping = [#iree_codegen.workgroup_mapping<x>]}
+  return
+}
+
+// CHECK-LABEL: func.func @sums_of_few
+// CHECK:         gpu.shuffle
+func.func @sums_of_few(%a: vector<4x2xf16>, %b: vector<2x2xf16>, %zero: vector<2x2xf32>) attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [64, 1, 1] subgroup_size = 32>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %steps = arith.constant 63 : index
+  %t = gpu.thread_id x upper_bound 64
+  %m = hal.interface.binding.subspan layout(<bindings = [#hal.pipeline.binding<storage_buffer>]>) binding(0) alignment(64) offset(%c0) : memref<32x16xf32, #hal.descriptor_type<storage_buffer>>
+  %memory = memref.assume_alignment %m, 64 : memref<32x16xf32, #hal.descriptor_type<storage_buffer>>
+  scf.forall (%i) in (2) {
+    %sums = scf.for %step = %c0 to %steps step %c1 iter_args(%sum = %zero) -> (vector<2x2xf32>) {
+      %r = nvgpu.mma.sync(%a, %b, %sum) {mmaShape = [16, 8, 16]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+      scf.yield %r : vector<2x2xf32>
+    }
+    %first = vector.extract %sums[0] : vector<2xf32> from vector<2x2xf32>
+    %second = vector.extract %sums[1] : vector<2xf32> from vector<2x2xf32>
+    %d:2 = affine.delinearize_index %t into (16, 4) : index, index
+    %row = affine.linearize_index [%i, %d#0] by (2, 16) : index
+    %col = affine.linearize_index [%d#1, %c0] by (4, 2) : index
+    vector.store %first, %memory[%row, %col] : memref<32x16xf32, #hal.descriptor_type<storage_buffer>>, vector<2xf32>
+    %more = arith.addi %col, %c8 : index
+    vector.store %second, %memory[%row, %more] : memref<32x16xf32, #hal.descriptor_type<storage_buffer>>, vector<2xf32>
+  } {mapping = [#iree_codegen.workgroup_mapping<x>]}
+  return
+}
