@@ -122,7 +122,7 @@ func.func @sums_of_many(%a: vector<4x2xf16>, %b: vector<2x2xf16>, %zero: vector<
   %memory = memref.assume_alignment %m, 64 : memref<32x16xf32, #hal.descriptor_type<storage_buffer>>
   scf.forall (%i) in (2) {
     %sums = scf.for %step = %c0 to %steps step %c1 iter_args(%sum = %zero) -> (vector<2x2xf32>) {
-      %r = nvgpu.mma.sync(%a, %b, %sum) {mmaShape = [16, 8, 16]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+      %r = nvgpu.mma.sync(%a, %b, %sum) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
       scf.yield %r : vector<2x2xf32>
     }
     %first = vector.extract %sums[0] : vector<2xf32> from vector<2x2xf32>
@@ -149,7 +149,7 @@ func.func @sums_of_few(%a: vector<4x2xf16>, %b: vector<2x2xf16>, %zero: vector<2
   %memory = memref.assume_alignment %m, 64 : memref<32x16xf32, #hal.descriptor_type<storage_buffer>>
   scf.forall (%i) in (2) {
     %sums = scf.for %step = %c0 to %steps step %c1 iter_args(%sum = %zero) -> (vector<2x2xf32>) {
-      %r = nvgpu.mma.sync(%a, %b, %sum) {mmaShape = [16, 8, 16]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+      %r = nvgpu.mma.sync(%a, %b, %sum) mmaShape = [16, 8, 16] : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
       scf.yield %r : vector<2x2xf32>
     }
     %first = vector.extract %sums[0] : vector<2xf32> from vector<2x2xf32>
