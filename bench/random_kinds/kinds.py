@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..program_families.program import Program
-from . import attentions, products, rows, stablehlo_convolutions
+from . import attentions, parts, products, rows, stablehlo_convolutions
 from .bytes_products import Product
 from .generic_convolutions import Convolution
 
@@ -79,6 +79,12 @@ KINDS: Mapping[str, Kind] = {
     ),
     "top_k": Kind(rows.top_k, "top-k", AMD + CUDA),
     "scans": Kind(rows.scan, "top-k", AMD + CUDA),
+    "moves": Kind(
+        parts.moved, "parts-of-a-tensor-that-move-within-it", AMD + CUDA, stock_ends=False
+    ),
+    "reflections": Kind(
+        parts.reflected, "operands-that-are-read-backwards", AMD + CUDA, stock_ends=False
+    ),
     "stable_sorts": Kind(rows.stable_sort, "stable-sorts", AMD + CUDA),
     "loop_orders": Kind(products.loop_order, "loops-of-matrix-instructions-on-cuda", CUDA),
     "pointwise": Kind(products.pointwise, "strided-convolutions-of-1x1-on-cuda", CUDA),
