@@ -40,4 +40,9 @@ from_elements %1#1, %2#1 : vector<2xf32>
 transpose %arg2
 from_elements %19#0, %20#0, %19#1, %20#1 : vector<2x2xf32>
 n, m, k
+shape_cast %arg0
+shape_cast %arg0
+from_elements %1#0, %2#0 : vector<2xf32>
+from_elements %1#1, %2#1 : vector<2xf32>
+from_elements %18#0, %18#1, %19#0, %19#1 : vector<2x2xf32>
 EXPECTED
