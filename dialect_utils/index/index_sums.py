@@ -26,6 +26,7 @@ from .index_ops import (
     defining,
     linearize_digits,
 )
+from .loop_sums import added_factors
 
 
 class IndexSum(NamedTuple):
@@ -41,10 +42,7 @@ class IndexSum(NamedTuple):
 
     def plus(self, other: IndexSum, times: int = 1) -> IndexSum:
         """Returns the sum with another one, times a number."""
-        sums = dict(self.factors)
-        for value, factor in other.factors.items():
-            sums[value] = sums.get(value, 0) + times * factor
-        factors = {value: factor for value, factor in sums.items() if factor}
+        factors = added_factors(self.factors, other.factors, times)
         return IndexSum(factors, self.constant + times * other.constant)
 
 

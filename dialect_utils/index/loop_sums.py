@@ -6,7 +6,8 @@ The image of a convolution is indexed by (n, 2 * h + y, 2 * w + x, c).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
 
 from iree.compiler import ir
 
@@ -14,6 +15,8 @@ from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal
 from ..indexing_maps import maps_of
 from .index_ops import map_results
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 class LoopSum(NamedTuple):
@@ -52,19 +55,23 @@ class _Sums:
 
     def binary(self, expression: ir.AffineBinaryExpr, left: LoopSum, right: LoopSum) -> LoopSum:
         if isinstance(expression, ir.AffineAddExpr):
-            loops = {**left.factors, **right.factors}
-            sums = {each: left.factors.get(each, 0) + right.factors.get(each, 0) for each in loops}
-            return LoopSum(_nonzero(sums), left.constant + right.constant)
+            sums = added_factors(left.factors, right.factors)
+            return LoopSum(sums, left.constant + right.constant)
         if isinstance(expression, ir.AffineMulExpr) and not (left.factors and right.factors):
             factor, other = (left, right) if right.factors else (right, left)
             times = factor.constant
-            sums = {loop: each * times for loop, each in other.factors.items()}
-            return LoopSum(_nonzero(sums), other.constant * times)
+            return LoopSum(added_factors({}, other.factors, times), other.constant * times)
         raise Refusal("its operands are indexed by more than sums of loops")
 
 
-def _nonzero(factors: Mapping[int, int]) -> dict[int, int]:
-    return {loop: each for loop, each in factors.items() if each}
+def added_factors(
+    left: Mapping[Key, int], right: Mapping[Key, int], times: int = 1
+) -> dict[Key, int]:
+    """Returns the factors of a sum with another one, times a number; none of them is 0."""
+    sums = dict(left)
+    for key, factor in right.items():
+        sums[key] = sums.get(key, 0) + times * factor
+    return {key: factor for key, factor in sums.items() if factor}
 
 
 def loop_sums(operation: ir.Operation) -> tuple[tuple[LoopSum, ...], ...]:
