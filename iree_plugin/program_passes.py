@@ -16,6 +16,7 @@ at all levels.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..dialect_utils.tensor_updates import UPDATES
@@ -29,6 +30,8 @@ from .rooms import has_tuning
 if TYPE_CHECKING:
     from iree.compiler import ir
 
+    from ..passes.base import FunctionPass
+    from ..passes.pipeline_edit import PlannedPass
     from .embedding import SteppedInvocation
     from .replay import PassRunner
 
@@ -78,27 +81,41 @@ def keep_unsigned(module: ir.Operation, runner: PassRunner) -> None:
     Raises:
         ReplayError: the pass failed.
     """
-    from ..dialect_utils.operations import children
     from ..tuning.workarounds.keep_unsigned import KeepUnsigned
 
-    step = KeepUnsigned()
-    with loading_paused(), imported_later(NUMPY):
-        for function in children(module, "func.func"):
-            if step.has_work(function):
-                runner.run_python_pass(function, step)
+    _run(module, (KeepUnsigned(),), runner)
 
 
-def change_program(module: ir.Operation, mode: Mode, runner: PassRunner) -> None:
-    """Runs the passes of a mode on each function of a program.
+def repair_program(module: ir.Operation, runner: PassRunner) -> None:
+    """Runs the passes without which IREE computes a program wrongly.
 
     Raises:
         ReplayError: a pass failed.
     """
+    from ..tuning.programs.program_steps import REPAIRS
+
+    _run(module, REPAIRS, runner)
+
+
+def change_program(module: ir.Operation, mode: Mode, runner: PassRunner) -> None:
+    """Runs the passes of a mode that makes programs faster, and those that repair them.
+
+    Raises:
+        ReplayError: a pass failed.
+    """
+    from ..tuning.programs.program_steps import program_passes
+
+    _run(module, program_passes(mode), runner)
+
+
+def _run(
+    module: ir.Operation, steps: Sequence[FunctionPass | PlannedPass], runner: PassRunner
+) -> None:
+    """Runs passes on each function of a program."""
     from ..dialect_utils.operations import children
     from ..passes.pipeline_edit import NativePass, made
-    from ..tuning.programs.program_steps import may_have_work, program_passes
+    from ..tuning.programs.program_steps import may_have_work
 
-    steps = program_passes(mode)
     with loading_paused(), imported_later(NUMPY):
         for function in [each for each in children(module) if "function_type" in each.attributes]:
             for step in steps:

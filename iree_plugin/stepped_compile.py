@@ -46,6 +46,7 @@ from .program_passes import (
     keeps_unsigned,
     may_be_wrong,
     reaches_programs,
+    repair_program,
 )
 from .rooms import missing_room
 
@@ -221,10 +222,11 @@ class SteppedCompile:
             yield from self._evaluating_steps(invocation)
         if reaches_programs(settings):
             yield BEFORE_DISPATCHES
-            if changes or may_be_wrong(invocation):
-                mode = settings.mode if changes else settings.mode._replace(retile="off")
-                yield partial(change_program, mode=mode, runner=self._runner)
+            if changes:
+                yield partial(change_program, mode=settings.mode, runner=self._runner)
                 program_changed()
+            elif may_be_wrong(invocation):
+                yield partial(repair_program, runner=self._runner)
         if settings.compile_mode == "std" and has_codegen(start, end):
             yield from self._codegen_steps(end)
         else:

@@ -12,7 +12,7 @@ from ...dialect_utils.indexing_maps import GENERIC, PRODUCTS, summed_loops
 from ...dialect_utils.operations import operations_in
 from ...dialect_utils.tensor_updates import UPDATES
 from ...passes.base import FunctionPass
-from ...passes.mode import LEVELS, Mode
+from ...passes.mode import Mode
 from ...passes.pipeline_edit import PlannedPass, pass_classes
 
 _OPERANDS = 3
@@ -31,14 +31,15 @@ SplitKeys, SplitRows, SplitSums = pass_classes(_FOLDER, "SplitKeys", "SplitRows"
 CopyOwnParts, WidenSums = pass_classes(f"{_TUNING}.workarounds", "CopyOwnParts", "WidenSums")
 
 
+REPAIRS = (PlannedPass.of(CopyOwnParts, {}),)
+"""What every mode has that has a level. None is loaded yet."""
+
+
 def program_passes(mode: Mode) -> tuple[FunctionPass | PlannedPass, ...]:
-    """Returns the passes of a mode that has a level. None is loaded yet."""
-    repairs = (PlannedPass.of(CopyOwnParts, {}),)
-    if mode.level != [*LEVELS][-1] or mode.retile == "off":
-        return repairs
+    """Returns the passes of a mode that makes programs faster. None is loaded yet."""
     where = {"unmeasured": mode.retile == "on"}
     return (
-        *repairs,
+        *REPAIRS,
         PlannedPass.of(RaiseAttention, where),
         PlannedPass.of(WidenSums, {}),
         PlannedPass.of(FoldBroadcasts, {}),
