@@ -87,10 +87,9 @@ from .workarounds.merge_blocked_sizes import MergeBlockedSizes
 from .workarounds.multiply_integers import MultiplyIntegers
 from .workarounds.multiply_unsigned import MultiplyUnsigned
 from .workarounds.neutral_elements import NeutralElements
-from .workarounds.number_loops import NumberLoops
 from .workarounds.order_fragments import OrderFragments
+from .workarounds.order_products import OrderProducts
 from .workarounds.order_scaled_operands import OrderScaledOperands
-from .workarounds.order_sums import OrderSums
 from .workarounds.part_scatters import PartScatters
 from .workarounds.reduce_bytes import ReduceBytes
 from .workarounds.round_up_keys import RoundUpKeys
@@ -142,11 +141,10 @@ PASSES: tuple[type[FunctionPass], ...] = (
     OrderScaledOperands,
     MultiplyUnsigned,
     NeutralElements,
-    NumberLoops,
     ReduceBytes,
     HoldLoads,
     PartScatters,
-    OrderSums,
+    OrderProducts,
     IndexUnitLoops,
     ExcludeAbsentKeys,
     StageOperands,

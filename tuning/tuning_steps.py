@@ -115,11 +115,11 @@ MultiplyIntegers, MultiplyUnsigned = pass_classes(
 NeutralElements, OrderFragments, OrderScaledOperands = pass_classes(
     f"{__package__}.workarounds", "NeutralElements", "OrderFragments", "OrderScaledOperands"
 )
-HoldLoads, OrderSums, PartScatters, ReduceBytes = pass_classes(
-    f"{__package__}.workarounds", "HoldLoads", "OrderSums", "PartScatters", "ReduceBytes"
+HoldLoads, OrderProducts, PartScatters, ReduceBytes = pass_classes(
+    f"{__package__}.workarounds", "HoldLoads", "OrderProducts", "PartScatters", "ReduceBytes"
 )
-KeepEqualOrder, NumberLoops, RoundUpKeys, SearchRowsAlone = pass_classes(
-    f"{__package__}.workarounds", "KeepEqualOrder", "NumberLoops", "RoundUpKeys", "SearchRowsAlone"
+KeepEqualOrder, RoundUpKeys, SearchRowsAlone = pass_classes(
+    f"{__package__}.workarounds", "KeepEqualOrder", "RoundUpKeys", "SearchRowsAlone"
 )
 SumAllWarps, SumPackedTiles, UnrollPrivateLoops = pass_classes(
     f"{__package__}.workarounds", "SumAllWarps", "SumPackedTiles", "UnrollPrivateLoops"
@@ -350,9 +350,8 @@ STEPS: tuple[Step, ...] = (
     Step(_BEHIND_DISTRIBUTION, ReduceBytes, mitigations=ALL, only=_lacks_mma_sync, corrects=True),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     Step(_ANNOTATED, UnrollWindows, since="fast"),
-    Step(_VECTORS, OrderSums, mitigations=ALL, corrects=True),
+    Step(_VECTORS, OrderProducts, mitigations=ALL, corrects=True),
     Step(_VECTORS, PartScatters, mitigations=ALL, only=_has_mma_sync, corrects=True),
-    Step(_VECTORS, NumberLoops, mitigations=ALL, corrects=True),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="fast", by_mma_sync=True),
     Step(_BEHIND_DISTRIBUTION, ShareCopies, since="exact", only=is_lane_tiled_matmul),

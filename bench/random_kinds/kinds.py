@@ -71,7 +71,7 @@ KINDS: Mapping[str, Kind] = {
         products.unsigned_stablehlo, "unsigned-factors-of-stablehlo", AMD + CUDA
     ),
     "ragged_batches": Kind(products.ragged_batch, "bounds-of-masks", CDNA),
-    "several_sums": Kind(products.several_sums, "orders-of-summed-dimensions", AMD + CUDA),
+    "several_sums": Kind(products.several_sums, "orders-of-a-products-loops", AMD + CUDA),
     "small_products": Kind(products.small, "loads-that-widen", AMD, stock_ends=False),
     "extremes": Kind(rows.extremes, "neutral-elements-of-rows", AMD + CUDA),
     "integer_rows": Kind(

@@ -13,8 +13,7 @@ from iree.compiler import ir
 
 from bankwise.dialect_utils.operations import children
 from bankwise.passes.base import PassContext
-from bankwise.tuning.workarounds.number_loops import NumberLoops
-from bankwise.tuning.workarounds.order_sums import OrderSums
+from bankwise.tuning.workarounds.order_products import OrderProducts
 
 from ...functions import parse
 
@@ -67,8 +66,7 @@ def lowered(product: Product, inputs: Sequence[np.ndarray], *, ordered: bool) ->
     """Returns what IREE's multiplications and additions give for inputs."""
     parsed = parse(product.text())
     if ordered:
-        for each in (OrderSums(), NumberLoops()):
-            each.run(parsed.function, PassContext())
+        OrderProducts().run(parsed.function, PassContext())
     parsed.run_native("iree-llvmgpu-vector-lowering")
     return evaluated(parsed.function, inputs)
 
@@ -165,7 +163,7 @@ def test_sums_are_right_in_whatever_order_the_loops_are_numbered(product: Produc
     np.testing.assert_array_equal(found, product.expected(*inputs))
 
 
-def test_without_the_passes_sums_are_those_of_other_elements() -> None:
+def test_without_the_pass_sums_are_those_of_other_elements() -> None:
     product = Product("mnk", ("km", "kn", "nm"), {"m": 4, "n": 4, "k": 3})
     inputs = inputs_of(product)
     assert not np.array_equal(lowered(product, inputs, ordered=False), product.expected(*inputs))
