@@ -27,7 +27,7 @@ from types import ModuleType
 
 from ..passes.mode import LEVELS, Mode
 from .early_library import wait_for_library
-from .later_import import imported_later
+from .later_import import DeferredPackage, defer, imported_later
 from .rooms import TUNING, has_tuning, rooms_of
 
 _PACKAGE = "iree.compiler"
@@ -87,12 +87,12 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
         return
     # NumPy's BLAS is not used; its threads would spin on the compiler's cores.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    spec = importlib.util.find_spec(_PACKAGE)
-    if spec is None or spec.loader is None:
+    defer(_PACKAGE, DeferredPackage)
+    if _PACKAGE not in sys.modules:
         return  # The import that follows says it better.
-    package = importlib.util.module_from_spec(spec)
-    package.__class__ = _DeferredPackage
-    sys.modules[_PACKAGE] = package
+    # The package of MLIR's bindings, whose body loads them, is asked where the library lies.
+    bindings = importlib.util.find_spec(_BINDINGS)
+    places = {} if bindings is None else vars(importlib.util.module_from_spec(bindings))
     # Modules stay. The collector would go over their classes again and again.
     collects = gc.isenabled()
     gc.disable()
@@ -101,7 +101,7 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
     _keep_freed_memory()
     try:
         # What shows errors is loaded when `logging`, which the module imports, has one to show.
-        with _without_bindings(), imported_later("traceback"):
+        with imported_later(_BINDINGS, **places), imported_later("traceback"):
             importlib.import_module(f"{_PACKAGE}.api")
     except ImportError:
         del sys.modules[_PACKAGE]
@@ -116,21 +116,6 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
     # Not before: both would have the interpreter's lock by turns, and the phases begin later.
     _importing = threading.Thread(target=_load, args=(mode, collects), daemon=True)
     _importing.start()
-
-
-@contextlib.contextmanager
-def _without_bindings() -> Iterator[None]:
-    """Lets the body see the package of MLIR's bindings, which says where the library lies, without
-    loading them. Whoever imports it behind the body loads them."""
-    spec = importlib.util.find_spec(_BINDINGS)
-    if spec is None or _BINDINGS in sys.modules:
-        yield
-        return
-    sys.modules[_BINDINGS] = importlib.util.module_from_spec(spec)
-    try:
-        yield
-    finally:
-        del sys.modules[_BINDINGS]
 
 
 def _keep_freed_memory() -> None:
@@ -206,7 +191,7 @@ def load_passes(mode: Mode | None = None) -> None:
     """
     for name in _DEFERRED:
         with contextlib.suppress(ImportError):
-            _defer(f"{_DIALECTS}.{name}")
+            defer(f"{_DIALECTS}.{name}")
     # Whoever needs what cannot be imported will see why.
     with contextlib.suppress(ImportError), imported_later(NUMPY):
         # A program may be changed when this is there, and waits for it.
@@ -254,34 +239,3 @@ def _load_passes_of(mode: Mode) -> None:
     else:
         if has_tuning():
             importlib.import_module(f"{TUNING}.advice")
-
-
-class _Deferred(ModuleType):
-    """A module whose body runs when a name is asked for that it does not have yet."""
-
-    def __getattr__(self, name: str) -> object:
-        spec = self.__spec__
-        assert spec is not None and spec.loader is not None
-        self.__class__ = ModuleType  # pyright: ignore[reportAttributeAccessIssue]
-        spec.loader.exec_module(self)
-        return getattr(self, name)
-
-
-class _DeferredPackage(_Deferred):
-    """A package whose body runs when a name is asked for that is no module in it."""
-
-    def __getattr__(self, name: str) -> object:
-        if name.startswith("__") or importlib.util.find_spec(f"{self.__name__}.{name}"):
-            raise AttributeError(name)
-        return super().__getattr__(name)
-
-
-def _defer(name: str) -> None:
-    """Puts a module in its place without running it, unless it is there or does not exist."""
-    spec = None if name in sys.modules else importlib.util.find_spec(name)
-    if spec is None:
-        return
-    module = importlib.util.module_from_spec(spec)
-    module.__class__ = _Deferred
-    sys.modules[name] = module
-    setattr(sys.modules[_DIALECTS], name.rpartition(".")[2], module)

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules that others import before they need a name in them."""
+"""Modules that others import before they need a name in them.
+
+There are two ways. `imported_later` is for those who import a module for a while: they get a
+stand-in, and whoever comes behind them loads the module, as C code has to that looks into it. What
+`defer` puts in its place is the module itself, for all and for good; its body has yet to run.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -46,3 +52,35 @@ def _make_room(later: _Later) -> None:
     """Lets the next import load the module itself."""
     if sys.modules.get(later.__name__) is later:
         del sys.modules[later.__name__]
+
+
+class Deferred(ModuleType):
+    """A module whose body runs when a name is asked for that it does not have yet."""
+
+    def __getattr__(self, name: str) -> object:
+        spec = self.__spec__
+        assert spec is not None and spec.loader is not None
+        self.__class__ = ModuleType  # pyright: ignore[reportAttributeAccessIssue]
+        spec.loader.exec_module(self)
+        return getattr(self, name)
+
+
+class DeferredPackage(Deferred):
+    """A package whose body runs when a name is asked for that is no module in it."""
+
+    def __getattr__(self, name: str) -> object:
+        if importlib.util.find_spec(f"{self.__name__}.{name}"):
+            raise AttributeError(name)
+        return super().__getattr__(name)
+
+
+def defer(name: str, kind: type[Deferred] = Deferred) -> None:
+    """Puts a module of a package in its place without running it, unless it is there or does not
+    exist; `kind` says for which names it runs, where not for all."""
+    spec = None if name in sys.modules else importlib.util.find_spec(name)
+    if spec is None or spec.loader is None:
+        return
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    module.__class__ = kind
+    package, _, own = name.rpartition(".")
+    setattr(sys.modules[package], own, module)
