@@ -111,6 +111,44 @@ def test_other_code_keeps_its_registers(target: str) -> None:
     assert held(kernel(), target) == 0
 
 
+def by_lanes(threads: int, operation: str = "math.exp2", inside: bool = True) -> str:
+    """Returns a loop beside or around an instruction whose operands lanes have in registers."""
+    product = """%d = nvgpu.mma.sync (%x, %y, %z) mmaShape = [16, 8, 16] :
+        (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>"""
+    return f"""
+func.func @f(%x: vector<4x2xf16>, %y: vector<2x2xf16>, %z: vector<2x2xf32>, %n: index)
+    -> vector<2x2xf32> attributes {{{launched(f"{threads}, 1, 1", 32)}}} {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  {"" if inside else product.replace("%d", "%c")}
+  %r = scf.for %i = %zero to %n step %one iter_args(%a = %z) -> vector<2x2xf32> {{
+    {product if inside else "%d = arith.negf %a : vector<2x2xf32>"}
+    %e = {operation} %d : vector<2x2xf32>
+    scf.yield %e : vector<2x2xf32>
+  }}
+  return %r : vector<2x2xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (by_lanes(128), 2),
+        (by_lanes(32), 2),
+        (by_lanes(256), 0),
+        (by_lanes(128, "math.absf"), 0),
+        (by_lanes(128, inside=False), 0),
+    ],
+    ids=["all registers for two", "one warp", "too few for two", "no exp2", "no product in it"],
+)
+def test_attentions_by_lanes_get_all_registers_that_a_lane_can_have(
+    target: str, text: str, number: int
+) -> None:
+    assert held(text, target) == number
+
+
 @pytest.mark.parametrize(
     ("threads", "noted", "number"),
     # Two workgroups of 128 threads leave each lane 255 registers.
