@@ -75,6 +75,7 @@ from .wgmma.form_wgmma import FormWgmma
 from .workarounds.carry_integers import CarryIntegers
 from .workarounds.check_products import CheckProducts
 from .workarounds.copy_own_parts import CopyOwnParts
+from .workarounds.define_padding import DefinePadding
 from .workarounds.fold_transposes import FoldTransposes
 from .workarounds.gather_reversed import GatherReversed
 from .workarounds.gather_windows import GatherWindows
@@ -143,6 +144,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     NeutralElements,
     ReduceBytes,
     HoldLoads,
+    DefinePadding,
     PartScatters,
     OrderProducts,
     IndexUnitLoops,

@@ -103,8 +103,9 @@ ArrangeOperands, FormWgmma = pass_classes(f"{__package__}.wgmma", "ArrangeOperan
 CarryIntegers, CheckProducts, FoldTransposes = pass_classes(
     f"{__package__}.workarounds", "CarryIntegers", "CheckProducts", "FoldTransposes"
 )
-GatherReversed, GatherWindows, IndexUnitLoops = pass_classes(
-    f"{__package__}.workarounds", "GatherReversed", "GatherWindows", "IndexUnitLoops"
+DefinePadding, GatherReversed, GatherWindows, IndexUnitLoops = pass_classes(
+    f"{__package__}.workarounds",
+    *("DefinePadding", "GatherReversed", "GatherWindows", "IndexUnitLoops"),
 )
 KeepMaskBounds, MergeBlockedSizes = pass_classes(
     f"{__package__}.workarounds", "KeepMaskBounds", "MergeBlockedSizes"
@@ -406,5 +407,6 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, KeepLoadsEarly, since="exact", by_mma_sync=True),
     Step(RESOLVED, JoinStores, since="exact", by_mma_sync=True),
     Step(RESOLVED, HoldLoads, mitigations=ALL, only=_lacks_mma_sync, corrects=True),
+    Step(RESOLVED, DefinePadding, mitigations=ALL, corrects=True),
 )
 """The steps. An earlier one stands before a later one of the same place."""
