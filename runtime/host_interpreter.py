@@ -301,7 +301,8 @@ def _copy(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 
 def _dispatch(run: Interpreter, op: ir.Operation) -> Sequence[object]:
     workload, constants, resources, _, offsets, lengths = run.segments(op)
-    entry_points = [str(e).replace("@", "") for e in ir.ArrayAttr(op.attributes["entry_points"])]
+    named = ir.ArrayAttr(op.attributes["entry_points"])
+    entry_points = ["::".join(ir.SymbolRefAttr(each).value) for each in named]
     entry = next((e for e in entry_points if e in run.module.exports), None)
     if entry is None:
         raise HostProgramError(f"the module has no kernel {' or '.join(entry_points)}")
@@ -359,15 +360,20 @@ def _workgroup_count(
     return x, y, z
 
 
+def _named(op: ir.Operation, attribute: str) -> str:
+    """Returns the symbol that an attribute names, without the quotes that its text may have."""
+    return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+
+
 def _global_load(run: Interpreter, op: ir.Operation) -> Sequence[object]:
-    name = str(op.attributes["global"]).removeprefix("@")
+    name = _named(op, "global")
     if name not in run.module.globals:
         raise HostProgramError(f"global @{name} is read before it is set")
     return [run.module.globals[name]]
 
 
 def _global_store(run: Interpreter, op: ir.Operation) -> Sequence[object]:
-    run.module.globals[str(op.attributes["global"]).removeprefix("@")] = run.operands(op)[0]
+    run.module.globals[_named(op, "global")] = run.operands(op)[0]
     return []
 
 
@@ -396,7 +402,7 @@ def _store_element(run: Interpreter, op: ir.Operation) -> Sequence[object]:
 
 
 def _call(run: Interpreter, op: ir.Operation) -> Sequence[object]:
-    callee = str(op.attributes["callee"]).removeprefix("@")
+    callee = _named(op, "callee")
     if callee not in run.module.functions:
         raise _located(op, f"the module calls @{callee} and does not hold it")
     region = run.module.functions[callee].regions[0]

@@ -160,7 +160,7 @@ class HostProgram:
             if op.name == "hal.buffer_view.assert":
                 return str(ir.TypeAttr(op.operands[1].owner.attributes["type"]).value)
             if op.name == "util.call":
-                callee = str(op.attributes["callee"]).removeprefix("@")
+                callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
                 if callee in self._host.functions:
                     body = self._host.functions[callee].regions[0].blocks[0]
                     return self._element_type(body.arguments[use.operand_number])

@@ -305,14 +305,18 @@ def test_loops_calls_and_globals(load):
     assert [value.item() for value in program.call("control", [1, 0.75])][2:] == [-1, 6, -0.75]
 
 
-def test_a_function_with_fences_is_called_through_its_synchronous_form(load):
-    """What the importers of ONNX and torch make: `main` calls `main$async` and waits."""
+@pytest.mark.parametrize("name", ["main", "torch-jit-export"])
+def test_a_function_with_fences_is_called_through_its_synchronous_form(load, name):
+    """What the importers of ONNX and torch make: `main` calls `main$async` and waits.
+
+    The name that PyTorch gave its exports stands in quotes in MLIR.
+    """
     text = """
-func.func @main(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
+func.func @"NAME"(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
   %r = torch.aten.neg %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
   return %r : !torch.vtensor<[4],f32>
 }
-"""
+""".replace("NAME", name)
 
     def negate(device, command):
         source, target = command.bindings
@@ -325,15 +329,15 @@ func.func @main(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
 
     program = load(text, NegatingDevice(), "--iree-input-type=torch")
     (signature,) = program.signatures
-    assert signature.name == "main"
+    assert signature.name == name
     assert signature.results == 1
     values = np.array([1, -2, 3, 0.5], np.float32)
-    for function in ("main", "main$async"):
+    for function in (name, f"{name}$async"):
         np.testing.assert_array_equal(program.call(function, [values])[0], -values)
     # Bytes without a type are read as what the function asserts.
-    np.testing.assert_array_equal(program.call("main", [values.view("V4")])[0], -values)
+    np.testing.assert_array_equal(program.call(name, [values.view("V4")])[0], -values)
     with pytest.raises(HostProgramError, match="holds 2 bytes an element, where f32 is wanted"):
-        program.call("main", [np.zeros(4, np.float16).view("V2")])
+        program.call(name, [np.zeros(4, np.float16).view("V2")])
 
 
 NARROW = """
