@@ -820,9 +820,13 @@ class Builder:
         """Writes the elements of a tensor to a buffer."""
         self.create("iree_codegen.store_to_buffer", [tensor, buffer])
 
-    def empty(self, kind: ir.RankedTensorType) -> ir.Value:
-        """Creates a tensor of static sizes whose elements are written before they are read."""
-        return self._value("tensor.empty", [], kind)
+    def empty(self, kind: ir.RankedTensorType, sizes: Sequence[ir.Value] = ()) -> ir.Value:
+        """Creates a tensor whose elements are written before they are read.
+
+        Args:
+            sizes: those of the dynamic dimensions.
+        """
+        return self._value("tensor.empty", sizes, kind)
 
     def fill(self, scalar: ir.Value, tensor: ir.Value) -> ir.Value:
         """Returns a tensor all of whose elements are a scalar."""

@@ -27,6 +27,8 @@ ONLINE_ATTENTION = "iree_linalg_ext.online_attention"
 """An attention that is configured for its workgroups."""
 ROW_LOOPS = ("iree_linalg_ext.topk", "iree_linalg_ext.scan")
 """What goes over a row element by element: to find the largest ones, or to sum up to each."""
+IMPORT, EXPORT = "hal.tensor.import", "hal.tensor.export"
+"""What makes a tensor of what a caller gives, and what it gets of one."""
 TRANSFER_READ, TRANSFER_WRITE = "vector.transfer_read", "vector.transfer_write"
 
 

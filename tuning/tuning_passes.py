@@ -74,6 +74,7 @@ from .wgmma.arrange_operands import ArrangeOperands
 from .wgmma.form_wgmma import FormWgmma
 from .workarounds.carry_integers import CarryIntegers
 from .workarounds.check_products import CheckProducts
+from .workarounds.convert_arguments import ConvertArguments
 from .workarounds.copy_own_parts import CopyOwnParts
 from .workarounds.define_padding import DefinePadding
 from .workarounds.fold_transposes import FoldTransposes
@@ -101,6 +102,7 @@ from .workarounds.unroll_private_loops import UnrollPrivateLoops
 from .workarounds.widen_sums import WidenSums
 
 PASSES: tuple[type[FunctionPass], ...] = (
+    ConvertArguments,
     CopyOwnParts,
     RaiseAttention,
     PadHeads,

@@ -9,8 +9,8 @@ from iree.compiler import ir
 
 from ...dialect_utils.dynamic_sizes import has_dynamic_tensor
 from ...dialect_utils.indexing_maps import GENERIC, PRODUCTS, summed_loops
-from ...dialect_utils.operations import operations_in
-from ...dialect_utils.tensor_updates import UPDATES
+from ...dialect_utils.operations import EXPORT, IMPORT, operations_in
+from ...dialect_utils.program_operations import UPDATES
 from ...passes.base import FunctionPass
 from ...passes.mode import Mode
 from ...passes.pipeline_edit import PlannedPass, pass_classes
@@ -28,10 +28,12 @@ RaiseAttention, ShareMasks, SpecializeSizes = pass_classes(
 )
 SplitKeys, SplitRows, SplitSums = pass_classes(_FOLDER, "SplitKeys", "SplitRows", "SplitSums")
 (SliceStridedImages,) = pass_classes(f"{_TUNING}.convolutions", "SliceStridedImages")
-CopyOwnParts, WidenSums = pass_classes(f"{_TUNING}.workarounds", "CopyOwnParts", "WidenSums")
+ConvertArguments, CopyOwnParts, WidenSums = pass_classes(
+    f"{_TUNING}.workarounds", "ConvertArguments", "CopyOwnParts", "WidenSums"
+)
 
 
-REPAIRS = (PlannedPass.of(CopyOwnParts, {}),)
+REPAIRS = (PlannedPass.of(ConvertArguments, {}), PlannedPass.of(CopyOwnParts, {}))
 """What every mode has that has a level. None is loaded yet."""
 
 
@@ -81,6 +83,7 @@ def _may_split_rows(operation: ir.Operation) -> bool:
 
 _WORK: Mapping[str, Callable[[ir.Operation], bool]] = {
     RaiseAttention.textual_name: _named(_SOFTMAX),
+    ConvertArguments.textual_name: _named(IMPORT, EXPORT),
     CopyOwnParts.textual_name: _named(*UPDATES),
     WidenSums.textual_name: _named(*PRODUCTS, GENERIC),
     FoldBroadcasts.textual_name: _named("linalg.batch_matmul"),

@@ -29,7 +29,7 @@ from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.operations import defining_operation, operations_in
-from ...dialect_utils.tensor_updates import INSERT_SLICE, UPDATES
+from ...dialect_utils.program_operations import INSERT_SLICE, UPDATES
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import LayoutRound
 
