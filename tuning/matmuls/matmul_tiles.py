@@ -43,8 +43,9 @@ from ...dialect_utils.lowering_config import (
 )
 from ...dialect_utils.operations import defining_operation, operations_in, parents_of
 from ..costs.gathered_copies import Gather
+from ..costs.later_arithmetic import later_instructions
 from ..costs.processors import Processor
-from ..costs.tile_cost import PATH_BYTES, MatmulTile, TileWork, matmul_work
+from ..costs.tile_cost import PATH_BYTES, MatmulTile, TileWork, matmul_work, with_later
 from ..shapes.enlarged_shapes import (
     LOAD,
     SUBSPAN,
@@ -254,6 +255,10 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         if work.described and not (self._may_describe(work) and self._fills_rows_of(tile)):
             processor = processor._replace(described_cycles=0.0)
             work = matmul_work(shape, tile, processor, *of_elements, stages, along)
+        if not processor.modelled:
+            results = tile.rows * tile.columns / (tile.warps * processor.lanes)
+            later = self._later_instructions(circumstances.exponential)
+            work = with_later(work, results, later, processor.lane_registers)
         if self._gathers and not circumstances.prefetches:
             return self._gathered(work, tile, circumstances.processor)
         if work.rows_described and self.copies_words:
@@ -310,6 +315,13 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             through_registers=True,
             memory_cycles=path_cycles,
         )
+
+    def _later_instructions(self, exponential: float) -> float:
+        """Returns how many instructions of long operations compute with an element of C."""
+        known = f"later, with {exponential} for an exponential"
+        if known not in self.known:
+            self.known[known] = later_instructions(self.operation.results[0], exponential)
+        return self.known[known]
 
     def _may_describe(self, work: TileWork) -> bool:
         """Returns whether descriptors give operands to a tile that would have them.

@@ -27,6 +27,7 @@ from bankwise.tuning.costs.tile_cost import (
     rotating_slots,
     scalar_work,
     slot_counts,
+    with_later,
 )
 
 from ...processors import known_processor
@@ -1058,3 +1059,76 @@ def test_others_wait_for_pieces_of_rows_as_for_whole_ones(
     work = matmul_work(shape, MatmulTile(128, 128, 64, *warps, 2), SM80)
     pieces = work._replace(row_pieces=True)
     assert predicted_microseconds(pieces, SM80) == predicted_microseconds(work, SM80)
+
+
+LATER = {
+    # Rows, columns and summed elements, and instructions an element; microseconds on an H200 by
+    # rows, columns and summed elements of a step, warps, and slots.
+    ((25088, 384, 96), 54.0): {
+        (32, 64, 32, 2, 2, 2): 45.9,
+        (64, 64, 32, 2, 2, 2): 41.8,
+        (64, 128, 32, 2, 2, 2): 46.8,
+        (128, 64, 32, 4, 2, 2): 44.8,
+        (128, 128, 32, 2, 2, 2): 83.9,
+        (128, 128, 32, 2, 4, 2): 60.5,
+        (128, 192, 32, 4, 2, 2): 62.7,
+    },
+    ((8192, 2048, 256), 27.0): {
+        (32, 64, 32, 2, 2, 2): 71.9,
+        (64, 64, 32, 2, 2, 2): 59.9,
+        (64, 128, 32, 2, 2, 2): 76.6,
+        (128, 64, 32, 4, 2, 2): 64.8,
+        (128, 128, 32, 2, 2, 2): 73.1,
+        (128, 128, 32, 2, 4, 2): 99.6,
+    },
+    ((4096, 4096, 512), 36.0): {
+        (32, 64, 32, 2, 2, 2): 125.0,
+        (64, 64, 32, 2, 2, 2): 92.4,
+        (64, 128, 32, 2, 2, 2): 111.8,
+        (128, 64, 32, 4, 2, 2): 119.8,
+        (128, 128, 32, 2, 2, 2): 113.1,
+        (128, 128, 32, 2, 4, 2): 142.0,
+    },
+}
+
+
+def later_microseconds(shape: tuple[int, int, int], tile: MatmulTile, count: float) -> float:
+    """Returns the predicted time of a matmul that computes with its results."""
+    work = matmul_work(shape, tile, SM80)
+    results = tile.rows * tile.columns / (32 * tile.warps)
+    return predicted_microseconds(with_later(work, results, count, 255), SM80)
+
+
+@pytest.mark.parametrize(("key", "measured"), LATER.items(), ids=["gelu", "silu", "tanh"])
+def test_tiles_are_chosen_by_what_is_computed_with_results(
+    key: tuple[tuple[int, int, int], float], measured: dict[tuple[int, ...], float]
+) -> None:
+    shape, count = key
+    predicted = {each: later_microseconds(shape, MatmulTile(*each), count) for each in measured}
+    least = min(predicted, key=predicted.__getitem__)
+    assert measured[least] == min(measured.values())
+    logarithms = [math.log(predicted[each] / measured[each]) for each in measured]
+    mean = math.fsum(logarithms) / len(logarithms)
+    assert max(abs(each - mean) for each in logarithms) < 0.25
+
+
+@given(
+    st.sampled_from([(64, 64, 4), (64, 128, 4), (128, 128, 8), (128, 256, 8)]),
+    st.floats(0, 100),
+    st.floats(0, 100),
+)
+def test_more_to_compute_never_takes_less(
+    sizes: tuple[int, int, int], less: float, more: float
+) -> None:
+    rows, columns, warps = sizes
+    tile = MatmulTile(rows, columns, 64, 2, warps // 2, 2)
+    first, second = sorted((less, more))
+    times = [later_microseconds((2048, 2048, 512), tile, each) for each in (first, second)]
+    assert times[0] <= times[1]
+
+
+def test_few_instructions_take_no_registers() -> None:
+    work = matmul_work((2048, 2048, 512), MatmulTile(64, 128, 64, 2, 2, 2), SM80)
+    assert with_later(work, 64, 8.0, 255).registers == work.registers
+    assert with_later(work, 64, 27.0, 255).registers > work.registers
+    assert with_later(work, 200, 27.0, 255).registers == max(work.registers, 255)

@@ -100,6 +100,32 @@ def test_whole_tiles_of_fewer_rows_are_enlarged_for_descriptors(arch: str, rows:
     assert matmul.tile.slots == noted_slots(parsed.function)
 
 
+GELU = """%g = tensor.empty() : TYPE
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
+      iterator_types = ["parallel", "parallel"]} ins(%r : TYPE) outs(%g : TYPE) {
+  ^bb0(%v: f32, %w: f32):
+    %0 = math.erf %v : f32
+    %1 = arith.mulf %v, %0 : f32
+    linalg.yield %1 : f32
+  } -> TYPE
+  iree_codegen.store_to_buffer %y,"""
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("shape", [(25088, 384, 96), (8192, 2048, 256), (12544, 768, 192)])
+def test_a_lane_has_fewer_results_where_it_computes_much_with_each(arch: str, shape: Shape) -> None:
+    """f16 25088x384x96 with GELU takes 83.9 us on an H200 with 128 results a lane, and 41.8 with
+    32; without GELU 18.8 and 16.9."""
+    text = padded_matmul(shape, arch=arch, transposed=True).replace("padding = [64, 64, 128], ", "")
+    kind = f"tensor<{shape[0]}x{shape[1]}xf32>"
+    gelu = text.replace("iree_codegen.store_to_buffer %r,", GELU.replace("TYPE", kind))
+    parsed = parse(gelu.replace("reduction = [0, 0, 8]", "reduction = [0, 0, 2]"))
+    run(parsed, EnlargeMatmuls(), Retile())
+    matmul = warp_tiled_matmul(parsed.function)
+    assert matmul is not None
+    assert matmul.tile.rows * matmul.tile.columns <= 32 * 32 * matmul.tile.warps
+
+
 SHAPES = [
     (333, 2048, 5632),
     (100, 4096, 4096),
