@@ -163,6 +163,16 @@ class LdsAccess:
         form = self.kind, self.count, self.weight, self.instruction, self.alignment
         return (*form, self.elements.shape, self.elements.tobytes(), active, copied)
 
+    @property
+    def taking_part(self) -> npt.NDArray[np.bool_]:
+        """Returns which lanes take part [issues, wave_size]."""
+        return np.ones(self.elements.shape, bool) if self.active is None else self.active
+
+    @property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """Returns the elements of the lanes that take part; masked lanes may point anywhere."""
+        return self.elements if self.active is None else self.elements[self.active]
+
     def moved(self, elements: int) -> LdsAccess:
         """Returns the same access, as many elements behind this one in all lanes.
 

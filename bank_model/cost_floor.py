@@ -46,9 +46,8 @@ def cost_floor(lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess]) -> CostFl
     cycles = halves = pieces = 0
     for group in alike(accesses):
         first = group[0]
-        is_used = first.active is None or first.active.any()
         known = not tile.element_bits % 8 and first.elements.shape[1] == lds.wave_size
-        if not known or first.instruction or not first.elements.size or not is_used:
+        if not known or first.instruction or not first.starts.size:
             continue
         size = first.count * tile.element_bits // 8
         weights = np.array([access.weight for access in group], dtype=np.int64)

@@ -243,8 +243,7 @@ def split_into_runs(group: int, access: LdsAccess) -> Runs:
     A run ends where any active lane reaches a group boundary. Two lanes that start 2 and 3
     elements before a boundary therefore split a vector of 8 into 2 + 1 + 5 (group >= 8).
     """
-    starts = access.elements if access.active is None else access.elements[access.active]
-    return _runs(group, access.count, starts)
+    return _runs(group, access.count, access.starts)
 
 
 def _runs(group: int, count: int, starts: IntArray) -> Runs:
@@ -264,7 +263,7 @@ def misaligned_element(tile: LdsTile, layout: Layout, access: LdsAccess) -> int 
     """
     if access.alignment == 1:
         return None
-    starts = access.elements if access.active is None else access.elements[access.active]
+    starts = access.starts
     wrong = starts[layout.offsets(tile, starts) % access.alignment != 0]
     return int(wrong[0]) if wrong.size else None
 

@@ -92,8 +92,7 @@ def _different_rows(
     and how many issues are like each of them. Issues without active lanes are left out.
     """
     found: dict[tuple[bytes, bytes], list[int]] = {}
-    for number, row in enumerate(access.elements):
-        on = np.ones(row.shape, bool) if access.active is None else access.active[number]
+    for number, (row, on) in enumerate(zip(access.elements, access.taking_part, strict=True)):
         if on.any():
             relative = np.where(on, row - row[on].min(), 0)
             found.setdefault((relative.tobytes(), on.tobytes()), []).append(number)

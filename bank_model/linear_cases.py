@@ -82,11 +82,7 @@ class LinearCases:
         self.block = tile.elements if block is None else block
         self.lds = lds
         self.tile = tile
-        self.accesses = [
-            a
-            for a in accesses
-            if a.weight and (a.elements.size if a.active is None else a.active.any())
-        ]
+        self.accesses = [each for each in accesses if each.weight and each.starts.size]
         word = lds.bank_width_bytes * 8
         self.to_words = tile.element_bits.bit_length() - word.bit_length()
         """Bit i of an element index is bit i + to_words of a word index."""

@@ -44,7 +44,7 @@ def check_linear_minimum(
     if bits & (bits - 1):
         raise ProofError(f"optimality: {bits}-bit elements have no linear swizzles")
     smallest = max(1, bits // word)
-    running = [a for a in accesses if a.weight and (a.active is None or a.active.any())]
+    running = [a for a in accesses if a.weight and a.starts.size]
     vectors = _sorted_vectors(running, bits, word, smallest)
     _check_words_stay_whole(lds, tile, running)
     plain = {v: _Demands.of(lds, tile, PlainLayout(), v.accesses) for v in vectors}
@@ -98,8 +98,7 @@ def _sorted_vectors(
     """Returns the accesses by width and lane differences; raises ProofError for unaligned ones."""
     found: dict[tuple[int, tuple[int, ...]], list[LdsAccess]] = {}
     for access in accesses:
-        starts = access.elements if access.active is None else access.elements[access.active]
-        lanes = [int(start) for start in starts.ravel()]
+        lanes = [int(start) for start in access.starts.ravel()]
         if access.count & (access.count - 1) or any(start % access.count for start in lanes):
             raise ProofError("optimality: unaligned accesses are outside the linear theory")
         words = max(access.count * bits // word, 1)

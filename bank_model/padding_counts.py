@@ -42,9 +42,7 @@ class PaddedCounts:
         self.tile = tile
         merged: dict[tuple[object, ...], _Pattern] = {}
         for index, access in enumerate(accesses):
-            active = (
-                np.ones(access.elements.shape, bool) if access.active is None else access.active
-            )
+            active = access.taking_part
             if not active.any():
                 continue
             columns = access.elements[active] % tile.row_elements

@@ -86,8 +86,7 @@ def access_classes(accesses: Sequence[LdsAccess], to_words: int) -> AccessClasse
     vectors: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     bases: dict[bytes, tuple[int, ...]] = {}
     for index, access in enumerate(accesses):
-        starts = access.elements if access.active is None else access.elements[access.active]
-        starts = starts.ravel()
+        starts = access.starts.ravel()
         word_bits = access.count.bit_length() - 1 + to_words
         if not is_power_of_two(access.count) or (starts % access.count).any():
             irregular.append(index)

@@ -36,8 +36,7 @@ def unit_conflict_floor(lds: Lds, tile: LdsTile, accesses: Iterable[LdsAccess], 
         return 0
     total = 0
     for access in accesses:
-        used = access.elements if access.active is None else access.elements[access.active]
-        if (used % unit).max(initial=0) + access.count > unit:
+        if (access.starts % unit).max(initial=0) + access.count > unit:
             continue
         for machine in machine_accesses(lds, tile, PlainLayout(), access):
             total += access.weight * _floor(machine, unit_words, lds.bank_width_bytes)

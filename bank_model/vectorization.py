@@ -60,10 +60,7 @@ def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization
         for access in accesses:
             if access.kind is not kind:
                 continue
-            # Masked lanes may point anywhere.
-            active = (
-                np.ones(access.elements.shape, bool) if access.active is None else access.active
-            )
+            active = access.taking_part
             if not active.any():
                 continue
             origin = int(access.elements[active][0])

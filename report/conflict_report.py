@@ -580,14 +580,12 @@ def _joinable(groups: Sequence[AccessGroup], tile: LdsTile) -> list[str]:
 
 
 def _is_aligned(access: LdsAccess, elements: int) -> bool:
-    used = access.elements if access.active is None else access.elements[access.active]
-    return not bool((used % elements).any())
+    return not bool((access.starts % elements).any())
 
 
 def _first_element(access: LdsAccess) -> int:
     """Returns the element of the first active lane."""
-    used = access.elements if access.active is None else access.elements[access.active]
-    return int(used.flat[0]) if used.size else 0
+    return int(access.starts.flat[0]) if access.starts.size else 0
 
 
 def shown_layout(layout: Layout, tile: LdsTile) -> str:
