@@ -29,6 +29,8 @@ from .operations import (
 )
 
 FOR, IF, YIELD = "scf.for", "scf.if", "scf.yield"
+UNROLLED = "unroll_loop"
+"""The attribute of an `scf.for` that `iree-codegen-unroll-annotated-loops` unrolls."""
 _BOUNDS = 3
 """Operands of an `scf.for` before its initial values."""
 _END = 1

@@ -29,6 +29,7 @@ from iree.compiler import ir
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ..gpu_target import Launch, launch_of
+from ..loops import bounds_of
 from .index_ops import (
     affine_results,
     basis_of,
@@ -290,6 +291,13 @@ class IndexBits:
     def of(self, value: ir.Value) -> Bits:
         """Returns the facts on `value`, of index or integer type."""
         return compute_after_operands(value, self._known, _operands_of, self._compute)
+
+    def trip_count(self, loop: ir.Operation) -> int | None:
+        """Returns how often an `scf.for` runs; None where its bounds are not known."""
+        lower, upper, step = (self.of(bound).constant for bound in bounds_of(loop))
+        if lower is None or upper is None or not step:
+            return None
+        return max(0, -(-(upper - lower) // step))
 
     def multiple(self, indices: Sequence[ir.Value], strides: Sequence[int]) -> int:
         """Returns elements of which the place that `indices` denote is a multiple, in every lane.

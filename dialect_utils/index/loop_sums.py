@@ -6,7 +6,7 @@ The image of a convolution is indexed by (n, 2 * h + y, 2 * w + x, c).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
 from iree.compiler import ir
@@ -87,3 +87,13 @@ def loop_sums(operation: ir.Operation) -> tuple[tuple[LoopSum, ...], ...]:
         loops = [LoopSum({loop: 1}) for loop in range(affine_map.n_dims)]
         found.append(tuple(map_results(affine_map, loops, _Sums())))
     return tuple(found)
+
+
+def loop_lengths(operation: ir.Operation, sums: Sequence[Sequence[LoopSum]]) -> dict[int, int]:
+    """Returns how long loops are that index a dimension of an operand by themselves."""
+    return {
+        each.loop: size
+        for operand, dims in zip(operation.operands, sums, strict=True)
+        for size, each in zip(ir.ShapedType(operand.type).shape, dims, strict=True)
+        if each.loop is not None
+    }

@@ -22,7 +22,7 @@ from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.index.loop_sums import LoopSum, loop_sums
+from ...dialect_utils.index.loop_sums import LoopSum, loop_lengths, loop_sums
 from ...dialect_utils.indexing_maps import (
     GENERIC,
     ITERATORS,
@@ -288,13 +288,9 @@ def _extents(operation: ir.Operation, sums: Sequence[Sums]) -> tuple[int, ...]:
     Raises:
         Refusal: that is not known.
     """
-    found: dict[int, int] = {}
-    for operand, dims in zip(operation.operands, sums, strict=True):
-        for size, each in zip(ir.ShapedType(operand.type).shape, dims, strict=True):
-            if size == DYNAMIC:
-                raise Refusal("its sizes are not all known")
-            if each.loop is not None:
-                found[each.loop] = size
+    if any(DYNAMIC in ir.ShapedType(each.type).shape for each in operation.operands):
+        raise Refusal("its sizes are not all known")
+    found = loop_lengths(operation, sums)
     if {*found} != {*range(len(found))}:
         raise Refusal("the length of a loop is not known")
     return tuple(found[loop] for loop in range(len(found)))

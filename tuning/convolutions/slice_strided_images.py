@@ -34,7 +34,7 @@ from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
-from ...dialect_utils.index.loop_sums import LoopSum, loop_sums
+from ...dialect_utils.index.loop_sums import LoopSum, loop_lengths, loop_sums
 from ...dialect_utils.indexing_maps import GENERIC, index_by_loops, maps_of, summed_loops
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
@@ -126,11 +126,7 @@ def _slices(generic: ir.Operation, loops: Loops) -> list[_Slice | None]:
     Raises:
         Refusal: the sizes of an input, or how long a loop over it is, are not known.
     """
-    extents: dict[int, int] = {}
-    for operand, dims in zip(generic.operands, loops, strict=True):
-        for size, each in zip(ir.ShapedType(operand.type).shape, dims, strict=True):
-            if each.loop is not None:
-                extents[each.loop] = size
+    extents = loop_lengths(generic, loops)
     return [_slice(dims, extents) if _is_strided(dims) else None for dims in loops[:-1]]
 
 

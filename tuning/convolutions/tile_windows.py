@@ -36,7 +36,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.handed_attributes import WINDOWS
-from ...dialect_utils.index.loop_sums import LoopSum, loop_sums
+from ...dialect_utils.index.loop_sums import LoopSum, loop_lengths, loop_sums
 from ...dialect_utils.indexing_maps import summed_loops
 from ...dialect_utils.lowering_config import (
     CONFIG,
@@ -156,11 +156,7 @@ def _windows(root: ir.Operation) -> tuple[Sequence[Sequence[LoopSum]], dict[int,
     """
     summed = summed_loops(root)
     sums = loop_sums(root)
-    extents: dict[int, int] = {}
-    for operand, dims in zip(root.operands, sums, strict=True):
-        for size, each in zip(ir.ShapedType(operand.type).shape, dims, strict=True):
-            if each.loop is not None:
-                extents[each.loop] = size
+    extents = loop_lengths(root, sums)
     moved = [{*each.factors} for each in sums[_IMAGE] if len(each.factors) > 1]
     are_windows = all(any(loop in each and each - summed for each in moved) for loop in summed)
     is_plain = all(each.loop is not None for each in sums[_RESULT])

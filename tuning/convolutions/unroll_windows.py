@@ -16,11 +16,10 @@ from iree.compiler import ir
 
 from ...dialect_utils.handed_attributes import WINDOWS
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.loops import FOR, bounds_of
+from ...dialect_utils.loops import FOR, UNROLLED
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
 
-_MARK = "unroll_loop"
 _MOST_ITERATIONS = 16
 
 
@@ -43,9 +42,7 @@ class UnrollWindows(FunctionPass):
         with function.context:
             bits = IndexBits(function)
             for loop in operations_in(function, FOR):
-                lower, upper, step = (bits.of(bound).constant for bound in bounds_of(loop))
-                if lower is None or upper is None or not step:
-                    continue
-                if -(-(upper - lower) // step) <= _MOST_ITERATIONS:
-                    loop.attributes[_MARK] = ir.UnitAttr.get()
+                count = bits.trip_count(loop)
+                if count is not None and count <= _MOST_ITERATIONS:
+                    loop.attributes[UNROLLED] = ir.UnitAttr.get()
                     context.sink.remark(loop.location, "the loop over a window is unrolled")

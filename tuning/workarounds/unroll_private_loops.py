@@ -26,14 +26,12 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.loops import FOR, bounds_of, carried_values
+from ...dialect_utils.loops import FOR, UNROLLED, carried_values
 from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.memory.memref_types import is_memref
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
 from ..contractions.lane_memory import is_of_one_lane
-
-_MARK = "unroll_loop"
 
 _MOST_ITERATIONS = 64
 
@@ -53,12 +51,10 @@ class UnrollPrivateLoops(FunctionPass):
         with function.context:
             bits = IndexBits(function)
             for loop in loops:
-                lower, upper, step = (bits.of(bound).constant for bound in bounds_of(loop))
-                if lower is None or upper is None or not step:
+                count = bits.trip_count(loop)
+                if count is None or count > _MOST_ITERATIONS:
                     continue
-                if -(-(upper - lower) // step) > _MOST_ITERATIONS:
-                    continue
-                loop.attributes[_MARK] = ir.UnitAttr.get()
+                loop.attributes[UNROLLED] = ir.UnitAttr.get()
                 text = "the loop is unrolled, so that registers hold what it computes"
                 context.sink.remark(loop.location, text)
 
