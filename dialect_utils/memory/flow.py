@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import field
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from iree.compiler import ir
 
@@ -55,7 +55,7 @@ def allocated_bytes(function: ir.Operation, without: Collection[ir.Operation] = 
     return sum(lds_bytes(type_of(each)) or 0 for each in counted)
 
 
-def is_lds_allocation(operation: ir.Operation | None) -> bool:
+def is_lds_allocation(operation: ir.Operation | None) -> TypeGuard[ir.Operation]:
     """Returns whether it is a `memref.alloc` in workgroup memory."""
     return (
         operation is not None
@@ -70,6 +70,13 @@ def lds_allocation_of(buffer: ir.Value) -> ir.Operation | None:
     while operation is not None and view_row(operation) is not None:
         operation = defining_operation(operation.operands[0])
     return operation if is_lds_allocation(operation) else None
+
+
+def lds_allocations_at(roots: Collection[ir.Value]) -> list[ir.Operation]:
+    """Returns the LDS allocations at which ways back from memory end; nothing where one ends at
+    other memory."""
+    found = [*filter(is_lds_allocation, map(defining_operation, roots))]
+    return found if len(found) == len(roots) else []
 
 
 # The edges.

@@ -25,7 +25,12 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import Launch, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator
-from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations, roots_of
+from ...dialect_utils.memory.flow import (
+    is_lds_allocation,
+    lds_allocations,
+    lds_allocations_at,
+    roots_of,
+)
 from ...dialect_utils.memory.lds_ops import (
     Access,
     Misaligned,
@@ -107,7 +112,7 @@ def _is_aligned(operation: ir.Operation, row: Access, bits: IndexBits) -> bool:
     if not _may_be_lds(buffer):
         return True
     allocation = defining_operation(buffer)
-    if allocation is None or not is_lds_allocation(allocation):
+    if not is_lds_allocation(allocation):
         return False
     kind = type_of(buffer)
     width, strides = element_bits(kind.element_type), static_strides(kind)
@@ -176,8 +181,6 @@ def _may_be_lds(buffer: ir.Value) -> bool:
 def _lds_allocations_of(buffer: ir.Value) -> list[ir.Operation]:
     """Returns what `buffer` may be a part of; nothing where that may be other memory than LDS."""
     try:
-        owners = [defining_operation(root) for root in roots_of(buffer)]
+        return lds_allocations_at(roots_of(buffer))
     except Refusal:
         return []
-    found = [owner for owner in owners if owner is not None and is_lds_allocation(owner)]
-    return found if len(found) == len(owners) else []

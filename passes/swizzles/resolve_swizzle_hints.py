@@ -172,7 +172,6 @@ class ResolveSwizzleHints(HintPass):
                 allocation = defining_operation(root)
                 if not is_lds_allocation(allocation):
                     raise Refusal("no LDS allocation")
-                assert allocation is not None
                 traces = AllocationTraces(function, LaneEvaluator(launch))
                 traced = traces.written(allocation)
                 if traced.unknown or traced.uncounted:

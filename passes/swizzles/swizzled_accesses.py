@@ -47,7 +47,7 @@ from ...bank_model.swizzles import chain_period
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.index.index_builder import EmittedIndex
-from ...dialect_utils.memory.flow import is_lds_allocation
+from ...dialect_utils.memory.flow import lds_allocations_at
 from ...dialect_utils.memory.lds_ops import COLLAPSE_SHAPE, promised_alignment
 from ...dialect_utils.memory.stated_alignment import state_alignment
 from ...dialect_utils.operations import defining_operation
@@ -66,7 +66,8 @@ class AccessRewriter(NamedTuple):
 
     def rewrite(self, group: BufferGroup) -> RewrittenAccesses:
         """Rewrites all accesses of a group, each by the chain of hints of its own buffer."""
-        allocations = _allocations(group)
+        # How other memory is aligned is not known.
+        allocations = [] if group.problem is not None else lds_allocations_at(group.roots)
         done = RewrittenAccesses()
         for access in group.accesses:
             chain = group.chain(access.buffer)
@@ -262,18 +263,6 @@ class _Rewriting(NamedTuple):
             promised = max(gcd(promised * 8, unit * bits) // 8, 1)
         known = self.rewriter.known.bits
         state_alignment(operation, access.buffer, multiple, self.allocations, known, promised)
-
-
-def _allocations(group: BufferGroup) -> list[ir.Operation]:
-    """Returns the LDS allocations of a group, or nothing if the group has other memory, too.
-
-    The alignment of other memory is not known.
-    """
-    if group.problem is not None:
-        return []
-    found = [defining_operation(root) for root in group.roots]
-    known = [each for each in found if each is not None and is_lds_allocation(each)]
-    return known if len(known) == len(found) else []
 
 
 def _row_length(buffer: ir.Value) -> int:
