@@ -34,6 +34,7 @@ import numpy as np
 from . import f2
 from .accesses import LdsAccess, LdsTile
 from .conflicts import merged_issues, served_lanes
+from .errors import up_to_power_of_two
 from .layouts import MachineAccess, PlainInGroups, PlainLayout, machine_batches
 from .lds_rules import Lds
 from .quick_dataclass import dataclass
@@ -332,7 +333,7 @@ def _phases(
     width = instruction.width_bytes
     rows = places = machine.addresses.reshape(-1, machine.addresses.shape[-1])
     repeated = np.repeat(weights, len(rows) // len(weights)).tolist()
-    alignment = 1 << (max(width, word_bytes) - 1).bit_length()
+    alignment = up_to_power_of_two(max(width, word_bytes))
     if machine.active is None and width <= word_bytes:
         rows = rows // word_bytes
         span = np.zeros(1, dtype=np.int64)

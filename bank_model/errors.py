@@ -61,6 +61,11 @@ def is_power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
 
 
+def up_to_power_of_two(value: int) -> int:
+    """Returns the smallest power of two that is not below `value`, which is positive."""
+    return 1 << (value - 1).bit_length()
+
+
 def require_power_of_two(parameter: str, value: int) -> None:
     """Raises `InvalidParameterError` unless `value` is 1, 2, 4, 8, ..."""
     if not is_power_of_two(require_integer(parameter, value, "powers of two")):

@@ -14,7 +14,12 @@ from __future__ import annotations
 from enum import Enum
 from functools import cache
 
-from .errors import InvalidParameterError, require_positive, require_power_of_two
+from .errors import (
+    InvalidParameterError,
+    require_positive,
+    require_power_of_two,
+    up_to_power_of_two,
+)
 from .quick_tuple import NamedTuple
 
 
@@ -233,7 +238,7 @@ class Lds(NamedTuple):
 
 def _required_alignment(width_bytes: int) -> int:
     """Returns the alignment that a lane's access needs: the next power of two of its width."""
-    return 1 << (width_bytes - 1).bit_length()
+    return up_to_power_of_two(width_bytes)
 
 
 @cache

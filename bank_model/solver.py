@@ -31,7 +31,7 @@ from functools import lru_cache
 from itertools import product
 
 from .accesses import LdsAccess, LdsTile
-from .errors import InvalidParameterError, is_power_of_two
+from .errors import InvalidParameterError, is_power_of_two, up_to_power_of_two
 from .issue import ISSUE_CYCLES, LayoutCost, LayoutCosts
 from .layouts import (
     ALL_KINDS,
@@ -465,7 +465,7 @@ class _Solver:
         widest = max(min(a.count * bits, MAX_USEFUL_ALIGNMENT * 8) for a in self.accesses)
         word = self.lds.bank_width_bytes * 8
         smallest = max(word // bits, 1, self.options.rules.unit if self.options.rules else 1)
-        largest = max(1 << (-(-widest // bits) - 1).bit_length(), smallest)
+        largest = max(up_to_power_of_two(-(-widest // bits)), smallest)
         sizes: list[int] = []
         while largest >= smallest:
             sizes.append(largest)

@@ -24,6 +24,7 @@ from math import gcd, prod
 
 from iree.compiler import ir
 
+from ...bank_model.errors import up_to_power_of_two
 from ...bank_model.lds_rules import AccessKind
 from ...bank_model.lds_tables import copy_instruction, transposing_read
 from ...bank_model.quick_tuple import NamedTuple
@@ -449,7 +450,7 @@ def _transferred_bytes(operation: ir.Operation) -> int:
 
 
 def _vector_bytes(operation: ir.Operation) -> int:
-    return 1 << (_type_bytes(operation.results[0].type) - 1).bit_length()
+    return up_to_power_of_two(_type_bytes(operation.results[0].type))
 
 
 def _type_bytes(kind: ir.Type) -> int:

@@ -15,6 +15,7 @@ from math import gcd
 
 from iree.compiler import ir
 
+from ...bank_model.errors import up_to_power_of_two
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ..element_types import element_bits
 from ..index.index_bits import IndexBits
@@ -44,7 +45,7 @@ def state_alignment(
     width = element_bits(type_of(buffer).element_type)
     if width and not width % 8 and _is_stated(operation):
         moved = _moved_elements(operation) * width // 8
-        useful = min(1 << (moved - 1).bit_length(), MAX_USEFUL_ALIGNMENT)
+        useful = min(up_to_power_of_two(moved), MAX_USEFUL_ALIGNMENT)
         multiple = gcd(multiple, begins_at_multiple_of(buffer, bits))
         found = gcd(multiple * width // 8, useful)
         if allocations and found > max(promised, width // 8):

@@ -46,6 +46,7 @@ from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
+from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import gpu_features_of, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
@@ -261,7 +262,7 @@ class _Reader:
             patterns.append(values.pattern())
         *rows, (columns, first) = patterns
         count = footprint.extents[-1]
-        if prod(footprint.extents) != count or _elements_of(operation) != count:
+        if prod(footprint.extents) != count or element_count(_moved(operation).type) != count:
             return None
         starts = self.bits.multiple(footprint.indices, strides)
         multiple = gcd(starts, begins_at_multiple_of(buffer, self.bits))
@@ -399,11 +400,6 @@ def _moved(operation: ir.Operation) -> ir.Value:
     """Returns the scalar or vector that is loaded or stored."""
     is_load = _KINDS[operation.name] is AccessKind.READ
     return operation.results[0] if is_load else operation.operands[0]
-
-
-def _elements_of(operation: ir.Operation) -> int:
-    kind = _moved(operation).type
-    return prod(kind.shape) if isinstance(kind, ir.VectorType) else 1
 
 
 def _chunks(segment: Sequence[_Narrow]) -> Iterator[list[_Narrow]]:

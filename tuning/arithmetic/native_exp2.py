@@ -52,6 +52,7 @@ from iree.compiler import ir
 
 from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.element_types import LOG2_E, as_f32
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.multiplications import EXP, EXPONENTIALS
@@ -88,8 +89,7 @@ class NativeExp2(FunctionPass):
         instruction = _FLUSHING if flushes_subnormals(function) else _PRECISE
         count = 0
         for operation in _exponentials(function):
-            kind = operation.results[0].type
-            count += math.prod(kind.shape) if isinstance(kind, ir.VectorType) else 1
+            count += element_count(operation.results[0].type)
             _replace(operation, f"llvm.nvvm.{instruction}.f32")
         if count:
             text = f"{counted_are(count, 'exponential')} computed by {instruction}.f32"

@@ -16,6 +16,7 @@ from math import prod
 
 from iree.compiler import ir
 
+from ...bank_model.errors import up_to_power_of_two
 from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.indexing_maps import ITERATORS, summed_loops
 from ...dialect_utils.lowering_config import (
@@ -258,8 +259,8 @@ def workgroups_at_once(tile: RowTile, rows: Rows, warp_size: int, processor: Pro
 
 def _lanes(rows: Rows, warp_size: int) -> int:
     """Returns how many lanes of a warp share a row."""
-    lanes = min(_power_of_two(-(-rows.length // _FEW_ELEMENTS)), warp_size)
-    lanes = max(lanes, min(_LEAST_LANES, _power_of_two(rows.vectors)))
+    lanes = min(up_to_power_of_two(-(-rows.length // _FEW_ELEMENTS)), warp_size)
+    lanes = max(lanes, min(_LEAST_LANES, up_to_power_of_two(rows.vectors)))
     while lanes < warp_size and _is_wasteful(rows.beside, warp_size // lanes):
         lanes *= 2
     return lanes
@@ -274,8 +275,3 @@ def _step(vectors: int, neighbours: int) -> int:
 def _is_wasteful(count: int, together: int) -> bool:
     """Returns whether more than an eighth of the rows of workgroups would not be there."""
     return 8 * count < 7 * (-(-count // together) * together)
-
-
-def _power_of_two(number: int) -> int:
-    """Returns the smallest power of two that is not below a number."""
-    return 1 << (number - 1).bit_length()

@@ -34,6 +34,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.errors import up_to_power_of_two
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
@@ -511,7 +512,7 @@ class _Restoration:
         if self.strided is not None:
             clamped, strides = [self.strided.element(at, clamped)], (1,)
         size = bits // 8
-        alignment = gcd(start_alignment(buffer), _power_of_two(width * size))
+        alignment = gcd(start_alignment(buffer), up_to_power_of_two(width * size))
         if size % alignment:
             # That of an element needs no index to be known.
             alignment = gcd(alignment, size * self.bits.multiple(clamped, strides))
@@ -628,8 +629,3 @@ def _words(at: Builder, halves: Sequence[ir.Value]) -> ir.Value:
     pairs = zip(wide[::2], wide[1::2], strict=True)
     words = [at.ori(low, at.shli(high, shift)) for low, high in pairs]
     return at.from_elements(words, [len(words)])
-
-
-def _power_of_two(size: int) -> int:
-    """Returns the smallest power of two that is not below a size."""
-    return 1 << (size - 1).bit_length()

@@ -28,13 +28,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from math import prod
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.indexing_maps import ITERATORS, index_by_loops, loops_of, renumber_loops
+from ...dialect_utils.memory.memref_types import row_major_strides
 from ...dialect_utils.operations import operations_in, parents_of
 from ...passes.base import FunctionPass, PassContext
 
@@ -69,7 +69,7 @@ class OrderProducts(FunctionPass):
 def _transposed(at: Builder, vector: ir.Value, order: Sequence[int]) -> ir.Value:
     """Returns a vector whose dimension d is dimension `order[d]` of another one, by a shuffle."""
     shape = ir.VectorType(vector.type).shape
-    strides = [prod(shape[dim + 1 :]) for dim in range(len(shape))]
+    strides = row_major_strides(shape)
     indices = product(*(range(shape[dim]) for dim in order))
     taken = [
         sum(index * strides[dim] for index, dim in zip(each, order, strict=True))
