@@ -17,7 +17,6 @@ from bankwise.runtime.assembly_run import AssemblyRun, run_assembly
 from .clang_assembly import COMPILER, rebuilt_as_committed
 
 ASSEMBLY = EXAMPLES / "assembly"
-LADDER = EXAMPLES / "transpose"
 ROWS, COLUMNS = 1024, 256
 
 # What the LDS, the memory and the vector memory instructions do is the source's choice. The rest is

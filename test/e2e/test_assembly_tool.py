@@ -17,7 +17,6 @@ from bankwise.bench.runs import EXAMPLES
 from .conftest import Tool
 
 ASSEMBLY = EXAMPLES / "assembly"
-LADDER = EXAMPLES / "transpose"
 TRANSPOSE = ASSEMBLY / "transpose.s"
 SHAPE = ("--grid=8,16", "--block=256", "--arg=256x1024xf16", "--arg=1024:i32", "--arg=256:i32")
 # The buffer that is read comes first.

@@ -40,11 +40,6 @@ def mutated(text: str, random: Random, changes: int) -> str:
     return "\n".join(lines)
 
 
-def mutated_line(line: str, lines: list[str], random: Random) -> str:
-    """Returns a line with one token damaged; `lines` are those that tokens are taken from."""
-    return "\n".join(random.choice(_TOKEN_CHANGES)(line, lines, random))
-
-
 Change = Callable[[str, list[str], Random], list[str]]
 
 
@@ -133,8 +128,7 @@ def _truncated(line: str, lines: list[str], random: Random) -> list[str]:
     return [line]
 
 
-_TOKEN_CHANGES: tuple[Change, ...] = (
+_CHANGES: tuple[Change, ...] = (
     *(_without_token, _without_operand, _bare, _junk_token, _more, _other_number, _other_register),
-    *(_other_mnemonic, _swapped, _cut),
+    *(_other_mnemonic, _swapped, _cut, _gone, _twice, _from_elsewhere, _truncated),
 )
-_CHANGES: tuple[Change, ...] = (*_TOKEN_CHANGES, _gone, _twice, _from_elsewhere, _truncated)

@@ -112,18 +112,6 @@ class Nowhere(FunctionPass):
         raise PassFailure(None, ValueError("no more"))  # pyright: ignore[reportArgumentType]
 
 
-def test_a_failure_without_a_place_is_one_of_the_function(
-    runner: PassRunner, capfd: pytest.CaptureFixture[str]
-) -> None:
-    function = children(parsed(runner).operation)[0]
-    with pytest.raises(ReplayError):
-        runner.run_python_pass(function, Nowhere())
-    assert ":2:1): error: no more" in capfd.readouterr().err
-    with pytest.raises(RecoverableFailure) as recoverable:
-        runner.run_python_pass(function, Nowhere(), recoverable=True)
-    assert recoverable.value.failure.message == "no more"
-
-
 class Refusing(FunctionPass):
     """Lets a refusal out."""
 
@@ -133,16 +121,19 @@ class Refusing(FunctionPass):
         raise Refusal("it is odd")
 
 
-def test_a_refusal_that_a_pass_lets_out_is_its_failure(
-    runner: PassRunner, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("step", "message"), [(Nowhere(), "no more"), (Refusing(), "refusing: it is odd")]
+)
+def test_a_failure_without_a_place_and_a_refusal_are_failures_of_the_function(
+    runner: PassRunner, capfd: pytest.CaptureFixture[str], step: FunctionPass, message: str
 ) -> None:
     function = children(parsed(runner).operation)[0]
     with pytest.raises(ReplayError):
-        runner.run_python_pass(function, Refusing())
-    assert ":2:1): error: refusing: it is odd" in capfd.readouterr().err
+        runner.run_python_pass(function, step)
+    assert f":2:1): error: {message}" in capfd.readouterr().err
     with pytest.raises(RecoverableFailure) as recoverable:
-        runner.run_python_pass(function, Refusing(), recoverable=True)
-    assert recoverable.value.failure.message == "refusing: it is odd"
+        runner.run_python_pass(function, step, recoverable=True)
+    assert recoverable.value.failure.message == message
 
 
 def test_a_pass_that_no_function_does_without_may_fail_on_what_another_one_has_made(

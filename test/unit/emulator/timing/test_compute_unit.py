@@ -16,7 +16,6 @@ from bankwise.emulator.timing.reasons import Reason
 MATRIX = "v_mfma_f32_16x16x16_bf16 a[{c}:{d}], v[2:3], v[4:5], a[{c}:{d}]"
 INDEPENDENT = "\n".join(MATRIX.format(c=c, d=c + 3) for c in (0, 4, 8, 12))
 DEFINED = {f"v{k}": 0 for k in range(1, 10)}
-ACCUMULATORS = "\n".join(f"v_accvgpr_write_b32 a{k}, 0" for k in range(16))
 # Lines of code are there at once, so that streams are seen alone.
 CHIP = CHIPS["gfx942"].with_values(instruction_fetch=0)
 
