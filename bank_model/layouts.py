@@ -430,6 +430,13 @@ def _members_by_runs(
     return found
 
 
+def useful_alignments(addresses: IntArray) -> IntArray:
+    """Returns of how many bytes all addresses of a row are multiples, as far as that matters."""
+    common = np.bitwise_or.reduce(addresses.reshape(len(addresses), -1), axis=1)
+    common |= MAX_USEFUL_ALIGNMENT
+    return common & -common
+
+
 def _aligned_alike(
     tile: LdsTile, layout: Layout, piece: Piece
 ) -> Iterator[tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
@@ -443,9 +450,7 @@ def _aligned_alike(
             f"accesses that start and end at bytes; {layout} splits off {length} elements",
         )
     addresses = bits // 8
-    common = np.bitwise_or.reduce(addresses.reshape(len(offsets), -1), axis=1)
-    common |= MAX_USEFUL_ALIGNMENT
-    alignments = common & -common
+    alignments = useful_alignments(addresses)
     width = length * tile.element_bits // 8
     for alignment in sorted(set(alignments.tolist())):
         here = alignments == alignment

@@ -11,7 +11,7 @@ import numpy as np
 
 from .accesses import LdsAccess, LdsTile
 from .conflicts import phase_costs
-from .layouts import MAX_USEFUL_ALIGNMENT, split_into_runs
+from .layouts import MAX_USEFUL_ALIGNMENT, split_into_runs, useful_alignments
 from .lds_rules import Lds
 from .quick_dataclass import dataclass
 
@@ -122,9 +122,7 @@ class PaddedCounts:
                 if inside_byte.all():
                     return
             addresses = offsets // 8
-            common = np.bitwise_or.reduce(addresses.reshape(len(amounts), -1), axis=1)
-            common |= MAX_USEFUL_ALIGNMENT
-            alignments = common & -common
+            alignments = useful_alignments(addresses)
             for alignment in sorted(set(alignments.tolist())):
                 here = np.flatnonzero(alignments == alignment)
                 pieces = self.lds.legalize(access.kind, count * bits // 8, alignment)
