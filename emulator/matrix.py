@@ -154,7 +154,7 @@ def _narrow_format(
     if code in (2, 3):
         return _sixes_format((FP6, BF6)[code - 2])
     if code == 4:
-        return _fp4_format()
+        return paired_format(FP4.values())
     raise AssemblyError(f"{modifier}:{code} names no format of f8f6f4")
 
 
@@ -163,10 +163,10 @@ def small_format(form: SmallFloat) -> Format:
     return Format(8, np.uint8, form.values().take)
 
 
-def _fp4_format() -> Format:
-    """Returns the format of 4-bit floats, two in a byte with the first one in the low half."""
-    table = FP4.values()
-    pairs = np.stack([table[np.arange(256) & 15], table[np.arange(256) >> 4]], axis=-1)
+def paired_format(values: Array) -> Format:
+    """Returns the format of the 16 numbers of 4 bits, two in a byte with the first one in the low
+    half."""
+    pairs = np.stack([values[np.arange(256) & 15], values[np.arange(256) >> 4]], axis=-1)
     return Format(4, np.uint8, lambda octets: pairs[octets].reshape(*octets.shape[:-1], -1))
 
 

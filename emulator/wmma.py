@@ -32,7 +32,7 @@ from .chips import Isa
 from .emulation_errors import EmulationError, UnknownInstructionError
 from .floats import round_to_bf16, widen_bf16
 from .instruction_text import AssemblyError, Instruction, Literal, Operand
-from .matrix import PLAIN_FORMATS, Format, small_format
+from .matrix import PLAIN_FORMATS, Format, paired_format, small_format
 from .operands import literal_bits, vector_registers
 from .small_floats import fp8_formats
 from .step import BuildContext, Step
@@ -272,7 +272,6 @@ def _format(context: BuildContext, name: str, signed: int) -> Format:
         return Format(8, np.int8 if signed else np.uint8, lambda octets: octets.astype(np.float64))
     if name == "iu4":
         numbers = np.arange(16)
-        values = np.where(bool(signed) & (numbers >= 8), numbers - 16, numbers).astype(np.float64)
-        pairs = np.stack([values[np.arange(256) & 15], values[np.arange(256) >> 4]], axis=-1)
-        return Format(4, np.uint8, lambda octets: pairs[octets].reshape(*octets.shape[:-1], -1))
+        values = np.where(bool(signed) & (numbers >= 8), numbers - 16, numbers)
+        return paired_format(values.astype(np.float64))
     return PLAIN_FORMATS[name]
