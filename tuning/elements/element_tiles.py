@@ -142,14 +142,10 @@ def _rounded_up(
     fit = (each for each, share in ways if share * (-vectors % each) <= vectors)
     if (lanes := next(fit, 0)) == 0:
         return None
-    workgroup = [*thread]
+    tile = _of_lanes(elements, thread, outwards, _LANES[0] // lanes)
+    workgroup = [*tile.workgroup]
     workgroup[along] *= lanes
-    rest = _LANES[0] // lanes
-    for loop in outwards:
-        found = _divisor(elements.extents[loop] // thread[loop], rest)
-        workgroup[loop] *= found
-        rest //= found
-    return ElementTile(tuple(thread), tuple(workgroup))
+    return tile._replace(workgroup=tuple(workgroup))
 
 
 def _thread(elements: Elements, along: int, outwards: list[int], lanes: int) -> list[int]:
