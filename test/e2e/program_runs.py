@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from unittest.mock import patch
 
+import numpy as np
+
 from bankwise.bench.program_families.program import Array, Program, largest_error
 from bankwise.emulator.counters import Counted
 from bankwise.passes.base import FunctionPass
@@ -41,6 +43,12 @@ class ProgramRun:
     def bits(self) -> bytes:
         """Returns the output."""
         return self.run.outputs[0].tobytes()
+
+    def assert_exact(self, *, by_matrix: bool) -> None:
+        """Asserts that every element is right, and may assert that matrix instructions multiply."""
+        (expected,) = self.program.expected(self.inputs)
+        np.testing.assert_array_equal(self.run.outputs[0], expected)
+        assert not by_matrix or self.run.counters[Counted.MFMA] > 0
 
     def actions_of(self, name: str) -> list[Action]:
         """Returns what a pass has decided."""
