@@ -115,11 +115,12 @@ class PadUnhintedAllocs(FunctionPass):
             padding = plan.rewrite.padding_elements * bits_of_element(allocation) // 8
             detail = f"{padding} bytes per row"
             message = f"allocation of {text} padded by {padding} bytes: {plan.reason}"
-        stays = plan.rewrite is None and (is_hinted(allocation) or plan.conflicts_after == 0)
+        hinted = is_hinted(allocation)
+        stays = plan.rewrite is None and (hinted or plan.conflicts_after == 0)
         context.sink.remark(allocation.location, message, stays=stays)
         if plan.warning:
             context.sink.warning(allocation.location, f"allocation of {text}: {plan.warning}")
-        if is_hinted(allocation):
+        if hinted:
             return
         issued = plan.instructions or (None, None)
         self.record(

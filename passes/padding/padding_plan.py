@@ -68,7 +68,8 @@ def plan_paddings(
     if not allocations:
         return []
     limit = limit_bytes or lds_limit(function, test_target)
-    planner = _Planner(function, test_target, traces, limit, lds_bytes_of(allocations))
+    hinted, lds_bytes = frozenset(filter(is_hinted, allocations)), lds_bytes_of(allocations)
+    planner = _Planner(function, test_target, traces, limit, hinted, lds_bytes)
     if padding_bits is None:
         return planner.automatic(allocations)
     return planner.fixed(allocations, padding_bits)
@@ -150,6 +151,8 @@ class _Planner:
     traces: AllocationTraces | None
     """Those of the caller, if it has some."""
     limit: int
+    hinted: frozenset[ir.Operation]
+    """The allocations with swizzles, which keep their rows."""
     lds_bytes: int | None
     """LDS of the function before padding; None when an allocation is dynamic."""
     counted: set[ir.Operation] = field(default_factory=set)
@@ -166,7 +169,7 @@ class _Planner:
             try:
                 if refusal is not None:
                     raise refusal
-                _check_paddable(allocation)
+                self._check_paddable(allocation)
                 wanted = elements_of_bits(allocation, padding_bits)
                 warning = _shown_rest(allocation, padding_bits)
                 padding = aligned_padding(allocation, wanted)
@@ -195,7 +198,7 @@ class _Planner:
         used = self.lds_bytes
         for allocation in allocations:
             try:
-                _check_paddable(allocation)
+                self._check_paddable(allocation)
                 _check_searchable(allocation)
                 stock = _stock_rows(allocation)
                 try:
@@ -218,10 +221,35 @@ class _Planner:
                 plans[allocation] = self._counted(PaddingPlan(allocation, refusal.reason))
         stock_bytes = self.lds_bytes
         if no_stock is None:
-            stock_bytes += sum(map(_stock_extra_bytes, allocations))
+            stock_bytes += sum(map(self._stock_extra_bytes, allocations))
         for plan in _share(analyses, min(self.limit, stock_bytes) - used):
             plans[plan.allocation] = plan
         return [plans[allocation] for allocation in allocations]
+
+    def _check_paddable(self, allocation: ir.Operation) -> None:
+        """Makes sure that an allocation may be padded by some amount; one reason per early exit.
+
+        Raises:
+            Refusal: it may not.
+        """
+        kind = type_of(allocation)
+        if allocation in self.hinted:
+            raise Refusal("it is swizzled")
+        if kind.rank == 0:
+            raise Refusal("it has rank 0")
+        if not bits_of_element(allocation):
+            raise Refusal(f"the size of its elements of type {kind.element_type} is not known")
+        if not is_row_major(kind):
+            raise Refusal(f"its layout {kind.layout} is not row-major")
+
+    def _stock_extra_bytes(self, allocation: ir.Operation) -> int:
+        """Returns the LDS that stock's padding would add, had the allocation no hint."""
+        if allocation in self.hinted:
+            return extra_bytes_before_hints(allocation)
+        try:
+            return extra_bytes(allocation, _stock_rows(allocation).padding_elements)
+        except Refusal:
+            return 0
 
     def _stock_refusal(self, allocations: Sequence[ir.Operation], bits: int) -> Refusal | None:
         """Returns why stock would leave all allocations of the function alone; None if it pads."""
@@ -278,7 +306,7 @@ class _Planner:
         """
         rows = PaddedLayout(plan.rewrite.padding_elements) if plan.rewrite else PlainLayout()
         try:
-            if is_hinted(plan.allocation):
+            if plan.allocation in self.hinted:
                 raise Refusal("it is swizzled")
             lds, traced = self._accesses(plan.allocation)
             counted = self._model[1].counted(plan.allocation, self.counted)
@@ -303,16 +331,6 @@ def _stock_rows(allocation: ir.Operation) -> PaddedRows:
     """Returns the rows with stock's padding, or more where an access needs it for its alignment."""
     wanted = elements_of_bits(allocation, STOCK_PADDING_BITS)
     return padded_rows(allocation, aligned_padding(allocation, wanted))
-
-
-def _stock_extra_bytes(allocation: ir.Operation) -> int:
-    """Returns the LDS that stock's padding would add, had the allocation no hint."""
-    if is_hinted(allocation):
-        return extra_bytes_before_hints(allocation)
-    try:
-        return extra_bytes(allocation, _stock_rows(allocation).padding_elements)
-    except Refusal:
-        return 0
 
 
 _JOINED_ALL = (
@@ -433,23 +451,6 @@ def _shown_change(
         except Refusal as refusal:
             outcome = refusal.reason
     return f"{wanted * element_bytes} bytes of padding were asked for; {fault}, so that {outcome}"
-
-
-def _check_paddable(allocation: ir.Operation) -> None:
-    """Makes sure that an allocation may be padded by some amount; one reason per early exit.
-
-    Raises:
-        Refusal: it may not.
-    """
-    kind = type_of(allocation)
-    if is_hinted(allocation):
-        raise Refusal("it is swizzled")
-    if kind.rank == 0:
-        raise Refusal("it has rank 0")
-    if not bits_of_element(allocation):
-        raise Refusal(f"the size of its elements of type {kind.element_type} is not known")
-    if not is_row_major(kind):
-        raise Refusal(f"its layout {kind.layout} is not row-major")
 
 
 def _check_searchable(allocation: ir.Operation) -> None:
