@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ..passes.base import FunctionPass
 from .arithmetic.native_bf16 import NativeBf16
+from .arithmetic.native_division import NativeDivision
 from .arithmetic.native_exp2 import NativeExp2
 from .arithmetic.native_fma import NativeFma
 from .arithmetic.shorten_exponentials import ShortenExponentials
@@ -181,6 +182,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     KeepMaxima,
     SumProbabilities,
     NativeExp2,
+    NativeDivision,
     NativeFma,
     NativeBf16,
     MixExponentials,

@@ -44,9 +44,10 @@ from ..passes.steps import (
 from .retile_mode import RetileMode
 from .tiles.lane_tiled import is_lane_tiled_matmul
 
-NativeBf16, NativeExp2, NativeFma, ShortenExponentials = pass_classes(
-    f"{__package__}.arithmetic", "NativeBf16", "NativeExp2", "NativeFma", "ShortenExponentials"
+NativeBf16, NativeDivision, NativeExp2, NativeFma = pass_classes(
+    f"{__package__}.arithmetic", "NativeBf16", "NativeDivision", "NativeExp2", "NativeFma"
 )
+(ShortenExponentials,) = pass_classes(f"{__package__}.arithmetic", "ShortenExponentials")
 DeferLaneSums, ExcludeAbsentKeys, KeepMaxima = pass_classes(
     f"{__package__}.attention", "DeferLaneSums", "ExcludeAbsentKeys", "KeepMaxima"
 )
@@ -399,6 +400,7 @@ STEPS: tuple[Step, ...] = (
     Step(RESOLVED, RaisePriority, since="exact", by_mma_sync=False),
     Step(RESOLVED, ShortenExponentials, _unless_fast, since="exact"),
     Step(RESOLVED, NativeExp2, since="fast"),
+    Step(RESOLVED, NativeDivision, since="fast"),
     Step(RESOLVED, NativeBf16, _rounding, since="exact"),
     # Behind all that multiplies and adds.
     Step(RESOLVED, NativeFma, since="exact", only=_has_mma_sync),

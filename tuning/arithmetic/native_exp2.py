@@ -45,7 +45,6 @@ On AMD GPUs IREE uses the hardware's instruction itself.
 from __future__ import annotations
 
 import math
-import re
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -54,17 +53,13 @@ from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_moves import element_count
 from ...dialect_utils.element_types import LOG2_E, as_f32
-from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.multiplications import EXP, EXPONENTIALS
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
+from .native_f32 import computed_in_f32, element_of, flushes_subnormals, has_native_f32
 
 _FLUSHING = "ex2.approx.ftz"
 _PRECISE = "ex2.approx"
-
-_SUBNORMALS = "iree_codegen.denormal_fp_math_f32"
-_FLUSHES = re.compile(r'denormal_fp_math<\s*"?(?:preserve-sign|positive-zero)"?\s*>')
-_FLUSHES_CONFIGURED = re.compile(rf"\b{re.escape(_SUBNORMALS)} = #iree_codegen\.{_FLUSHES.pattern}")
 
 # log2 e to 53 bits; f32 keeps 24 of those that `LOG2_E` leaves.
 _LOG2_E_REST = as_f32(math.log2(math.e) - LOG2_E)
@@ -79,12 +74,12 @@ class NativeExp2(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` is for an NVIDIA GPU and has exponentials."""
-        return _has_instruction(function, None) and bool(_exponentials(function))
+        return has_native_f32(function, None) and bool(_exponentials(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the exponentials; never fails."""
         function = function.operation
-        if not _has_instruction(function, context.test_target):
+        if not has_native_f32(function, context.test_target):
             return
         instruction = _FLUSHING if flushes_subnormals(function) else _PRECISE
         count = 0
@@ -96,29 +91,16 @@ class NativeExp2(FunctionPass):
             context.sink.remark(function.location, text)
 
 
-def _has_instruction(function: ir.Operation, test_target: str | None) -> bool:
-    return gpu_features_of(function, test_target).native_exp2
-
-
 def _exponentials(function: ir.Operation) -> list[ir.Operation]:
     """Returns the operations whose elements can be computed one by one."""
     found = operations_in(function, *EXPONENTIALS)
-    return [each for each in found if isinstance(_element(each.results[0]), _COMPUTED)]
-
-
-_COMPUTED = (ir.F32Type, ir.F16Type, ir.BF16Type)
-
-
-def _element(value: ir.Value) -> ir.Type:
-    """Returns the type of a number, or of the elements of a vector whose size is known."""
-    kind = value.type
-    return kind.element_type if isinstance(kind, ir.VectorType) and not kind.scalable else kind
+    return [each for each in found if computed_in_f32(each.results[0])]
 
 
 def _replace(operation: ir.Operation, intrinsic: str) -> None:
     at, operand = Builder.before(operation), operation.operands[0]
     make = _exp if operation.name == EXP else _exp2
-    if isinstance(_element(operand), ir.F32Type):
+    if isinstance(element_of(operand), ir.F32Type):
         result = make(at, operand, intrinsic)
     else:
         result = _rounded_exponential(at, operation, intrinsic)
@@ -159,19 +141,3 @@ def _exp(at: Builder, x: ir.Value, intrinsic: str) -> ir.Value:
     factor = at.minnumf(factor, constant(_GREATEST_FACTOR))
     factor = at.maxnumf(factor, constant(_LEAST_FACTOR))
     return at.mulf(_exp2(at, y, intrinsic), factor)
-
-
-def flushes_subnormals(function: ir.Operation) -> bool:
-    """Returns whether the f32 arithmetic of `function` may take subnormal numbers for zeros.
-
-    IREE lets it do so by an attribute. It stands in the configuration of `translation_info`, and on
-    the function itself once the pipeline has run:
-
-        iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"preserve-sign">
-    """
-    attributes = function.attributes
-    if _SUBNORMALS in attributes:
-        return _FLUSHES.search(str(attributes[_SUBNORMALS])) is not None
-    if "translation_info" not in attributes:
-        return False
-    return _FLUSHES_CONFIGURED.search(str(attributes["translation_info"])) is not None

@@ -18,9 +18,8 @@ from ...dialect_utils.operations import children, operands_with
 
 _PARALLEL = "#linalg.iterator_type<parallel>"
 _LONG = {
-    "math.erf": 54.0,
-    "math.tanh": 36.0,
-    "arith.divf": 18.0,
+    "math.erf": 36.0,
+    "math.tanh": 18.0,
     "math.powf": 60.0,
     "math.log": 20.0,
     "math.log1p": 30.0,
@@ -29,17 +28,23 @@ _LONG = {
     "math.sqrt": 8.0,
     "math.rsqrt": 4.0,
 }
-"""The instructions of operations that are many. Those of the first three are of the code that ptxas
-13.0 makes for sm_90a of f16 products with GELU and SiLU; the others are estimates."""
+"""The instructions of operations that are many. Those of the first two are of the code that ptxas
+13.0 makes for sm_90a of f16 products with GELU; the others are estimates."""
 _EXPONENTIAL = 8.0
 """Those of an exponential, beside what evaluates a polynomial."""
+_DIVIDING = ("math.erf", "math.tanh", "arith.divf")
+"""What has a division besides: IREE makes quotients of polynomials of the first two."""
+ROUNDED_DIVISION, SHORT_DIVISION = 18.0, 8.0
+"""The instructions of a division that is rounded correctly, and of `div.full`
+(`tuning/arithmetic/native_division.py`)."""
 
 
-def later_instructions(result: ir.Value, exponential: float) -> float:
+def later_instructions(result: ir.Value, exponential: float, division: float) -> float:
     """Returns how many instructions of long operations compute with each element of a tensor.
 
     Args:
         exponential: those of an exponential that the GPU has no instruction for.
+        division: those of a division.
     """
     count, pending, seen = 0.0, [result], set[ir.Operation]()
     while pending:
@@ -47,7 +52,7 @@ def later_instructions(result: ir.Value, exponential: float) -> float:
             if user in seen or not _is_elementwise(user):
                 continue
             seen.add(user)
-            count += sum(_instructions(each, exponential) for each in children(user))
+            count += sum(_instructions(each, exponential, division) for each in children(user))
             pending += user.results
     return count
 
@@ -57,7 +62,7 @@ def _is_elementwise(user: ir.Operation) -> bool:
     return user.name == GENERIC and all(str(each) == _PARALLEL for each in kinds)
 
 
-def _instructions(operation: ir.Operation, exponential: float) -> float:
+def _instructions(operation: ir.Operation, exponential: float, division: float) -> float:
     if operation.name in EXPONENTIALS:
         return _EXPONENTIAL + exponential
-    return _LONG.get(operation.name, 0.0)
+    return _LONG.get(operation.name, 0.0) + division * (operation.name in _DIVIDING)

@@ -257,7 +257,7 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             work = matmul_work(shape, tile, processor, *of_elements, stages, along)
         if not processor.modelled:
             results = tile.rows * tile.columns / (tile.warps * processor.lanes)
-            later = self._later_instructions(circumstances.exponential)
+            later = self._later_instructions(circumstances)
             work = with_later(work, results, later, processor.lane_registers)
         if self._gathers and not circumstances.prefetches:
             return self._gathered(work, tile, circumstances.processor)
@@ -316,11 +316,12 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
             memory_cycles=path_cycles,
         )
 
-    def _later_instructions(self, exponential: float) -> float:
+    def _later_instructions(self, circumstances: Circumstances) -> float:
         """Returns how many instructions of long operations compute with an element of C."""
-        known = f"later, with {exponential} for an exponential"
+        how = circumstances.exponential, circumstances.division
+        known = f"later, with {how} for an exponential and a division"
         if known not in self.known:
-            self.known[known] = later_instructions(self.operation.results[0], exponential)
+            self.known[known] = later_instructions(self.operation.results[0], *how)
         return self.known[known]
 
     def _may_describe(self, work: TileWork) -> bool:

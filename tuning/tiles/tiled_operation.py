@@ -28,6 +28,7 @@ from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import gpu_features_of, lds_limit
 from ...dialect_utils.lowering_config import TRANSLATION_INFO, WarpLaunch
+from ..costs.later_arithmetic import ROUNDED_DIVISION, SHORT_DIVISION
 from ..costs.processors import Processor, processor_of
 from ..costs.tile_cost import (
     AnyTile,
@@ -87,6 +88,7 @@ class Circumstances(NamedTuple):
         overlap: whether copies to the LDS overlap with contractions.
         reloads: whether an attention reads Q in every step where registers do not suffice.
         exponential: the instructions of an exponential.
+        division: those of a division.
         ldmatrix: whether `ldmatrix` loads the operands of matrix instructions.
         prefetches: whether registers can hold what the next step copies.
         larger_instructions: whether attentions get matrix instructions of 32 rows and columns where
@@ -103,6 +105,7 @@ class Circumstances(NamedTuple):
     overlap: bool = False
     reloads: bool = False
     exponential: float = 1.0
+    division: float = ROUNDED_DIVISION
     ldmatrix: bool = True
     prefetches: bool = False
     larger_instructions: bool = False
@@ -143,6 +146,7 @@ class Circumstances(NamedTuple):
             overlap=features.async_copies and overlap,
             reloads=features.mma_sync and reloads,
             exponential=_POLYNOMIAL if features.native_exp2 and not native_exponentials else 1.0,
+            division=SHORT_DIVISION if native_exponentials else ROUNDED_DIVISION,
             ldmatrix=features.mma_sync,
             prefetches=features.prefetches,
             larger_instructions=larger_instructions,

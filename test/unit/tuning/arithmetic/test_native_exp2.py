@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pytest
 from iree.compiler import ir
 
-from bankwise.tuning.arithmetic.native_exp2 import NativeExp2, flushes_subnormals
+from bankwise.tuning.arithmetic.native_exp2 import NativeExp2
+from bankwise.tuning.arithmetic.native_f32 import flushes_subnormals
 
 from ...functions import Parsed, gpu_target, launched, parse, run
 
