@@ -75,6 +75,8 @@ class NativeDivision(FunctionPass):
             if not _is_inexact(division):
                 division.attributes[_EXACT] = ir.UnitAttr.get(function.context)
         if any(map(_is_expanded, operations_in(function, *_QUOTIENTS))):
+            # IREE's pass creates operations of the dialect, and does not load it.
+            function.context.get_dialect_descriptor("vector")
             PassManager.parse(f"{function.name}({_EXPAND})", function.context).run(function)
         intrinsic = _FLUSHING if flushes_subnormals(function) else _FULL
         count = 0
