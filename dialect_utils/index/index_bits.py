@@ -62,9 +62,29 @@ class Congruence(NamedTuple):
     modulus: int
     residue: int
 
-    def is_multiple_of(self, number: int) -> bool:
-        """Returns whether `number` divides the value, as far as is known."""
-        return self.modulus % number == 0 and self.residue % number == 0
+    @property
+    def divisor(self) -> int:
+        """Returns the largest number that is known to divide the value; 0 where the value is 0."""
+        return gcd(self.modulus, self.residue)
+
+    def plus(self, other: Congruence) -> Congruence:
+        """Returns what the sum with another value satisfies."""
+        modulus = gcd(self.modulus, other.modulus)
+        return Congruence(modulus, _reduced(self.residue + other.residue, modulus))
+
+    def times(self, factor: int) -> Congruence:
+        """Returns what the product with a number satisfies."""
+        return Congruence(self.modulus * abs(factor), self.residue * factor)
+
+    def either(self, other: Congruence) -> Congruence:
+        """Returns what a value satisfies that satisfies one of both: 0 and 6 (mod 8) give 0 (mod
+        2)."""
+        modulus = gcd(self.modulus, other.modulus, self.residue - other.residue)
+        return Congruence(modulus, _reduced(self.residue, modulus))
+
+
+def _reduced(residue: int, modulus: int) -> int:
+    return residue % modulus if modulus else residue
 
 
 class Bits(NamedTuple):
@@ -306,8 +326,7 @@ class IndexBits:
         """
         multiple = 0
         for index, stride in zip(indices, strides, strict=True):
-            found = self.of(index).congruence
-            multiple = gcd(multiple, found.modulus * stride, found.residue * stride)
+            multiple = gcd(multiple, self.of(index).congruence.divisor * stride)
         return multiple
 
     def _compute(self, value: ir.Value, dependencies: Sequence[ir.Value]) -> Bits:

@@ -93,7 +93,7 @@ def _starts_alike(part: ir.Value, allocation: ir.Value, chain: Chain) -> bool:
     except Refusal:
         return False
     start = starts.get(allocation)
-    return start is not None and start.is_multiple_of(chain_period(chain))
+    return start is not None and start.divisor % chain_period(chain) == 0
 
 
 def _swizzle_of(hint: ir.Operation) -> Swizzle:

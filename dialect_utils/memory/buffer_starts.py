@@ -43,8 +43,8 @@ def start_offsets(value: ir.Value, bits: IndexBits) -> dict[ir.Value, Congruence
             for source in found:
                 for root, start in starts[source].items():
                     known = starts[each].get(root)
-                    moved = _sum(start, shifts[each])
-                    joined = moved if known is None else _join(known, moved)
+                    moved = start.plus(shifts[each])
+                    joined = moved if known is None else known.either(moved)
                     if joined != known:
                         starts[each][root] = joined
                         changed = True
@@ -66,9 +66,9 @@ def _view_shift(value: ir.Value, bits: IndexBits) -> Congruence:
     for number, stride in zip(mixed_operands(view, "static_offsets", 1), strides, strict=True):
         known = _congruence(number, bits)
         if stride == DYNAMIC:
-            total = _sum(total, _ZERO if known == _ZERO else _UNKNOWN)
+            total = total.plus(_ZERO if known == _ZERO else _UNKNOWN)
         else:
-            total = _sum(total, Congruence(known.modulus * abs(stride), known.residue * stride))
+            total = total.plus(known.times(stride))
     return total
 
 
@@ -97,7 +97,7 @@ def length_of(value: ir.Value, bits: IndexBits) -> Congruence:
     known = [_congruence(size, bits) for size in sizes]
     # Only what divides a product is kept of it.
     exact = all(each.modulus == 0 for each in known)
-    total = prod(gcd(each.modulus, each.residue) for each in known)
+    total = prod(each.divisor for each in known)
     return Congruence(0, total) if exact or total == 0 else Congruence(total, 0)
 
 
@@ -111,7 +111,7 @@ def begins_at_multiple_of(value: ir.Value, bits: IndexBits) -> int:
         starts = start_offsets(value, bits)
     except Refusal:
         return 1
-    return gcd(*(gcd(start.modulus, start.residue) for start in starts.values()))
+    return gcd(*(start.divisor for start in starts.values()))
 
 
 _ZERO = Congruence(0, 0)
@@ -120,19 +120,6 @@ _UNKNOWN = Congruence(1, 0)
 
 def _congruence(number: ir.Value | int, bits: IndexBits) -> Congruence:
     return Congruence(0, number) if isinstance(number, int) else bits.of(number).congruence
-
-
-def _reduced(modulus: int, residue: int) -> Congruence:
-    return Congruence(modulus, residue % modulus if modulus else residue)
-
-
-def _sum(a: Congruence, b: Congruence) -> Congruence:
-    return _reduced(gcd(a.modulus, b.modulus), a.residue + b.residue)
-
-
-def _join(a: Congruence, b: Congruence) -> Congruence:
-    """Returns what a value satisfies that satisfies `a` or `b`: 0 and 6 (mod 8) give 0 (mod 2)."""
-    return _reduced(gcd(a.modulus, b.modulus, a.residue - b.residue), a.residue)
 
 
 BUFFER_CAST = "amdgpu.fat_raw_buffer_cast"

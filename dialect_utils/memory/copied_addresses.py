@@ -117,21 +117,20 @@ class SharedOffset(NamedTuple):
     def times(self, factor: int) -> SharedOffset | Unknown:
         """Returns the product with a number."""
         lanes = combine(lambda values: values * factor, self.lanes)
-        shared = Congruence(self.shared.modulus * abs(factor), self.shared.residue * factor)
         if isinstance(lanes, Unknown):
             return lanes
-        return SharedOffset(lanes, shared, LaneValues(self.apart.values * factor, self.apart.loops))
+        apart = LaneValues(self.apart.values * factor, self.apart.loops)
+        return SharedOffset(lanes, self.shared.times(factor), apart)
 
     def plus(self, other: SharedOffset) -> SharedOffset | Unknown:
         """Returns the sum."""
         lanes = combine(np.add, self.lanes, other.lanes)
         apart = combine(np.add, self.apart, other.apart)
-        modulus = gcd(self.shared.modulus, other.shared.modulus)
-        residue = self.shared.residue + other.shared.residue
-        shared = Congruence(modulus, residue % modulus if modulus else residue)
         if isinstance(lanes, Unknown):
             return lanes
-        return apart if isinstance(apart, Unknown) else SharedOffset(lanes, shared, apart)
+        if isinstance(apart, Unknown):
+            return apart
+        return SharedOffset(lanes, self.shared.plus(other.shared), apart)
 
     def divided(self, divisor: int) -> tuple[SharedOffset, SharedOffset] | Unknown:
         """Returns quotient, rounded down, and remainder, where the shared number does not carry."""
@@ -585,7 +584,7 @@ def _joined(parts: Sequence[CopiedLanes], launch: Launch) -> CopiedLanes:
         raise Refusal("a loop runs more often in some workgroups than in others")
     axis = (Loop(WORKGROUP_DEPTH, len(found)), *around.pop())
     offset, reads = (LaneValues(np.stack(each), axis) for each in zip(*found.values(), strict=True))
-    shared = reduce(_either, (part.offset.shared for part in parts))
+    shared = reduce(Congruence.either, (part.offset.shared for part in parts))
     lanes, offset = (parts[0].offset.lanes, offset) if apart else (offset, _NOTHING)
     assumed = [each for part in parts for each in part.assumptions]
     if len(found) > 1:
@@ -594,9 +593,3 @@ def _joined(parts: Sequence[CopiedLanes], launch: Launch) -> CopiedLanes:
     return CopiedLanes(
         SharedOffset(lanes, shared, offset), reads, parts[0].may_read_nothing, assumptions
     )
-
-
-def _either(one: Congruence, other: Congruence) -> Congruence:
-    """Returns what holds of a number of which one or the other of two congruences holds."""
-    modulus = gcd(one.modulus, other.modulus, one.residue - other.residue)
-    return Congruence(modulus, one.residue % modulus if modulus else one.residue)

@@ -14,7 +14,7 @@ documentation allows that where no value goes from one layout to the other.
 
 from __future__ import annotations
 
-from math import gcd, lcm
+from math import lcm
 
 from iree.compiler import ir
 
@@ -152,7 +152,7 @@ def _check_permutation(
 ) -> None:
     """Makes sure that the swizzles leave every element of the buffer of `access` in it."""
     length = length_of(access.buffer, bits)
-    reason = why_no_permutation(chain, gcd(length.modulus, length.residue))
+    reason = why_no_permutation(chain, length.divisor)
     if reason is None or _fill_their_roots(group, chain, bits) or _may_ask(group, bits):
         reason = why_no_permutation(chain, None)
     elif length.modulus:
@@ -181,8 +181,7 @@ def asked_length(group: BufferGroup, access: BufferAccess, bits: IndexBits) -> A
     """
     chain = group.chain(access.buffer)
     length = length_of(access.buffer, bits)
-    known = gcd(length.modulus, length.residue)
-    if why_no_permutation(chain, known) is None or group.is_permuted_by_gathers:
+    if why_no_permutation(chain, length.divisor) is None or group.is_permuted_by_gathers:
         return None
     if _fill_their_roots(group, chain, bits):
         return None
@@ -221,7 +220,7 @@ def _fill_their_roots(group: BufferGroup, chain: Chain, bits: IndexBits) -> bool
     if group.chains != (chain,) or _plain_accesses(group) or not _begin_anew(group, bits):
         return False
     lengths = [length_of(root, bits) for root in group.roots]
-    return all(why_no_permutation(chain, gcd(n.modulus, n.residue)) is None for n in lengths)
+    return all(why_no_permutation(chain, each.divisor) is None for each in lengths)
 
 
 def _check_placed(access: BufferAccess, run: int, known: KnownOffsets, must: bool) -> None:

@@ -281,7 +281,7 @@ def _begin_anew(allocated: ir.Value, reach: Reach, swizzles: _Stowed, bits: Inde
         starts = [start_offsets(use.buffer, bits)[allocated] for use in reach.sinks]
     except Refusal:
         return False
-    return all(start.is_multiple_of(period) for start in starts)
+    return all(start.divisor % period == 0 for start in starts)
 
 
 def _check_part(base: ir.Value, allocated: ir.Value, swizzles: _Stowed) -> None:
@@ -316,7 +316,7 @@ def _check_frame(base: ir.Value, allocated: ir.Value, frame: int | None, bits: I
     elements = prod(type_of(base).shape)
     if frame is not None and elements != frame:
         raise Refusal(f"it has {elements} elements, another part that is used has {frame}")
-    if not start_offsets(base, bits)[allocated].is_multiple_of(elements):
+    if start_offsets(base, bits)[allocated].divisor % elements:
         raise Refusal(f"it may start elsewhere than at a multiple of its {elements} elements")
 
 
