@@ -41,6 +41,7 @@ from .index_ops import (
     dimension_of,
     forall_bounds,
     linearize_digits,
+    linearized,
 )
 from .lane_values import LaneEvaluator, Unknown
 
@@ -599,16 +600,11 @@ def _linearize(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
     constants out of digits keep the keyword, though what is left may be negative. See
     `IndexBits.lanes`.
     """
-    count = linearize_digits(operation)
-    digits, basis = operands[:count], basis_of(operation, operands[count:], constant_bits)
-    if not digits:
-        return constant_bits(0)
-    offset = count - len(basis)
-    pairs = list(zip(digits[offset:], basis, strict=True))
-    total = digits[0] if offset else pairs[0][0]
-    for digit, base in pairs if offset else pairs[1:]:
-        total = add(multiply(total, base, exact=True), digit, exact=True)
-    return total
+
+    def onward(total: Bits, base: Bits, digit: Bits) -> Bits:
+        return add(multiply(total, base, exact=True), digit, exact=True)
+
+    return linearized(operation, operands, constant_bits, onward)
 
 
 _TRANSFER: Mapping[str, _Transfer] = MappingProxyType(

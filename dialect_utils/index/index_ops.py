@@ -193,6 +193,26 @@ def linearize_digits(operation: ir.Operation) -> int:
     return next(iter(ir.DenseI32ArrayAttr(operation.attributes["operandSegmentSizes"])))
 
 
+def linearized(
+    operation: ir.Operation,
+    operands: Sequence[Known],
+    constant: Callable[[int], Known],
+    onward: Callable[[Known, Known, Known], Known],
+) -> Known:
+    """Returns the mixed-radix number that a linearize_index makes of digits, by Horner's rule.
+
+    Args:
+        onward: returns a number times a base, plus a digit. The base of the first digit is a
+            promise, and not used.
+    """
+    count = linearize_digits(operation)
+    bases = basis_of(operation, operands[count:], constant)
+    total, *digits = operands[:count] or [constant(0)]
+    for base, digit in zip(bases[len(bases) - len(digits) :], digits, strict=True):
+        total = onward(total, base, digit)
+    return total
+
+
 def is_disjoint(linearize: ir.Operation) -> bool:
     """Returns whether a linearize_index has the `disjoint` keyword, which the bindings do not show.
 

@@ -20,11 +20,10 @@ from ...bank_model.quick_tuple import NamedTuple
 from ..operations import constant_value
 from .index_ops import (
     affine_results,
-    basis_of,
     compute_after_operands,
     computed_from,
     defining,
-    linearize_digits,
+    linearized,
 )
 from .loop_sums import added_factors
 
@@ -78,13 +77,10 @@ def _affine(operation: ir.Operation, operands: Sequence[_Known]) -> _Known:
 
 
 def _linearized(operation: ir.Operation, operands: Sequence[_Known]) -> _Known:
-    """Returns the mixed-radix number of digits; the first base is not used."""
-    count = linearize_digits(operation)
-    bases = basis_of(operation, operands[count:], lambda size: IndexSum({}, size))
-    total, *digits = operands[:count]
-    for base, digit in zip(bases[len(bases) - len(digits) :], digits, strict=True):
-        total = _sum(_product(total, base), digit)
-    return total
+    def onward(total: _Known, base: _Known, digit: _Known) -> _Known:
+        return _sum(_product(total, base), digit)
+
+    return linearized(operation, operands, lambda size: IndexSum({}, size), onward)
 
 
 _COMPUTED: Mapping[str, Callable[[ir.Operation, Sequence[_Known]], _Known]] = MappingProxyType(

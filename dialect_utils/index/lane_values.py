@@ -50,7 +50,7 @@ from .index_ops import (
     defining,
     digit_bases,
     dimension_of,
-    linearize_digits,
+    linearized,
 )
 
 if TYPE_CHECKING:
@@ -647,22 +647,10 @@ def _delinearize(
 def _linearize(
     operation: ir.Operation, result: int, operands: list[LaneValues]
 ) -> LaneValues | Unknown:
-    """Returns the mixed-radix number of the digits, by Horner's rule.
+    def number(*arrays: Any) -> Any:
+        return linearized(operation, arrays, int, lambda total, base, digit: total * base + digit)
 
-    The first base is not used.
-    """
-    digit_count = linearize_digits(operation)
-    if not digit_count:
-        return constant(0)
-
-    def number(*arrays: IntArray) -> IntArray:
-        value, *digits = arrays[:digit_count]
-        basis: list[Any] = basis_of(operation, arrays[digit_count:], int)
-        for base, digit in zip(basis[len(basis) - len(digits) :], digits, strict=True):
-            value = value * base + digit
-        return value
-
-    return combine(number, *operands)
+    return combine(number, *operands) if operands else constant(0)
 
 
 def _quotient_up(a: Any, b: Any) -> Any:

@@ -40,11 +40,10 @@ from ..gpu_target import Launch
 from ..index.index_bits import Congruence, IndexBits
 from ..index.index_ops import (
     affine_results,
-    basis_of,
     compute_after_operands,
     computed_from,
     defining,
-    linearize_digits,
+    linearized,
 )
 from ..index.lane_values import (
     MAX_LANE_VALUES,
@@ -219,17 +218,15 @@ def _multiplied(operation: ir.Operation, operands: list[SharedOffset]) -> _Offse
 
 
 def _linearized(operation: ir.Operation, operands: list[SharedOffset]) -> _Offset:
-    """Returns the mixed-radix number of digits; the first base is not used."""
-    count = linearize_digits(operation)
-    bases = basis_of(operation, operands[count:], lambda size: SharedOffset(constant(size)))
-    total, *digits = operands[:count]
-    for base, digit in zip(bases[len(bases) - len(digits) :], digits, strict=True):
+    def onward(total: _Offset, base: _Offset, digit: _Offset) -> _Offset:
+        if isinstance(total, Unknown):
+            return total
+        assert isinstance(base, SharedOffset) and isinstance(digit, SharedOffset)
         product = _product(total, base)
-        found = product if isinstance(product, Unknown) else product.plus(digit)
-        if isinstance(found, Unknown):
-            return found
-        total = found
-    return total
+        return product if isinstance(product, Unknown) else product.plus(digit)
+
+    known: list[_Offset] = [*operands]
+    return linearized(operation, known, lambda size: SharedOffset(constant(size)), onward)
 
 
 _COMPUTED: Mapping[str, Callable[[ir.Operation, list[SharedOffset]], _Offset]] = MappingProxyType(
