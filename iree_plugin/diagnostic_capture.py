@@ -32,8 +32,6 @@ def _declare(name: str, *arguments: object) -> Callable[..., bool]:
 
 _parse_source = _declare("ParseSource", c_void_p, c_void_p)
 _run_pass_pipeline = _declare("RunPassPipeline", c_void_p, c_char_p)
-_set_verify = _declare("SetVerifyIR", c_void_p, c_bool)
-_set_verify.restype = None  # pyright: ignore[reportFunctionMemberAccess]
 
 _SEVERITIES = {
     ir.DiagnosticSeverity.ERROR: Severity.ERROR,
@@ -59,9 +57,9 @@ class CapturedInvocation(SteppedInvocation):
 
     def import_op(self, op: ir.Operation) -> None:
         """Makes `op` what the invocation works on, without verifying it first."""
-        _set_verify(self._pointer, False)
+        self.verify_each_pass(False)
         super().import_op(op)
-        _set_verify(self._pointer, self._verify)
+        self.verify_each_pass(self._verify)
 
     def run_passes(self, pipeline: str) -> bool:
         """Runs a textual list of passes on the op."""
