@@ -212,3 +212,10 @@ STORED_FACTORS = _handed(
     ("bankwise-form-wgmma",),
     ("the report",),
 )
+ROUNDED_QUOTIENT = _handed(
+    "rounded_quotient",
+    "`arith.divf`",
+    "there is one where the quotient stays rounded correctly, while IREE's pass adds others",
+    ("bankwise-native-division",),
+    ("bankwise-native-division",),
+)

@@ -37,6 +37,7 @@ from iree.compiler.passmanager import PassManager
 from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_moves import element_count, is_move
+from ...dialect_utils.handed_attributes import ROUNDED_QUOTIENT
 from ...dialect_utils.multiplications import EXPONENTIALS
 from ...dialect_utils.operations import defining_operation, operations_in
 from ...passes.base import FunctionPass, PassContext
@@ -51,8 +52,6 @@ _CONTINUOUS |= {f"math.{each}" for each in ("fma", "log", "log1p", "rsqrt", "sqr
 """What hands the error of an operand on. A number that is compared, chosen or rounded may be exact
 again."""
 _INTRINSIC = "llvm.call_intrinsic"
-_EXACT = "bankwise.exact"
-"""A mark of divisions that stay, while IREE's pass adds others."""
 _FULL, _FLUSHING = "llvm.nvvm.div.full", "llvm.nvvm.div.full.ftz"
 
 
@@ -73,7 +72,7 @@ class NativeDivision(FunctionPass):
             return
         for division in operations_in(function, _DIVISION):
             if not _is_inexact(division):
-                division.attributes[_EXACT] = ir.UnitAttr.get(function.context)
+                division.attributes[ROUNDED_QUOTIENT] = ir.UnitAttr.get(function.context)
         if any(map(_is_expanded, operations_in(function, *_QUOTIENTS))):
             # IREE's pass creates operations of the dialect, and does not load it.
             function.context.get_dialect_descriptor("vector")
@@ -81,8 +80,8 @@ class NativeDivision(FunctionPass):
         intrinsic = _FLUSHING if flushes_subnormals(function) else _FULL
         count = 0
         for division in operations_in(function, _DIVISION):
-            if _EXACT in division.attributes:
-                del division.attributes[_EXACT]
+            if ROUNDED_QUOTIENT in division.attributes:
+                del division.attributes[ROUNDED_QUOTIENT]
             elif computed_in_f32(division.results[0]):
                 count += element_count(division.results[0].type)
                 _replace(division, intrinsic)

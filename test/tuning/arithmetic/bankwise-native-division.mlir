@@ -2,7 +2,7 @@
 // RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --pass-pipeline='builtin.module(func.func(bankwise-native-division))' | FileCheck %s --check-prefix=AMD
 
 // AMD-NOT: llvm.nvvm.div
-// AMD-NOT: bankwise.exact
+// AMD-NOT: bankwise.rounded_quotient
 
 // CHECK-LABEL: func.func @sigmoid
 // CHECK-SAME:    (%[[X:.+]]: vector<2xf32>)
@@ -62,7 +62,7 @@ func.func @narrow(%x: bf16) -> bf16 {
 // CHECK-LABEL: func.func @error_function
 // CHECK-NOT:     math.erf
 // CHECK:         llvm.call_intrinsic "llvm.nvvm.div.full"
-// CHECK-NOT:     bankwise.exact
+// CHECK-NOT:     bankwise.rounded_quotient
 // CHECK:         arith.divf %{{.+}}, %{{.+}} : f32
 // CHECK-NOT:     arith.divf
 // expected-remark @+1 {{1 quotient is}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from bankwise.dialect_utils.handed_attributes import ROUNDED_QUOTIENT
 from bankwise.tuning.arithmetic.native_division import NativeDivision
 from bankwise.tuning.arithmetic.native_exp2 import NativeExp2
 
@@ -71,7 +72,7 @@ def test_divisors_that_exponentials_make_inexact(text: str, quotients: int) -> N
     assert len(parsed.operations(DIVISION)) == (not quotients)
     assert len(found.said) == bool(quotients)
     assert not NativeDivision().has_work(parsed.function)
-    assert "bankwise.exact" not in str(parsed.function)
+    assert ROUNDED_QUOTIENT not in str(parsed.function)
 
 
 def test_quotients_behind_the_pass_that_replaces_exponentials() -> None:
@@ -101,4 +102,6 @@ func.func @f(%x: {kind}, %y: {kind}) -> {kind} attributes {{{gpu_target("sm_80")
     run(parsed, NativeDivision())
     count = 4 if kind.startswith("vector") else 1
     assert not parsed.operations(name) and len(parsed.operations(INTRINSIC)) == count
-    assert len(parsed.operations(DIVISION)) == 1 and "bankwise.exact" not in str(parsed.function)
+    assert len(parsed.operations(DIVISION)) == 1 and "bankwise.rounded_quotient" not in str(
+        parsed.function
+    )
