@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..program_families.program import Program
-from . import attentions, parts, products, rows, stablehlo_convolutions
+from . import attentions, epilogues, parts, products, rows, stablehlo_convolutions
 from .bytes_products import Product
 from .generic_convolutions import Convolution
 
@@ -73,6 +73,7 @@ KINDS: Mapping[str, Kind] = {
     "ragged_batches": Kind(products.ragged_batch, "bounds-of-masks", CDNA),
     "several_sums": Kind(products.several_sums, "orders-of-a-products-loops", AMD + CUDA),
     "small_products": Kind(products.small, "loads-that-widen", AMD, stock_ends=False),
+    "padded_functions": Kind(epilogues.padded, "functions-of-padding", AMD),
     "extremes": Kind(rows.extremes, "neutral-elements-of-rows", AMD + CUDA),
     "integer_rows": Kind(
         rows.integer_rows, "neutral-elements-of-rows", AMD + CUDA, stock_ends=False
