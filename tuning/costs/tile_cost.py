@@ -31,10 +31,11 @@ up to a few, other instructions. How long it takes is modelled so:
   2.3 times as long as 192 x 192.
 
 * **Matmuls by descriptors.** `wgmma` reads A and B from the LDS itself: a step takes
-  (t^1.9 + latency^1.9)^(1/1.9), and the wait for copies is shared by the steps that they are
-  issued ahead. So a multiprocessor that holds one workgroup, as with few rows, gains by many slots;
-  and narrow tiles keep the LDS busy rather than the matrix units: of 64 x 96 and 64 summed elements
-  a step moves 40,960 bytes, in 320 cycles, and multiplies in 192.
+  (t^1.95 + latency^1.95)^(1/1.95), and the wait for copies is shared by the steps that they are
+  issued ahead. It is never shorter than its copies take at 64 bytes a cycle, nor than that and 900
+  cycles, shared by as many steps. So a multiprocessor that holds one workgroup, as with few rows,
+  gains by many slots; and narrow tiles keep the LDS busy rather than the matrix units: of 64 x 96
+  and 64 summed elements a step moves 40,960 bytes, in 320 cycles, and multiplies in 192.
 
 * **Operands without `ldmatrix`.** AMD's lanes load what is their own side by side. For V these are
   elements of one row, from the columns of 1, 2, 4 or 8 matrix instructions: 80 columns are 5
@@ -111,6 +112,13 @@ _MOST_KEPT = 4096
 """The predictions that are kept: several passes, and the layers of a model, ask for the same."""
 _COPIED_A_CYCLE = 64
 """The bytes that a multiprocessor gets from global memory in a cycle, at best."""
+_ARRIVAL, _NEARLY_A_BOUND = 900.0, 12.0
+"""The cycles until the first byte of a step's copies arrives there, where descriptors give A and B,
+and how what copies take adds up with what a step takes besides."""
+_WITHIN_SECTORS = 0.45
+"""What is left of them where rows begin within sectors of memory, which are 32 bytes. f16
+3000x3000x3000 takes 168.7 us on an H200 with 192 x 192, 128 a step and 2 slots, and 132.0 with 64
+and 4; where rows begin with sectors, both take about as long (384x12288x4096, 75.6 and 78.0)."""
 _SPILLED_PER_REGISTER = 1.4
 """Registers that ptxas spills for one that the estimate has too many."""
 SAVED_REGISTERS = 8
@@ -150,8 +158,9 @@ class _Around(NamedTuple):
 _AROUND = _Around(7.0, 2.0, 0.0, 0.45)
 """Fitted to 244 kernels of 44 matmuls with many and few steps, times on an H200: the root mean
 square of the logarithmic error is 0.14."""
-_AROUND_DESCRIBED = _Around(3.0, 0.0, 1.6, 1.13)
-"""Where descriptors give A and B; fitted with `_RUNNING_ON`."""
+_AROUND_DESCRIBED = _Around(3.0, 0.0, 3.2, 1.4)
+"""Where descriptors give A and B; fitted with `_RUNNING_ON`. The tiles of the first step come from
+memory, the others mostly from the L2 cache, where other workgroups have read them."""
 SLOTS_TO_SPARE = 4
 """The fewest slots of which one is left to matrix units that still read it in the next step. Copies
 are issued a step less ahead then. On an H200 (f16 4096^3, B by columns) 128 x 256 with 8 warps
@@ -168,16 +177,16 @@ class _DescribedCost(NamedTuple):
         latency: the cycles of a warp's matrix instruction.
         norm: how busy units and latency add up.
         wait: how much of the wait for a copy is left that is issued one step ahead.
-        far: how many times as long that is where copies read short pieces of many rows.
         meeting: the cycles in which the warps of a workgroup meet.
+        group: how many more these are for each warpgroup but the first.
         transposing: how many more these are for each part of B that the matrix units transpose.
     """
 
     latency: float
     norm: float
     wait: float
-    far: float = 1.0
     meeting: float = 0.0
+    group: float = 0.0
     transposing: float = 0.0
 
 
@@ -191,16 +200,15 @@ _THROUGH_REGISTERS = _DescribedCost(3.0, 1.5, 1.5)
 before they do so and behind it. Fitted with what such copies cost to 19 kernels of eight attentions
 of odd heads, on an H200: the root mean square of the logarithmic error is 0.11, and 0.83 to 1.25 of
 the measured time is predicted, the least of tiles with 32 keys a step."""
-_WAITING = _DescribedCost(0.0, 1.7, 1.6, far=1.35)
-"""Where descriptors give A and B of a matmul, and a step waits for its products. Of 61 kernels of
-eleven matmuls with 2 or 3 slots, code for sm_90a, 0.89 to 1.42 of the measured time is predicted:
-such tiles are not to be taken where others are about as fast, since they fall behind in long sums
-(f16 4096x4096x4096, 128 x 256 and 128 a step, 281 us; with 64 a step and 4 slots 251 us)."""
-_RUNNING_ON = _DescribedCost(0.0, 1.9, 0.62, meeting=90.0, transposing=50.0)
-"""The same where products run on into the next step. Fitted to 325 kernels of 50 matmuls, f16 and
-bf16, 7 to 8192 rows, B along its rows and along its columns, times on an H200: the root mean square
-of the logarithmic error is 0.09. Of each matmul the tile of the least predicted time is at most
-11 % slower than the best one measured."""
+_WAITING = _DescribedCost(0.0, 1.95, 1.75)
+"""Where descriptors give A and B of a matmul, and a step waits for its products."""
+_RUNNING_ON = _DescribedCost(0.0, 1.95, 0.46, meeting=80.0, group=85.0, transposing=70.0)
+"""The same where products run on into the next step. Fitted with `_WAITING`, `_AROUND_DESCRIBED`,
+`_ARRIVAL` and `_WITHIN_SECTORS` to 261 kernels of 61 matmuls, 2 to 8 slots and 4 to 12 warps, f16
+and bf16, 48 to 4096 rows, B along its rows and along its columns, times of ncu on an H200: the root
+mean square of the logarithmic error is 0.08. Of each matmul the tile of the least predicted time
+takes 1.01 times as long as the best one measured in the geometric mean, and 1.14 times at most (f16
+420x3584x3584, B by columns: 35.4 us with 208 columns, 31.0 with 224)."""
 _LATER_LATENCY, _LATER_ISSUE = 6.0, 1.0
 """The cycles for which an instruction waits for the one before where a lane computes with its
 results, and those that it takes of a scheduler. Fitted to 63 kernels of five f16 matmuls with GELU,
@@ -275,6 +283,9 @@ class TileWork(NamedTuple):
         through_registers: whether lanes store to the LDS what they have loaded a step ahead; of a
             matmul, what they have put together of elements or words (`gathered_copies.py`).
         larger: whether instructions have 32 rows and columns, and not 16.
+        within_sectors: whether rows of an operand begin within sectors of memory, where descriptors
+            give both.
+        narrow_rows: whether rows of a tile are shorter than the LDS writes in a cycle there.
     """
 
     workgroups: int
@@ -301,6 +312,8 @@ class TileWork(NamedTuple):
     loaded_registers: float = 0.0
     larger: bool = False
     vector: float = 0.0
+    within_sectors: bool = False
+    narrow_rows: bool = False
 
     @property
     def described_cost(self) -> _DescribedCost:
@@ -310,8 +323,7 @@ class TileWork(NamedTuple):
         if not self.rows_described:
             return _THROUGH_REGISTERS if self.through_registers else _B_ALONE
         cost = _RUNNING_ON if self.runs_on else _WAITING
-        far = cost.far if self.row_pieces else 1.0
-        return cost._replace(wait=cost.wait * far / self.steps_ahead)
+        return cost._replace(wait=cost.wait / self.steps_ahead)
 
     @property
     def is_gathered(self) -> bool:
@@ -443,7 +455,7 @@ def _wave_cycles(work: TileWork, processor: Processor, workgroups: int, held: in
     )
     if not work.result_bytes:
         return step * (work.steps + processor.outer_steps) + later
-    around = _AROUND_DESCRIBED if work.runs_on else _AROUND
+    around = _AROUND_DESCRIBED if work.rows_described and work.slots > 1 else _AROUND
     shared = held
     if work.is_gathered:
         around, shared = _AROUND_GATHERED, 1
@@ -468,7 +480,22 @@ def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float
         + work.copies * (processor.copy_latency + processor.path_latency * work.warps)
         + spilled * processor.spill_latency
     )
-    return _norm(_together(work, processor, workgroups), busy, latency)
+    step = _norm(_together(work, processor, workgroups), busy, latency)
+    arrival = _arrival(work, workgroups)
+    return _norm(_NEARLY_A_BOUND, step, arrival) if arrival else step
+
+
+def _arrival(work: TileWork, workgroups: int) -> float:
+    """Returns the least cycles of a step in which the copies of so many workgroups arrive, where
+    descriptors give A and B.
+
+    While copies are under way, as many steps are made as they are issued ahead.
+    """
+    if not work.rows_described or work.is_gathered or work.slots == 1:
+        return 0.0
+    rate = _COPIED_A_CYCLE * (_WITHIN_SECTORS if work.within_sectors else 1)
+    copied = workgroups * work.lds_bytes / work.slots / rate
+    return max(copied, (_ARRIVAL + copied) / work.steps_ahead)
 
 
 def _spilled(work: TileWork, processor: Processor) -> float:
@@ -523,7 +550,8 @@ def _meeting(work: TileWork) -> float:
     if not work.described:
         return 0.0
     cost = work.described_cost
-    return cost.meeting + cost.transposing * work.transposed
+    groups = work.warps // GROUP_WARPS
+    return cost.meeting + cost.group * (groups - 1) + cost.transposing * work.transposed
 
 
 def _norm(exponent: float, *cycles: float) -> float:

@@ -76,10 +76,12 @@ _COPIED_BYTES, _WORD_BYTES, _COPY_INSTRUCTIONS = 16, 4, 2.5
 """What a thread copies at once, the least that `cp.async` copies, and instructions of a copy."""
 _BOUND_INSTRUCTIONS, _BOUND_OF_STEP = 5, 150
 """Instructions with which a copy finds out in each step where the summed elements end, and those of
-a step by `wgmma` besides. Where rows and columns end is found out before the first step. Fitted to
-58 tiles of nine f16 and bf16 products of 1000 to 4304 summed elements, 35 of them by `wgmma`, on an
-H200: the root mean square of the logarithmic error is 0.11. Where A is in registers, 64 x 192 takes
-1.2 times as long as with `mma.sync`."""
+a step besides where `wgmma` has A in registers: then 64 x 192 takes 1.2 times as long as with
+`mma.sync`. Where rows and columns end is found out before the first step. Fitted to 23 tiles by
+`mma.sync` of nine f16 and bf16 products of 1000 to 4304 summed elements, on an H200."""
+_BOUND_DESCRIBED, _BOUND_OF_DESCRIBED_STEP = 7, 42
+"""The same where descriptors give A and B; fitted with `_RUNNING_ON` (`tile_cost.py`)."""
+_SECTOR_BYTES = 32
 _HALF_BYTES, MODELLED_HALF_GAIN = 2, 0.065
 """The bytes of elements of which a tile needs to save less on AMD, and how much of the predicted
 time. Of 20 f16 and bf16 matmuls on gfx942 of which it saves 6.5 % to 10 %, the model of
@@ -97,8 +99,11 @@ _LARGEST_SHARE = 3
 _FEW_COLUMNS = {8: 32}
 """With fewer columns a warp multiplies each row that it loads too few times; by the columns of the
 instruction, where that was measured."""
-_DESCRIBED_COLUMNS, _DESCRIBED_STEPS = range(32, 257, 16), (64, 128)
-"""The columns and the summed elements of a step of tiles whose operands descriptors may give."""
+_DESCRIBED_WARPS, _DESCRIBED_COLUMNS, _DESCRIBED_STEPS = (4, 8, 12), range(32, 257, 16), (64, 128)
+"""The warps, the columns and the summed elements of a step of tiles whose operands descriptors may
+give. By 12 warps, 192 x 192 takes 0.82 times as long as the best tile by fewer in f16
+384x12288x4096 on an H200, and 0.90 times in 3000x3000x3000; 192 x 96 takes 0.84 times as long in
+140x12288x4096."""
 _WHOLE_COLUMNS = 32
 """What divides the columns where they lie along the rows of B. f16 333x2048x5632, 64 rows by 4
 warps, takes 1.4 times as long with 112 columns as with 128 then, and 1.0 times otherwise."""
@@ -156,9 +161,9 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         return not self._gathers
 
     @property
-    def copies_whole_vectors(self) -> bool:
-        """Returns whether it copies the operands of a matmul by the longest vectors."""
-        return self.is_copied_meanwhile and self._copy_bytes == _COPIED_BYTES
+    def vector_bytes(self) -> int:
+        """Returns the bytes of the vectors by which it copies the operands of a matmul, or 0."""
+        return self._copy_bytes if self.is_copied_meanwhile else 0
 
     def takes(self, tile: MatmulTile) -> bool:
         """Returns whether the loops and the instruction divide evenly into such tiles."""
@@ -208,7 +213,9 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         """
         if not circumstances.processor.described_cycles or self.element_bytes != _HALF_BYTES:
             return
-        for warps, columns, summed in product(_WARPS, _DESCRIBED_COLUMNS, _DESCRIBED_STEPS):
+        # By 12 warps no image was measured.
+        counts = _WARPS if self._gathers else _DESCRIBED_WARPS
+        for warps, columns, summed in product(counts, _DESCRIBED_COLUMNS, _DESCRIBED_STEPS):
             tile = MatmulTile(warps * self.instruction[0], columns, summed, warps, 1)
             is_cut = self._columns_along_rows and columns % _WHOLE_COLUMNS
             if self._shares_copies(tile) and not is_cut:
@@ -262,13 +269,12 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         if self._gathers and not circumstances.prefetches:
             return self._gathered(work, tile, circumstances.processor)
         if work.rows_described and self.copies_words:
-            # Copies of fewer bytes are more instructions.
-            more = (_COPIED_BYTES // self._copy_bytes - 1) * work.copies
-            instructions = work.instructions + _COPY_INSTRUCTIONS * more
-            work = work._replace(copies=work.copies + more, instructions=instructions)
+            work = self._copied(work, tile)
         if self.copies_words and not circumstances.prefetches:
             if self._asks_where_sums_end:
                 asked = _BOUND_INSTRUCTIONS * work.copies + _BOUND_OF_STEP * work.described
+                if work.rows_described:
+                    asked = _BOUND_DESCRIBED * work.copies + _BOUND_OF_DESCRIBED_STEP
                 work = work._replace(instructions=work.instructions + asked)
             # Copies that ask where a computed size ends wait as long as those of short pieces: f16
             # ?x4096x4096 with 512 rows takes 1.23 times as long on an H200 with 64 summed elements
@@ -278,6 +284,25 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
         # Registers hold what is copied by single elements, or for the next step, and warps wait for
         # one another.
         return work._replace(result_bytes=0.0, reads_ahead=False)
+
+    def _copied(self, work: TileWork, tile: MatmulTile) -> TileWork:
+        """Returns the work of a tile whose operands descriptors give, with what its copies take.
+
+        Copies of fewer bytes are more instructions. A copy writes no more in a cycle of the LDS
+        than a row of the tile: f16 1536x8960x1536, 128 x 128 by 8 warps, takes 114.8 us on an H200
+        with 32 summed elements a step, which are 64 bytes, and 98.6 with 64.
+        """
+        more = (_COPIED_BYTES // self._copy_bytes - 1) * work.copies
+        column = tile.summed * self.element_bytes
+        rows = tile.rows + (0 if self._columns_along_rows else tile.columns)
+        narrow = rows * max(0.0, 1 - column / CYCLE_BYTES)
+        return work._replace(
+            copies=work.copies + more,
+            instructions=work.instructions + _COPY_INSTRUCTIONS * more,
+            lds_cycles=work.lds_cycles + narrow,
+            within_sectors=self._run_bytes % _SECTOR_BYTES != 0,
+            narrow_rows=column < CYCLE_BYTES,
+        )
 
     def _gathered(self, work: TileWork, tile: MatmulTile, processor: Processor) -> TileWork:
         """Returns the work of a tile of which an operand is copied element by element, or by words
@@ -386,8 +411,13 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
     @of_operation
     def _copy_bytes(self) -> int:
         """Returns the bytes that a thread copies at once of the operand of which they are fewer."""
+        return gcd(_COPIED_BYTES, self._run_bytes)
+
+    @of_operation
+    def _run_bytes(self) -> int:
+        """Returns the bytes that divide those before each row of both operands."""
         runs = (_aligned_run(self.operation.operands[each]) for each in self.multiplied)
-        return gcd(_COPIED_BYTES, *(run * self.element_bytes for run in runs))
+        return gcd(*(run * self.element_bytes for run in runs))
 
     @of_operation
     def _columns_along_rows(self) -> bool:

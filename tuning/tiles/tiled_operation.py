@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from iree.compiler import ir
 
-from ...bank_model.descriptor_tiles import GROUP_WARPS
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.copy_slots import note_slots
@@ -57,18 +56,17 @@ deviation of the predictions for a kernel's tiles from those of a more exact mod
 
 _EXACT = 1 - 1e-9
 """What bounds are multiplied by, so that rounding lifts none above what it bounds."""
-_BY_LANES = 1.1
-"""How many times as long as predicted a matmul counts as taking whose operands lanes load, where
-descriptors may give them and copies are of 16 bytes: of 28 products of 40 to 1000 rows 0.87 times
-the measured time is predicted by `mma.sync`, and 0.96 times by `wgmma`. f16 72x5120x5120 takes 39.6
-us on an H200 by `mma.sync`, for which 31.3 are predicted, and 33.3 by `wgmma`, for which 32.2
-are."""
-_TWO_GROUPS, _BUSIER = 1.17, 1.5
-"""The same of a matmul whose operands descriptors give to two warpgroups, where no multiprocessor
-has two workgroups, and the LDS is busier than the matrix units by so many times. f16 128 x 64 by 8
-warps takes 1.17 to 1.20 times as long on an H200 as is predicted (72x5120x5120, 333x2048x5632,
-200x3072x1800). What is said of 128 x 192 and 128 x 256 is right enough: 640x5120x1280 takes 26.0 us
-with 128 x 256, and 30.9 with the best tile that does not count as slower then."""
+_BY_LANES = {16: 1.1, 8: 1.05}
+"""How many times as long as predicted a matmul counts as taking of which lanes load A or both
+operands, where descriptors may give them, by the bytes of a copy: of 28 products of 40 to 1000 rows
+0.87 times the measured time is predicted by `mma.sync`, and about the measured time by `wgmma`. f16
+72x5120x5120 takes 39.6 us on an H200 by `mma.sync`, for which 31.3 are predicted, and 33.3 by
+`wgmma`. By copies of 8 bytes 512x2000x1100 takes 18.3 and 15.7 us, and 15.3 and 15.4 are predicted,
+but 300x300x9000 takes 53.1 and 51.2."""
+_BY_NARROW_ROWS = 1.05
+"""The same where descriptors give both operands, and a step sums so few elements that rows have 64
+bytes: of four such tiles 0.93 to 1.00 times as much of the measured time is predicted as of the
+best one of their matmul, and none was the best of 261 kernels on an H200."""
 _SAVED_BY_SLOTS = 0.05
 """The part of the predicted time that more slots than usual must save. With 4 slots f16 40x2048x80,
 for which 4.0 % are predicted, takes 0.8 % longer; 64x2048x64, for which 7.1 % are, 1.4 % less."""
@@ -215,14 +213,11 @@ class Circumstances(NamedTuple):
 
     def _doubted(self, tiled: TiledOperation[Any], work: TileWork) -> float:
         """Returns how many times as long as predicted a tile counts as taking."""
-        if not self.processor.described_cycles or not tiled.copies_whole_vectors:
+        if not self.processor.described_cycles:
             return 1
-        if not work.described:
-            return _BY_LANES
-        matrix = work.warps * work.matrix_instructions * self.processor.described_cycles
-        is_alone = work.workgroups <= self.processor.multiprocessors
-        is_narrow = work.rows_described and work.lds_cycles > _BUSIER * matrix
-        return _TWO_GROUPS if is_alone and is_narrow and work.warps > GROUP_WARPS else 1
+        if work.rows_described:
+            return _BY_NARROW_ROWS if work.narrow_rows else 1
+        return _BY_LANES.get(tiled.vector_bytes, 1)
 
 
 @cache
@@ -333,9 +328,9 @@ class TiledOperation(ABC, Generic[Tile]):
         return True
 
     @property
-    def copies_whole_vectors(self) -> bool:
-        """Returns whether it copies the operands of a matmul by the longest vectors."""
-        return False
+    def vector_bytes(self) -> int:
+        """Returns the bytes of the vectors by which it copies the operands of a matmul, or 0."""
+        return 0
 
     @abstractmethod
     def takes(self, tile: Tile) -> bool:

@@ -294,7 +294,7 @@ def test_matmuls_whose_operands_are_described_take_as_long_as_measured(
 ) -> None:
     work = _described_work(shape, tile, along)
     assert work.described
-    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.16)
+    assert predicted_microseconds(work, SM90A) == pytest.approx(measured, rel=0.2)
 
 
 FEW_AND_RAGGED_ROWS = [
