@@ -63,10 +63,11 @@ operands, where descriptors may give them, by the bytes of a copy: of 28 product
 72x5120x5120 takes 39.6 us on an H200 by `mma.sync`, for which 31.3 are predicted, and 33.3 by
 `wgmma`. By copies of 8 bytes 512x2000x1100 takes 18.3 and 15.7 us, and 15.3 and 15.4 are predicted,
 but 300x300x9000 takes 53.1 and 51.2."""
-_BY_NARROW_ROWS = 1.05
+_DOUBTED, _MEASURED_WARPS = 1.05, 8
 """The same where descriptors give both operands, and a step sums so few elements that rows have 64
 bytes: of four such tiles 0.93 to 1.00 times as much of the measured time is predicted as of the
-best one of their matmul, and none was the best of 261 kernels on an H200."""
+best one of their matmul, and none was the best of 261 kernels on an H200. Where lanes compute with
+results, that is not said, but tiles by more warps than were measured then count so."""
 _SAVED_BY_SLOTS = 0.05
 """The part of the predicted time that more slots than usual must save. With 4 slots f16 40x2048x80,
 for which 4.0 % are predicted, takes 0.8 % longer; 64x2048x64, for which 7.1 % are, 1.4 % less."""
@@ -216,7 +217,9 @@ class Circumstances(NamedTuple):
         if not self.processor.described_cycles:
             return 1
         if work.rows_described:
-            return _BY_NARROW_ROWS if work.narrow_rows else 1
+            # Where lanes compute with results, small tiles gain, by narrow rows too.
+            doubted = work.warps > _MEASURED_WARPS if work.later else work.narrow_rows
+            return _DOUBTED if doubted else 1
         return _BY_LANES.get(tiled.vector_bytes, 1)
 
 
