@@ -63,17 +63,19 @@ class NativeDivision(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` is for an NVIDIA GPU and has such divisions."""
-        return has_native_f32(function, None) and bool(_divided(function))
+        found = operations_in(function, _DIVISION, *_QUOTIENTS)
+        return any(map(_is_replaced, found)) and has_native_f32(function, None)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces the divisions; never fails."""
         function = function.operation
-        if not has_native_f32(function, context.test_target):
+        found = operations_in(function, _DIVISION, *_QUOTIENTS)
+        if not found or not has_native_f32(function, context.test_target):
             return
-        for division in operations_in(function, _DIVISION):
-            if not _is_inexact(division):
+        for division in found:
+            if division.name == _DIVISION and not _is_inexact(division):
                 division.attributes[ROUNDED_QUOTIENT] = ir.UnitAttr.get(function.context)
-        if any(map(_is_expanded, operations_in(function, *_QUOTIENTS))):
+        if any(each.name in _QUOTIENTS and _is_in_f32(each) for each in found):
             # IREE's pass creates operations of the dialect, and does not load it.
             function.context.get_dialect_descriptor("vector")
             PassManager.parse(f"{function.name}({_EXPAND})", function.context).run(function)
@@ -90,14 +92,12 @@ class NativeDivision(FunctionPass):
             context.sink.remark(function.location, text)
 
 
-def _divided(function: ir.Operation) -> list[ir.Operation]:
-    """Returns the divisions of inexact divisors, and what becomes such divisions."""
-    divisions = operations_in(function, _DIVISION)
-    found = [each for each in divisions if computed_in_f32(each.results[0]) and _is_inexact(each)]
-    return found + [each for each in operations_in(function, *_QUOTIENTS) if _is_expanded(each)]
+def _is_replaced(operation: ir.Operation) -> bool:
+    """Returns whether an operation divides by what is inexact, or becomes such divisions."""
+    return _is_in_f32(operation) and (operation.name != _DIVISION or _is_inexact(operation))
 
 
-def _is_expanded(operation: ir.Operation) -> bool:
+def _is_in_f32(operation: ir.Operation) -> bool:
     return computed_in_f32(operation.results[0])
 
 
