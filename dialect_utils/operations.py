@@ -120,6 +120,12 @@ def defining_operation(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def has_no_numbers(operation: ir.Operation) -> bool:
+    """Returns whether all operands of an operation have a shape: a `linalg.generic` may read single
+    numbers, too."""
+    return all(isinstance(each.type, ir.ShapedType) for each in operation.operands)
+
+
 def constant_value(value: ir.Value) -> int | None:
     """Returns the number that an `arith.constant` of index or integer type defines, else None."""
     operation = defining_operation(value)

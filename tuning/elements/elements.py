@@ -81,11 +81,14 @@ def elements_of(operation: ir.Operation) -> Elements:
     if operation.name != GENERIC or summed_loops(operation):
         raise Refusal("its elements are not computed one by one")
     extents: dict[int, int] = {}
-    tensors: list[MovedTensor] = []
+    reads: list[MovedTensor] = []
+    writes: list[MovedTensor] = []
     inputs = len(segments_of(operation)[0])
     results = [*operation.results] or list(operation.operands)[inputs:]
     values = [*list(operation.operands)[:inputs], *results]
-    for value, loops in zip(values, loops_of(operation), strict=True):
+    for number, (value, loops) in enumerate(zip(values, loops_of(operation), strict=True)):
+        if not isinstance(value.type, ir.ShapedType):
+            continue  # A number is in a register.
         kind = ir.ShapedType(value.type)
         if not kind.has_rank or DYNAMIC in kind.shape:
             raise Refusal("its sizes are not all known")
@@ -93,12 +96,12 @@ def elements_of(operation: ir.Operation) -> Elements:
         if bits is None or bits % _BITS:
             raise Refusal(f"its elements are {kind.element_type}")
         extents |= zip(loops, kind.shape, strict=True)
-        tensors.append(MovedTensor(loops, bits // _BITS, aligned_elements(value, bits // _BITS)))
+        moved = MovedTensor(loops, bits // _BITS, aligned_elements(value, bits // _BITS))
+        (reads if number < inputs else writes).append(moved)
     if {*extents} != {*range(len(extents))}:
         raise Refusal("the length of a loop is not known")
-    reads, writes = tuple(tensors[:inputs]), tuple(tensors[inputs:])
     sizes = tuple(extents[each] for each in range(len(extents)))
-    return Elements(sizes, reads, writes, has_operation(operation, _INDEX))
+    return Elements(sizes, (*reads,), (*writes,), has_operation(operation, _INDEX))
 
 
 def aligned_elements(value: ir.Value, size: int) -> int:

@@ -53,7 +53,12 @@ from ...dialect_utils.lowering_config import (
     only_root,
 )
 from ...dialect_utils.multiplications import EXPONENTIALS
-from ...dialect_utils.operations import has_operation, operands_with, operations_in
+from ...dialect_utils.operations import (
+    has_no_numbers,
+    has_operation,
+    operands_with,
+    operations_in,
+)
 from ...passes.base import PassContext
 from ..costs.processors import Processor, processor_of
 from ..shapes.enlarged_shapes import (
@@ -193,6 +198,8 @@ def _planned(
     root = None if processor is None else row_root(function)
     if processor is None or root is None or len(summed_loops(root)) != 1:
         return None
+    if not all(map(has_no_numbers, operations_in(function, GENERIC))):
+        raise Refusal("a number is no vector that lanes could share")
     (loop,) = summed_loops(root)
     extents = loop_sizes(root, loops_of(root), range(len(root.operands)))
     if extents[loop] <= 0:

@@ -40,6 +40,7 @@ from ...dialect_utils.lowering_config import (
     changed_info,
     promoting,
 )
+from ...dialect_utils.operations import has_no_numbers
 from ..costs.least_cost import least_cost
 from ..costs.tile_cost import MatmulTile, TileWork
 from ..shapes.enlarged_shapes import EnlargedShapes, check_zeros, enlarged_shapes
@@ -254,7 +255,7 @@ def threads_microseconds(
 
 def multiplies(root: ir.Operation) -> bool:
     """Returns whether the body of an operation is that of a matmul."""
-    return any(multiplies_and_adds(root, *body) for body in _BODIES)
+    return has_no_numbers(root) and any(multiplies_and_adds(root, *body) for body in _BODIES)
 
 
 _BODIES = (

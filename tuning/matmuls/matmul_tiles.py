@@ -41,7 +41,12 @@ from ...dialect_utils.lowering_config import (
     only_root,
     roots_in,
 )
-from ...dialect_utils.operations import defining_operation, operations_in, parents_of
+from ...dialect_utils.operations import (
+    defining_operation,
+    has_no_numbers,
+    operations_in,
+    parents_of,
+)
 from ..costs.gathered_copies import Gather
 from ..costs.later_arithmetic import later_instructions
 from ..costs.processors import Processor
@@ -536,10 +541,11 @@ def _configured(function: ir.Operation, entries: tuple[str, ...] = ()) -> WarpTi
 
 def generic_root(function: ir.Operation) -> ir.Operation | None:
     """Returns the operation that alone decides on the workgroups of `function`, if it is a
-    `linalg.generic` of three operands."""
+    `linalg.generic` of three tensors or buffers."""
     root = only_root(function)
-    is_one = root is not None and root.name == GENERIC and len(root.operands) == _C + 1
-    return root if is_one else None
+    if root is None or root.name != GENERIC or len(root.operands) != _C + 1:
+        return None
+    return root if has_no_numbers(root) else None
 
 
 def has_matrix_instruction(root: ir.Operation) -> bool:

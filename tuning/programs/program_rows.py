@@ -16,7 +16,7 @@ from iree.compiler import ir
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
-from ...dialect_utils.operations import children, operations_in, parents_of
+from ...dialect_utils.operations import children, has_no_numbers, operations_in, parents_of
 from ..elements.row_masks import LEAST_BITS, combiners_of
 from ..shapes.enlarged_shapes import UNDEFINED_FOR_ZEROS
 from ..tiles.tiled_operation import loop_sizes
@@ -46,7 +46,10 @@ def is_row_reduction(operation: ir.Operation) -> bool:
 
 
 def is_arithmetic(operation: ir.Operation) -> bool:
-    """Returns whether a `linalg.generic` computes by arithmetic that any elements may have."""
+    """Returns whether a `linalg.generic` computes of tensors alone, by arithmetic that any elements
+    may have."""
+    if not has_no_numbers(operation):
+        return False
     for operand in operation.operands:
         bits = element_bits(ir.ShapedType(operand.type).element_type)
         if bits is None or bits < LEAST_BITS:

@@ -377,8 +377,10 @@ def loop_sizes(operation: ir.Operation, maps: Maps, operands: Sequence[int]) -> 
     """
     sizes = dict.fromkeys(chain.from_iterable(maps), 0)
     for number in operands:
-        shape = ir.ShapedType(operation.operands[number].type).shape
-        known = zip(maps[number], shape, strict=True)
+        kind = operation.operands[number].type
+        if not isinstance(kind, ir.ShapedType):
+            continue  # A number has no loops.
+        known = zip(maps[number], ir.ShapedType(kind).shape, strict=True)
         sizes.update((loop, size) for loop, size in known if sizes[loop] in (0, DYNAMIC))
     return tuple(sizes[loop] for loop in sorted(sizes))
 

@@ -24,6 +24,30 @@ func.func @converted() attributes {translation_info = #warp} {
   return
 }
 
+// A number that all elements are computed with is no tensor.
+
+// CHECK-LABEL: func.func @scaled
+// CHECK-SAME:    workgroup_size = [256, 1, 1]
+// CHECK:         lowering_config = #iree_gpu.lowering_config<{thread = [4], workgroup = [1024]}>
+// expected-remark @+10 {{tile of a workgroup: 1024, of which a lane has 4}}
+func.func @scaled() attributes {translation_info = #warp} {
+  %c0 = arith.constant 0 : index
+  %0 = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) : memref<4194304xf32, #hal.descriptor_type<storage_buffer>>
+  %1 = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) : memref<f32, #hal.descriptor_type<storage_buffer>>
+  %out = hal.interface.binding.subspan layout(#layout) binding(2) alignment(64) offset(%c0) : memref<4194304xf32, #hal.descriptor_type<storage_buffer>>
+  %in0 = iree_codegen.load_from_buffer %0 : memref<4194304xf32, #hal.descriptor_type<storage_buffer>> -> tensor<4194304xf32>
+  %in1 = iree_codegen.load_from_buffer %1 : memref<f32, #hal.descriptor_type<storage_buffer>> -> tensor<f32>
+  %empty = tensor.empty() : tensor<4194304xf32>
+  %scale = tensor.extract %in1[] : tensor<f32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%scale, %in0 : f32, tensor<4194304xf32>) outs(%empty : tensor<4194304xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{thread = [4], workgroup = [128]}>} {
+  ^bb0(%s: f32, %x0: f32, %o: f32):
+    %t = arith.mulf %s, %x0 : f32
+    linalg.yield %t : f32
+  } -> tensor<4194304xf32>
+  iree_codegen.store_to_buffer %r, %out : tensor<4194304xf32> into memref<4194304xf32, #hal.descriptor_type<storage_buffer>>
+  return
+}
+
 // A lane computes once what it writes up to 32 times.
 
 // CHECK-LABEL: func.func @copied
