@@ -18,7 +18,7 @@ codegen pipelines stands in the rooms' tables of steps (`steps.py`)."""
 LEVELS = {
     "layout": "the memory layouts of tiles only",
     "exact": "register layouts too, as far as outputs stay the same bits (default)",
-    "fast": "the order of sums and the form of exponentials too: outputs are right to rounding",
+    "fast": "the order of sums, exponentials and quotients too: outputs are right to rounding",
 }
 """What a compile may change besides the layouts in memory, as the tools' helps say it. The levels
 are those of the mitigations `auto` and `swizzle`; the others change no register layout. Each level
