@@ -32,7 +32,7 @@ up to a few, other instructions. How long it takes is modelled so:
 
 * **Matmuls by descriptors.** `wgmma` reads A and B from the LDS itself: a step takes
   (t^1.95 + latency^1.95)^(1/1.95), and the wait for copies is shared by the steps that they are
-  issued ahead. It is never shorter than its copies take at 64 bytes a cycle, nor than that and 900
+  issued ahead. It is never shorter than its copies take at 64 bytes a cycle, nor than that and 870
   cycles, shared by as many steps. So a multiprocessor that holds one workgroup, as with few rows,
   gains by many slots; and narrow tiles keep the LDS busy rather than the matrix units: of 64 x 96
   and 64 summed elements a step moves 40,960 bytes, in 320 cycles, and multiplies in 192.
@@ -112,7 +112,7 @@ _MOST_KEPT = 4096
 """The predictions that are kept: several passes, and the layers of a model, ask for the same."""
 _COPIED_A_CYCLE = 64
 """The bytes that a multiprocessor gets from global memory in a cycle, at best."""
-_ARRIVAL, _NEARLY_A_BOUND = 900.0, 12.0
+_ARRIVAL, _NEARLY_A_BOUND = 870.0, 12.0
 """The cycles until the first byte of a step's copies arrives there, where descriptors give A and B,
 and how what copies take adds up with what a step takes besides."""
 _WITHIN_SECTORS = 0.45
@@ -158,7 +158,9 @@ class _Around(NamedTuple):
 _AROUND = _Around(7.0, 2.0, 0.0, 0.45)
 """Fitted to 244 kernels of 44 matmuls with many and few steps, times on an H200: the root mean
 square of the logarithmic error is 0.14."""
-_AROUND_DESCRIBED = _Around(3.0, 0.0, 3.2, 1.4)
+_FILLED_AHEAD = 1 / 3
+"""How far the tiles of later steps delay those of the first one, with which they are copied."""
+_AROUND_DESCRIBED = _Around(3.0, 0.0, 2.6, 1.3)
 """Where descriptors give A and B; fitted with `_RUNNING_ON`. The tiles of the first step come from
 memory, the others mostly from the L2 cache, where other workgroups have read them."""
 SLOTS_TO_SPARE = 4
@@ -200,15 +202,15 @@ _THROUGH_REGISTERS = _DescribedCost(3.0, 1.5, 1.5)
 before they do so and behind it. Fitted with what such copies cost to 19 kernels of eight attentions
 of odd heads, on an H200: the root mean square of the logarithmic error is 0.11, and 0.83 to 1.25 of
 the measured time is predicted, the least of tiles with 32 keys a step."""
-_WAITING = _DescribedCost(0.0, 1.95, 1.75)
+_WAITING = _DescribedCost(0.0, 1.95, 1.55)
 """Where descriptors give A and B of a matmul, and a step waits for its products."""
-_RUNNING_ON = _DescribedCost(0.0, 1.95, 0.46, meeting=80.0, group=85.0, transposing=70.0)
+_RUNNING_ON = _DescribedCost(0.0, 1.95, 0.41, meeting=75.0, group=95.0, transposing=70.0)
 """The same where products run on into the next step. Fitted with `_WAITING`, `_AROUND_DESCRIBED`,
-`_ARRIVAL` and `_WITHIN_SECTORS` to 261 kernels of 61 matmuls, 2 to 8 slots and 4 to 12 warps, f16
-and bf16, 48 to 4096 rows, B along its rows and along its columns, times of ncu on an H200: the root
-mean square of the logarithmic error is 0.08. Of each matmul the tile of the least predicted time
-takes 1.01 times as long as the best one measured in the geometric mean, and 1.14 times at most (f16
-420x3584x3584, B by columns: 35.4 us with 208 columns, 31.0 with 224)."""
+`_ARRIVAL` and `_WITHIN_SECTORS` to 281 kernels of 72 matmuls, 2 to 8 slots and 4 to 12 warps, f16
+and bf16, 48 to 5000 rows, B along its rows and along its columns, times of ncu on an H200: the root
+mean square of the logarithmic error is 0.08. Of 48 matmuls with several tiles the one of the least
+predicted time takes 1.01 times as long as the best one measured in the geometric mean, and 1.14
+times at most (f16 420x3584x3584, B by columns: 35.4 us with 208 columns, 31.0 with 224)."""
 _LATER_LATENCY, _LATER_ISSUE = 6.0, 1.0
 """The cycles for which an instruction waits for the one before where a lane computes with its
 results, and those that it takes of a scheduler. Fitted to 63 kernels of five f16 matmuls with GELU,
@@ -464,6 +466,8 @@ def _wave_cycles(work: TileWork, processor: Processor, workgroups: int, held: in
     rate = processor.memory_bytes_a_cycle / processor.multiprocessors
     stored = around.stored * workgroups * work.result_bytes / rate / shared
     filled = around.filled * workgroups * work.lds_bytes / work.slots / _COPIED_A_CYCLE
+    if around.filled:
+        filled *= work.steps_ahead**_FILLED_AHEAD
     waits = around.waits + (around.overlapped if work.slots > 1 else 0)
     return step * work.steps + waits * processor.wait_cycles + filled + stored + later
 

@@ -66,7 +66,7 @@ but 300x300x9000 takes 53.1 and 51.2."""
 _DOUBTED, _MEASURED_WARPS = 1.05, 8
 """The same where descriptors give both operands, and a step sums so few elements that rows have 64
 bytes: of four such tiles 0.93 to 1.00 times as much of the measured time is predicted as of the
-best one of their matmul, and none was the best of 261 kernels on an H200. Where lanes compute with
+best one of their matmul, and none was the best of 281 kernels on an H200. Where lanes compute with
 results, that is not said, but tiles by more warps than were measured then count so."""
 _SAVED_BY_SLOTS = 0.05
 """The part of the predicted time that more slots than usual must save. With 4 slots f16 40x2048x80,
