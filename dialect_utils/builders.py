@@ -24,6 +24,7 @@ from iree.compiler import ir
 from ..bank_model.nested_layout import NestedLayout
 from ..bank_model.quick_dataclass import dataclass
 from .dynamic_sizes import DYNAMIC
+from .element_types import scalar_type
 from .operations import TRANSFER_READ, TRANSFER_WRITE, attributes_of, point_behind
 
 Branch = Callable[["Builder"], "Sequence[ir.Value] | None"]
@@ -255,7 +256,7 @@ class Builder:
 
     def constant(self, kind: ir.Type, number: float | ir.Attribute) -> ir.Value:
         """Creates a constant, or a vector all of whose elements are that constant."""
-        scalar = kind.element_type if isinstance(kind, ir.VectorType) else kind
+        scalar = scalar_type(kind)
         if isinstance(number, ir.Attribute):
             value = number
         elif isinstance(scalar, ir.FloatType):

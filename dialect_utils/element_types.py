@@ -27,6 +27,11 @@ LOG2_E = as_f32(math.log2(math.e))
 """log2 e as f32 has it, by which IREE multiplies the scale and the mask of an attention."""
 
 
+def scalar_type(kind: ir.Type) -> ir.Type:
+    """Returns the type of the elements of a vector type; other types are their own."""
+    return kind.element_type if isinstance(kind, ir.VectorType) else kind
+
+
 def element_bits(kind: ir.Type) -> int | None:
     """Returns the bits of a scalar element type; None for other types.
 

@@ -19,7 +19,7 @@ from iree.compiler import ir
 from ..bank_model.families import AMD, family_of
 from ..bank_model.features import features_of
 from .diagnostics import Refusal
-from .element_types import element_bits
+from .element_types import element_bits, scalar_type
 from .gpu_target import Launch
 from .index.lane_values import LaneEvaluator, Unknown
 from .memory.surroundings import surroundings_of
@@ -67,8 +67,7 @@ def _instructions(op: ir.Operation, evaluator: LaneEvaluator, near: Collection[i
     """
     kind = op.operands[0].type
     shape = kind.shape if isinstance(kind, ir.VectorType) else ()
-    element = kind.element_type if isinstance(kind, ir.VectorType) else kind
-    bits = prod(shape) * (element_bits(element) or _WORD_BITS)
+    bits = prod(shape) * (element_bits(scalar_type(kind)) or _WORD_BITS)
     words = -(-bits // _WORD_BITS)
     if op.name == _BITMODE:
         masks = (

@@ -42,7 +42,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, partial
 from itertools import pairwise
-from math import gcd, prod
+from math import gcd
 from typing import ClassVar
 
 import numpy as np
@@ -54,7 +54,7 @@ from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.element_moves import is_move
+from ...dialect_utils.element_moves import element_count, is_move
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import Launch, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
@@ -132,7 +132,7 @@ def _elements(kind: ir.Type) -> int:
     """Returns how many f32 or i32 a value is."""
     if not isinstance(kind, ir.VectorType) or element_bits(kind.element_type) != _WORD_BITS:
         return 0
-    return prod(kind.shape)
+    return element_count(kind)
 
 
 class _Run(NamedTuple):

@@ -48,7 +48,7 @@ from iree.compiler import ir
 from ...bank_model.lds_rules import AccessKind
 from ...dialect_utils.described_tiles import has_held_workgroups, take_held_workgroups
 from ...dialect_utils.element_moves import element_count, is_move
-from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.element_types import element_bits, scalar_type
 from ...dialect_utils.gpu_target import (
     ASKED_WORKGROUPS,
     ask_for_workgroups,
@@ -148,8 +148,8 @@ def _copied_registers(loop: ir.Operation) -> int:
         value = each.operands[0]
         if not touches_global_memory(each) and _is_loaded(value):
             kind = value.type
-            element = kind.element_type if isinstance(kind, ir.VectorType) else kind
-            copied += -(-element_count(kind) * (element_bits(element) or 0) // REGISTER_BITS)
+            bits = element_bits(scalar_type(kind)) or 0
+            copied += -(-element_count(kind) * bits // REGISTER_BITS)
             most = max(most, copied)
     return most
 

@@ -38,7 +38,7 @@ from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.carried_loops import with_more_values, yield_also
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.element_types import element_bits, scalar_type
 from ...dialect_utils.gpu_target import launch_of
 from ...dialect_utils.index.index_cloner import IndexCloner
 from ...dialect_utils.index.index_ops import block_owner
@@ -208,8 +208,7 @@ class _Reads:
 
 
 def _element_bits(read: ir.Operation) -> int | None:
-    kind = read.results[0].type
-    return element_bits(kind.element_type if isinstance(kind, ir.VectorType) else kind)
+    return element_bits(scalar_type(read.results[0].type))
 
 
 def _begin(loop: ir.Operation, body: Sequence[ir.Operation]) -> tuple[ir.Operation, ir.Operation]:

@@ -30,6 +30,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.element_types import scalar_type
 from ...dialect_utils.index.index_ops import compute_after_operands
 from ...dialect_utils.loops import FOR, IF, bounds_of
 from ...dialect_utils.memory.memref_types import is_memref
@@ -57,7 +58,10 @@ class DefinePadding(FunctionPass):
     summary: ClassVar[str] = "keep functions and divisions of padding from being undefined"
 
     def has_work(self, function: ir.Operation) -> bool:
-        """Returns whether `function` branches or divides so; its tiles may be padded yet."""
+        """Returns whether `function` branches on its data, or divides by it.
+
+        Whether its tiles are padded is not asked, because IREE may pad them later.
+        """
         operations = operations_in(function)
         return any(map(_needs_numbers, operations)) or _branches_on_data(operations)
 
@@ -82,7 +86,7 @@ class DefinePadding(FunctionPass):
 def _needs_numbers(operation: ir.Operation) -> bool:
     """Returns whether LLVM may see a branch on what an operation computes of, or a division."""
     if operation.name.startswith("math."):
-        is_wide = isinstance(_element(operation.operands[0]), ir.F64Type)
+        is_wide = isinstance(scalar_type(operation.operands[0].type), ir.F64Type)
         return is_wide or operation.name not in _WITHOUT_BRANCHES
     return operation.name == _WHILE or _divides_data(operation)
 
@@ -130,13 +134,9 @@ def _is_memory(value: ir.Value) -> bool:
 def _divides_data(operation: ir.Operation) -> bool:
     """Returns whether an operation divides integers, which are no indices."""
     is_division = _DIVISION.fullmatch(operation.name) is not None
-    return is_division and not isinstance(_element(operation.operands[0]), ir.IndexType)
+    return is_division and not isinstance(scalar_type(operation.operands[0].type), ir.IndexType)
 
 
 def _is_number(value: ir.Value) -> bool:
     """Returns whether a value is a number or a vector of numbers."""
-    return isinstance(_element(value), ir.IntegerType | ir.IndexType | ir.FloatType)
-
-
-def _element(value: ir.Value) -> ir.Type:
-    return value.type.element_type if isinstance(value.type, ir.VectorType) else value.type
+    return isinstance(scalar_type(value.type), ir.IntegerType | ir.IndexType | ir.FloatType)
