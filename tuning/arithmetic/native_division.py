@@ -39,9 +39,9 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_moves import element_count, is_move
 from ...dialect_utils.handed_attributes import ROUNDED_QUOTIENT
 from ...dialect_utils.multiplications import EXPONENTIALS
-from ...dialect_utils.operations import defining_operation, operations_in
+from ...dialect_utils.operations import defining_operation, operations_in, replace_by
 from ...passes.base import FunctionPass, PassContext
-from .native_f32 import computed_in_f32, element_of, flushes_subnormals, has_native_f32
+from .native_f32 import computed_in_f32, flushes_subnormals, has_native_f32, in_f32
 
 _DIVISION = "arith.divf"
 _QUOTIENTS = ("math.erf", "math.tanh")
@@ -125,15 +125,8 @@ def _is_exponential(operation: ir.Operation) -> bool:
 
 def _replace(division: ir.Operation, intrinsic: str) -> None:
     at, kind = Builder.before(division), division.results[0].type
-    dividend, divisor = division.operands
-    is_wide = isinstance(element_of(dividend), ir.F32Type)
-    wide: ir.Type = ir.F32Type.get(at.context)
-    if isinstance(kind, ir.VectorType):
-        wide = at.vector_type(kind.shape, wide)
-    if not is_wide:
-        dividend, divisor = at.extf(dividend, wide), at.extf(divisor, wide)
+    dividend, divisor = (in_f32(at, each) for each in division.operands)
     pairs = zip(at.elements(dividend), at.elements(divisor), strict=True)
     quotients = [at.intrinsic(intrinsic, pair, pair[0].type) for pair in pairs]
-    quotient = at.joined(quotients, wide)
-    division.results[0].replace_all_uses_with(quotient if is_wide else at.truncf(quotient, kind))
-    division.erase()
+    quotient = at.joined(quotients, dividend.type)
+    replace_by(division, quotient if quotient.type == kind else at.truncf(quotient, kind))

@@ -52,11 +52,11 @@ from iree.compiler import ir
 from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_moves import element_count
-from ...dialect_utils.element_types import LOG2_E, as_f32
+from ...dialect_utils.element_types import LOG2_E, as_f32, scalar_type
 from ...dialect_utils.multiplications import EXP, EXPONENTIALS
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
-from .native_f32 import computed_in_f32, element_of, flushes_subnormals, has_native_f32
+from .native_f32 import computed_in_f32, flushes_subnormals, has_native_f32, in_f32
 
 _FLUSHING = "ex2.approx.ftz"
 _PRECISE = "ex2.approx"
@@ -100,7 +100,7 @@ def _exponentials(function: ir.Operation) -> list[ir.Operation]:
 def _replace(operation: ir.Operation, intrinsic: str) -> None:
     at, operand = Builder.before(operation), operation.operands[0]
     make = _exp if operation.name == EXP else _exp2
-    if isinstance(element_of(operand), ir.F32Type):
+    if isinstance(scalar_type(operand.type), ir.F32Type):
         result = make(at, operand, intrinsic)
     else:
         result = _rounded_exponential(at, operation, intrinsic)
@@ -110,14 +110,10 @@ def _replace(operation: ir.Operation, intrinsic: str) -> None:
 
 def _rounded_exponential(at: Builder, operation: ir.Operation, intrinsic: str) -> ir.Value:
     """Returns an exponential of f16 or bf16, which is computed in f32."""
-    kind = operation.results[0].type
-    wide: ir.Type = ir.F32Type.get(at.context)
-    if isinstance(kind, ir.VectorType):
-        wide = at.vector_type(kind.shape, wide)
-    x = at.extf(operation.operands[0], wide)
+    x = in_f32(at, operation.operands[0])
     if operation.name == EXP:
-        x = at.mulf(x, at.constant(wide, LOG2_E))
-    return at.truncf(_exp2(at, x, intrinsic), kind)
+        x = at.mulf(x, at.constant(x.type, LOG2_E))
+    return at.truncf(_exp2(at, x, intrinsic), operation.results[0].type)
 
 
 def _exp2(at: Builder, x: ir.Value, intrinsic: str) -> ir.Value:

@@ -7,6 +7,8 @@ import re
 
 from iree.compiler import ir
 
+from ...dialect_utils.builders import Builder
+from ...dialect_utils.element_types import scalar_type
 from ...dialect_utils.gpu_target import gpu_features_of
 
 _SUBNORMALS = "iree_codegen.denormal_fp_math_f32"
@@ -21,13 +23,19 @@ def has_native_f32(function: ir.Operation, test_target: str | None) -> bool:
 
 def computed_in_f32(value: ir.Value) -> bool:
     """Returns whether a number, or all of a vector whose size is known, is f32, f16 or bf16."""
-    return isinstance(element_of(value), ir.F32Type | ir.F16Type | ir.BF16Type)
-
-
-def element_of(value: ir.Value) -> ir.Type:
-    """Returns the type of a number, or of the elements of a vector whose size is known."""
     kind = value.type
-    return kind.element_type if isinstance(kind, ir.VectorType) and not kind.scalable else kind
+    if isinstance(kind, ir.VectorType) and kind.scalable:
+        return False
+    return isinstance(scalar_type(kind), ir.F32Type | ir.F16Type | ir.BF16Type)
+
+
+def in_f32(at: Builder, value: ir.Value) -> ir.Value:
+    """Returns a number, or a vector, with elements of f32."""
+    kind, f32 = value.type, ir.F32Type.get(at.context)
+    if isinstance(scalar_type(kind), ir.F32Type):
+        return value
+    is_vector = isinstance(kind, ir.VectorType)
+    return at.extf(value, at.vector_type(kind.shape, f32) if is_vector else f32)
 
 
 def flushes_subnormals(function: ir.Operation) -> bool:
