@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
-from ...dialect_utils.indexing_maps import GENERIC, ITERATORS
+from ...dialect_utils.indexing_maps import GENERIC, summed_loops
 from ...dialect_utils.multiplications import EXPONENTIALS
 from ...dialect_utils.operations import children, operands_with
 
-_PARALLEL = "#linalg.iterator_type<parallel>"
 _LONG = {
     "math.erf": 36.0,
     "math.tanh": 18.0,
@@ -49,17 +48,12 @@ def later_instructions(result: ir.Value, exponential: float, division: float) ->
     count, pending, seen = 0.0, [result], set[ir.Operation]()
     while pending:
         for user, _ in operands_with(pending.pop()):
-            if user in seen or not _is_elementwise(user):
+            if user in seen or user.name != GENERIC or summed_loops(user):
                 continue
             seen.add(user)
             count += sum(_instructions(each, exponential, division) for each in children(user))
             pending += user.results
     return count
-
-
-def _is_elementwise(user: ir.Operation) -> bool:
-    kinds = ir.ArrayAttr(user.attributes[ITERATORS]) if user.name == GENERIC else []
-    return user.name == GENERIC and all(str(each) == _PARALLEL for each in kinds)
 
 
 def _instructions(operation: ir.Operation, exponential: float, division: float) -> float:

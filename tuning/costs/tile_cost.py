@@ -211,9 +211,9 @@ and bf16, 48 to 5000 rows, B along its rows and along its columns, times of ncu 
 mean square of the logarithmic error is 0.08. Of 48 matmuls with several tiles the one of the least
 predicted time takes 1.01 times as long as the best one measured in the geometric mean, and 1.14
 times at most (f16 420x3584x3584, B by columns: 35.4 us with 208 columns, 31.0 with 224)."""
-_LATER_LATENCY, _LATER_ISSUE = 6.0, 1.0
+_LATER_LATENCY = 6.0
 """The cycles for which an instruction waits for the one before where a lane computes with its
-results, and those that it takes of a scheduler. Fitted to 63 kernels of five f16 matmuls with GELU,
+results; of a scheduler it takes one. Fitted to 63 kernels of five f16 matmuls with GELU,
 SiLU and tanh, by `mma.sync` and by `wgmma`, times on an H200. Of each matmul the tile of the least
 predicted time is the best one measured, by either. 1.1 to 2.0 of the measured time is predicted:
 workgroups compute with results while others multiply. Where divisions have no branches
@@ -452,11 +452,7 @@ def _lane_registers(work: TileWork, processor: Processor) -> int:
 def _wave_cycles(work: TileWork, processor: Processor, workgroups: int, held: int) -> float:
     """Returns the cycles that so many workgroups take, of as many as a multiprocessor holds."""
     step = _step_cycles(work, processor, workgroups)
-    later = _norm(
-        processor.busy_norm,
-        workgroups * work.warps * work.later / SCHEDULERS * _LATER_ISSUE,
-        work.later * _LATER_LATENCY,
-    )
+    later = _later_cycles(work, processor, workgroups) if work.later else 0.0
     if not work.result_bytes:
         return step * (work.steps + processor.outer_steps) + later
     around = _AROUND_DESCRIBED if work.rows_described and work.slots > 1 else _AROUND
@@ -470,6 +466,12 @@ def _wave_cycles(work: TileWork, processor: Processor, workgroups: int, held: in
         filled *= work.steps_ahead**_FILLED_AHEAD
     waits = around.waits + (around.overlapped if work.slots > 1 else 0)
     return step * work.steps + waits * processor.wait_cycles + filled + stored + later
+
+
+def _later_cycles(work: TileWork, processor: Processor, workgroups: int) -> float:
+    """Returns the cycles in which so many workgroups compute with results behind their steps."""
+    busy = workgroups * work.warps * work.later / SCHEDULERS
+    return _norm(processor.busy_norm, busy, work.later * _LATER_LATENCY)
 
 
 def _step_cycles(work: TileWork, processor: Processor, workgroups: int) -> float:

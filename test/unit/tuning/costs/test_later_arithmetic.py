@@ -25,6 +25,19 @@ def elementwise(result: str, operand: str, *body: str) -> str:
   }} -> {T}"""
 
 
+def counted(behind: str, exponential: float, division: float) -> float:
+    """Returns how many instructions compute with %r, a product, in what stands behind it."""
+    parsed = parse(f"""
+func.func @f(%a: {T}, %b: {T}) {{
+  %e = tensor.empty() : {T}
+  %r = linalg.matmul ins(%a, %b : {T}, {T}) outs(%e : {T}) -> {T}
+  {behind}
+  return
+}}""")
+    (matmul,) = parsed.operations("linalg.matmul")
+    return later_instructions(matmul.results[0], exponential, division)
+
+
 ERF = "%y = math.erf %x : f32"
 EXP = "%y = math.exp %x : f32"
 SIGMOID = ("%c = math.exp %x : f32", "%d = arith.addf %c, %x : f32", "%y = arith.divf %x, %d : f32")
@@ -57,15 +70,7 @@ ROW_SUMS = f"""
 def test_long_operations_of_elementwise_users_are_counted(
     behind: str, exponential: float, count: float
 ) -> None:
-    parsed = parse(f"""
-func.func @f(%a: {T}, %b: {T}) {{
-  %e = tensor.empty() : {T}
-  %r = linalg.matmul ins(%a, %b : {T}, {T}) outs(%e : {T}) -> {T}
-  {behind}
-  return
-}}""")
-    (matmul,) = parsed.operations("linalg.matmul")
-    assert later_instructions(matmul.results[0], exponential, 18.0) == count
+    assert counted(behind, exponential, 18.0) == count
 
 
 def test_an_operation_that_two_users_share_is_counted_once() -> None:
@@ -77,12 +82,4 @@ def test_an_operation_that_two_users_share_is_counted_once() -> None:
     %y = math.erf %x : f32
     linalg.yield %y : f32
   }} -> {T}"""
-    parsed = parse(f"""
-func.func @f(%a: {T}, %b: {T}) {{
-  %e = tensor.empty() : {T}
-  %r = linalg.matmul ins(%a, %b : {T}, {T}) outs(%e : {T}) -> {T}
-  {behind}
-  return
-}}""")
-    (matmul,) = parsed.operations("linalg.matmul")
-    assert later_instructions(matmul.results[0], 1.0, 8.0) == 9.0 + 9.0 + 44.0
+    assert counted(behind, 1.0, 8.0) == 9.0 + 9.0 + 44.0
