@@ -5,8 +5,11 @@
 top: together as long as the compiler's first phases. These phases need the C library alone, and it
 works without the interpreter's lock. So `iree.compiler.api` is imported without its package's own
 body, and the bindings and our passes load in a thread meanwhile. Whoever imports one of these
-modules in the main thread waits until it is complete. The body, which loads what runs the
-compiler's programs, waits until somebody asks for a name in it, which a plugin may do.
+modules in the main thread waits until it is complete. It has to come by `iree.compiler.ir`, as the
+thread does: that copies the names of a native module, which it may see before they are all there
+where somebody else has begun to load this one in another way. The body of the compiler's package,
+which loads what runs the compiler's programs, waits until somebody asks for a name in it, which a
+plugin may do.
 
 At the highest level passes change the program behind the first phases, which take half as long as
 the import of the bindings and NumPy. Most of these passes decide without an array. So NumPy is not

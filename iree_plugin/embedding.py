@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from ctypes import CFUNCTYPE, byref, c_bool, c_char, c_char_p, c_int, c_size_t, c_void_p
 from enum import IntEnum
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,9 +127,11 @@ def compiler_version() -> str:
 
 def compiler_tool(name: str) -> Path:
     """Returns the path of a program of the compiler's wheel, such as `iree-compile`."""
-    from iree.compiler import _mlir_libs
-
-    return Path(_mlir_libs.__path__[0]) / name
+    # The package is not imported: that is for `iree.compiler.ir` alone (`early_import`).
+    spec = find_spec("iree.compiler._mlir_libs")
+    folders = spec and spec.submodule_search_locations
+    assert folders, "the compiler's library, which is loaded, lies in this package"
+    return Path(folders[0]) / name
 
 
 def set_process_flags(program: str, flags: list[str]) -> None:

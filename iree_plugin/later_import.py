@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
+from threading import RLock
 from types import ModuleType
 
 
@@ -60,9 +61,23 @@ class Deferred(ModuleType):
     def __getattr__(self, name: str) -> object:
         spec = self.__spec__
         assert spec is not None and spec.loader is not None
-        self.__class__ = ModuleType  # pyright: ignore[reportAttributeAccessIssue]
-        spec.loader.exec_module(self)
+        with spec.loader_state:
+            if isinstance(self, Deferred):  # No other thread has run it meanwhile.
+                self.__class__ = _Running  # pyright: ignore[reportAttributeAccessIssue]
+                try:
+                    spec.loader.exec_module(self)
+                finally:
+                    self.__class__ = ModuleType  # pyright: ignore[reportAttributeAccessIssue]
         return getattr(self, name)
+
+
+class _Running(ModuleType):
+    """A module whose body runs: the other threads wait for the names that it does not have yet."""
+
+    def __getattr__(self, name: str) -> object:
+        assert self.__spec__ is not None
+        with self.__spec__.loader_state:
+            return ModuleType.__getattribute__(self, name)
 
 
 class DeferredPackage(Deferred):
@@ -80,6 +95,7 @@ def defer(name: str, kind: type[Deferred] = Deferred) -> None:
     spec = None if name in sys.modules else importlib.util.find_spec(name)
     if spec is None or spec.loader is None:
         return
+    spec.loader_state = RLock()
     sys.modules[name] = module = importlib.util.module_from_spec(spec)
     module.__class__ = kind
     package, _, own = name.rpartition(".")

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -146,6 +149,51 @@ def test_nothing_is_loaded_before_the_compiler_works() -> None:
         *("False", "True True False"),
         *("False", "True", "False True"),
     ]
+
+
+_TOOLS = """
+import sys
+from bankwise.iree_plugin.early_import import import_beside_compiler
+from bankwise.passes.mode import Mode
+
+import_beside_compiler(Mode())
+from bankwise.iree_plugin.embedding import compiler_tool
+
+print(compiler_tool("iree-compile").is_file(), "iree.compiler._mlir_libs" in sys.modules)
+"""
+
+
+def test_the_compilers_programs_are_found_without_the_bindings() -> None:
+    run = subprocess.run([sys.executable, "-c", _TOOLS], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("True False\n", "")
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Yields the lines and names of what a file imports of the compiler."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, each.name) for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            # `from iree.compiler import ir` and `from iree.compiler.ir import Module` name modules.
+            last = node.module == "iree.compiler"
+            names = [f".{each.name}" for each in node.names] if last else [""]
+            yield from ((node.lineno, f"{node.module}{name}") for name in names)
+
+
+_FIRST = "iree.compiler.ir"
+_WITHOUT_BINDINGS = ("iree.compiler.api", "iree.compiler.version")
+
+
+@pytest.mark.parametrize("room", ["dialect_utils", "iree_plugin", "passes", "tuning"])
+def test_modules_enter_the_bindings_by_the_same_one(room: str) -> None:
+    """By another they might be in a thread's way, and its `ir` would have no names."""
+    files = [*(Path(__file__).parents[3] / room).rglob("*.py")]
+    assert files
+    for path in files:
+        found = [each for each in _imports(path) if each[1].startswith("iree.compiler.")]
+        others = [each for each in found if not each[1].startswith((_FIRST, *_WITHOUT_BINDINGS))]
+        first = min((line for line, name in found if name == _FIRST), default=sys.maxsize)
+        assert all(line > first for line, _ in others), path
 
 
 _AHEAD = """

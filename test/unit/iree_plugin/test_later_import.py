@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 _LATER = """
 import sys
@@ -46,6 +47,40 @@ with imported_later("xml"):
 print("xml" in sys.modules)
 """
 
+_TWO_THREADS = """
+import sys, threading
+sys.path.insert(0, sys.argv[1])
+import slow
+from bankwise.iree_plugin.later_import import defer
+
+defer("slow.module")
+
+
+def ask():
+    slow.begun.wait()
+    slow.asked.set()
+    print(slow.module.last)
+
+
+thread = threading.Thread(target=ask)
+thread.start()
+print(slow.module.first)
+thread.join()
+"""
+
+_SLOW = """
+import sys, time
+from slow import asked, begun
+
+first = "first"
+# The body itself sees which names it has so far.
+assert not hasattr(sys.modules[__name__], "last")
+begun.set()
+asked.wait()
+time.sleep(0.1)
+last = "last"
+"""
+
 _TOOL = """
 import sys
 sys.argv = ["bankwise-compile", "--bankwise-level=none"]
@@ -68,8 +103,9 @@ for backend, target in ("rocm", "gfx942"), ("cuda", "sm_80"), ("cuda", "h100"):
 """
 
 
-def _printed(program: str) -> list[str]:
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+def _printed(program: str, *arguments: str) -> list[str]:
+    command = [sys.executable, "-c", program, *arguments]
+    run = subprocess.run(command, capture_output=True, text=True)
     assert run.stderr == ""
     return run.stdout.splitlines()
 
@@ -85,6 +121,16 @@ def test_names_that_are_known_load_nothing() -> None:
 def test_a_module_may_be_asked_for_at_once() -> None:
     no_name = "module 'xml' has no attribute 'nothing'"
     assert _printed(_ASKED) == ["3 True True", no_name, "True"]
+
+
+def test_threads_wait_for_the_names_of_a_module_whose_body_runs(tmp_path: Path) -> None:
+    package = tmp_path / "slow"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from threading import Event\nasked, begun = Event(), Event()\n"
+    )
+    (package / "module.py").write_text(_SLOW)
+    assert {*_printed(_TWO_THREADS, str(tmp_path))} == {"first", "last"}
 
 
 def test_a_compile_does_not_load_what_looks_at_source_code() -> None:
