@@ -3,7 +3,8 @@
 
 `op_sel` and `op_sel_hi` say, per source, which half feeds the low and which the high result; halves
 are 16 bits of a register, or one register of a pair (`v_pk_*_f32`). By default low feeds low and
-high feeds high. `neg_lo` and `neg_hi` change the signs of floats on their way to either result.
+high feeds high; constants have rules of their own (`constant_half`). `neg_lo` and `neg_hi` change
+the signs of floats on their way to either result.
 Semantics: CDNA3 ISA 6.4 and chapter 12.11.
 """
 
@@ -16,6 +17,7 @@ from functools import partial
 import numpy as np
 
 from . import floats
+from .chips import CHIPS, Isa
 from .emulation_errors import UnknownInstructionError
 from .encodings import (
     encoded_destination,
@@ -121,14 +123,7 @@ def _half_bits(operand: Operand, kind: str, half: int) -> Source:
     value = operand.value
     wide = bits_of(kind) == 32
     if isinstance(value, Literal):
-        # A float constant lies in the low half; an integer is sign-extended over both.
-        if half and (wide or isinstance(value.value, float)) and value.value != 0:
-            raise AssemblyError(f"the high half of the constant {value} is taken")
-        if isinstance(value.value, float) and kind == "b16":
-            bits = int(floats.round_to_bf16(np.array([value.value], np.float32))[0])
-        else:
-            bits = literal_bits(value.value, kind if isinstance(value.value, float) else "b32")
-        bits = bits if wide else bits >> 16 * half & 0xFFFF
+        bits = constant_half(value, kind, half)
         constant = np.full((1, 1), bits, np.uint32 if wide else np.uint16)
         return lambda group: constant
     if not isinstance(value, Register) or value.count != (2 if wide else 1):
@@ -139,8 +134,45 @@ def _half_bits(operand: Operand, kind: str, half: int) -> Source:
     return lambda group: (word(group) >> np.uint32(16 * half)).astype(np.uint16)
 
 
+INLINE_FLOATS = frozenset(
+    (*(sign * size for sign in (1.0, -1.0) for size in (0.5, 1.0, 2.0, 4.0)), 0.15915494)
+)
+"""The floats that are no literal, as LLVM writes them for operands of 32 bits."""
+
+
+def constant_half(literal: Literal, kind: str, half: int) -> int:
+    """Returns half 0 or 1 of a constant where two numbers of type `kind` are read.
+
+    f32 has one word for both halves, be it an inline constant or a literal: so do LLVM
+    (`hasPKF32InstsReplicatingLower32BitsOfScalarInput`; it ignores `op_sel_hi` where it folds a
+    constant) and AMD's emulator (rocjitsu, `read_lane_pair32`, with which IREE's tests pass). Of
+    the others a constant is a word of 32 bits: an integer with its sign, or a float, which is of
+    f16 for f16 operands and of f32 for all others, so that its high half is the one of bf16 (LLVM,
+    `getInlineEncodingV216` and "Select upper 16-bits for inline constants in packed BF16"; CDNA5
+    ISA 7.7.2).
+
+    Raises:
+        AssemblyError: it is not known what the hardware reads.
+    """
+    value = literal.value
+    if kind == "b32" and half and value != 0:
+        # The sources do not agree on whether v_pk_mov_b32 has one word or a number of 64 bits.
+        raise AssemblyError(f"the high half of the constant {literal} is taken")
+    if kind == "b16" and isinstance(value, float) and value not in (0.0, *INLINE_FLOATS):
+        raise AssemblyError(f"no model of the literal {literal} of bf16, which is no word")
+    if not -(1 << 31) <= value < 1 << 32:
+        raise AssemblyError(f"no model of the constant {literal} of more than 32 bits")
+    in_f16 = kind == "f16" and isinstance(value, float)
+    word = literal_bits(value, "f16" if in_f16 else "f32")
+    return word if bits_of(kind) == 32 else word >> 16 * half & 0xFFFF
+
+
 def _packed_accumulation(instruction: Instruction) -> Step:
     """Returns the step of v_pk_fmac_f16, whose destination is its addend too."""
+    factor = instruction.operands[1].value
+    if isinstance(factor, Literal) and isinstance(factor.value, float):
+        # RDNA3 repeats it in the high half, older chips do not (LLVM issue 94116).
+        raise UnknownInstructionError(instruction, "no model of a float constant on it")
     operands = (*instruction.operands, instruction.operands[0])
     return _packed(replace(instruction, operands=operands), PACKED_OPS["v_pk_fma_f16"])
 
@@ -287,6 +319,12 @@ def _dot(context: BuildContext, instruction: Instruction, name: str, dot: DotPro
         raise UnknownInstructionError(instruction, "no model of op_sel on a dot product")
     if halves and any(instruction.integers("op_sel", ())[:2]):
         raise UnknownInstructionError(instruction, "no model of this op_sel on a dot product")
+    if dot.part in ("f16", "bf16") and any(
+        isinstance(operand.value, Literal) and operand.value.value != 0
+        for operand in instruction.operands[1:3]
+    ):
+        # Whether a constant is repeated in the high half differs between chips (RDNA3 ISA 7.2.1).
+        raise UnknownInstructionError(instruction, "no model of a constant on a dot product")
     # Bits 2 and 3 of op_sel name the halves of the addend and of the result.
     whole = [replace(instruction, modifiers={}), instruction][halves]
     left, right = encoded_sources(replace(instruction, modifiers={}), "b32", 1, 3)
@@ -382,6 +420,8 @@ def _mixed_source(
     if not _modifier(instruction, "op_sel_hi", number, 0):
         return vector_source(operand, "f32")
     half = _modifier(instruction, "op_sel", number, 0)
+    if half and half_kind == "f16" and isinstance(operand.value, Literal) and operand.value.value:
+        raise UnknownInstructionError(instruction, "no model of the high half of this constant")
     bits = typed(_half_bits(operand, half_kind, half), operand, half_kind)
     widen = floats.widen_f16 if half_kind == "f16" else floats.widen_bf16
     return lambda group: widen(bits(group))
@@ -437,10 +477,30 @@ _SPECIAL: Mapping[str, Callable[[Instruction], Step]] = {
 }
 
 
+def _check_scalar_pairs(instruction: Instruction, op: LaneOp) -> None:
+    """Checks that no high register of a scalar pair is read, as gfx1250 reads only the low one.
+
+    LLVM takes such an operand only with `op_sel` and `op_sel_hi` of 0 ("only one SGPR will be read
+    for both the low and high operations", its change 152465).
+    """
+    for number, (operand, kind) in enumerate(
+        zip(instruction.operands[1:], op.sources, strict=False)
+    ):
+        value = operand.value
+        if kind != "f32" or not isinstance(value, Register) or value.file != "s":
+            continue
+        if _modifier(instruction, "op_sel", number, 0) or _modifier(
+            instruction, "op_sel_hi", number, 1
+        ):
+            raise UnknownInstructionError(instruction, f"the high register of {value} is taken")
+
+
 def build(context: BuildContext, instruction: Instruction) -> Step | None:
     """Returns the step of a packed instruction, or None if it is none."""
     name = base_name(instruction.mnemonic)
     if name in PACKED_OPS:
+        if CHIPS[context.arch].isa is Isa.GFX1250:
+            _check_scalar_pairs(instruction, PACKED_OPS[name])
         return _packed(instruction, PACKED_OPS[name])
     if name in DOT_PRODUCTS:
         return _dot(context, instruction, name, DOT_PRODUCTS[name])

@@ -41,13 +41,55 @@ def test_halves_and_signs(modifiers: str, expected: list[float]) -> None:
     assert [floats(machine, index)[0] for index in (4, 5)] == expected
 
 
-def test_a_float_constant_lies_in_the_low_half() -> None:
-    machine = run_lanes("v_pk_mul_f16 v1, v0, 2.0 op_sel_hi:[1,0]", {0: f16_pair(3, 4)})
+def test_a_float_constant_of_f16_lies_in_the_low_half() -> None:
+    vectors = {0: f16_pair(3, 4)}
+    machine = run_lanes("v_pk_mul_f16 v1, v0, 2.0 op_sel_hi:[1,0]", vectors)
     assert halves(machine, 1) == [6.0, 8.0]
-    machine = run_lanes("v_pk_mul_f32 v[2:3], v[0:1], 2.0 op_sel_hi:[1,0]", {0: [3.0], 1: [4.0]})
-    assert [floats(machine, index)[0] for index in (2, 3)] == [6.0, 8.0]
-    with pytest.raises(EmulationError, match="high half of the constant"):
-        run_lanes("v_pk_mul_f32 v[2:3], v[0:1], 2.0", {0: [3.0], 1: [4.0]})
+    # As LLVM adds (0, 1).
+    machine = run_lanes("v_pk_add_f16 v1, v0, 1.0 op_sel:[0,1] op_sel_hi:[1,0]", vectors)
+    assert halves(machine, 1) == [3.0, 5.0]
+    # 1.0 is 0x3F800000 for integers.
+    machine = run_lanes("v_pk_add_u16 v1, v0, 1.0", {0: 0x0001_0002})
+    assert hex(lanes(machine, 1)[0]) == hex(0x3F81_0002)
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1250"])
+@pytest.mark.parametrize("modifiers", ["", "op_sel_hi:[1,0]", "op_sel:[0,1]"])
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("v_pk_mul_f32 v[2:3], v[0:1], 2.0", [6.0, 8.0]),
+        ("v_pk_add_f32 v[2:3], v[0:1], -1.0", [2.0, 3.0]),
+        ("v_pk_fma_f32 v[2:3], v[0:1], 4.0, v[0:1]", [15.0, 20.0]),
+        ("v_pk_add_f32 v[2:3], v[0:1], 0x41200000", [13.0, 14.0]),
+    ],
+)
+def test_f32_has_one_constant_for_both_halves(
+    code: str, expected: list[float], modifiers: str, arch: str
+) -> None:
+    if "fma" in code:
+        modifiers = modifiers.replace("]", ",1]") if "hi" in modifiers else ""
+    count = 32 if arch == "gfx1250" else 64
+    machine = run_lanes(f"{code} {modifiers}", {0: [3.0], 1: [4.0]}, arch=arch, count=count)
+    assert [floats(machine, index)[0] for index in (2, 3)] == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "arch"),
+    [
+        ("v_pk_mov_b32 v[2:3], v[0:1], 1.0 op_sel:[0,1]", "high half of the constant", "gfx942"),
+        ("v_pk_fmac_f16 v1, 1.0, v0", "float constant", "gfx942"),
+        ("v_dot2_f32_f16 v1, v0, 1.0, v0", "constant on a dot product", "gfx942"),
+        ("v_fma_mix_f32 v1, v0, 1.0, v0 op_sel:[0,1,0] op_sel_hi:[0,1,0]", "high half", RDNA),
+        ("v_pk_mul_bf16 v1, v0, 3.0", "literal 3.0 of bf16", "gfx1250"),
+        ("v_pk_add_f32 v[2:3], v[0:1], s[2:3]", r"high register of s\[2:3\]", "gfx1250"),
+        ("v_pk_add_f32 v[2:3], v[0:1], 0x3f80000040000000", "more than 32 bits", "gfx1250"),
+    ],
+)
+def test_unknown_halves_of_constants_are_errors(code: str, message: str, arch: str) -> None:
+    count = 64 if arch == "gfx942" else 32
+    with pytest.raises(EmulationError, match=message):
+        run_lanes(code, {0: [3.0], 1: [4.0]}, {2: 0, 3: 0}, arch=arch, count=count)
 
 
 def test_scalar_pairs_and_overlapping_destinations() -> None:
@@ -152,7 +194,10 @@ def test_maximum3_lets_nans_win() -> None:
         ("v_pk_add_bf16 v8, v0, v1 neg_lo:[0,1] neg_hi:[1,0]", 0xBF80_BF80),
         ("v_pk_mul_bf16 v8, v0, v1", 0x4000_4000),
         ("v_pk_mul_bf16 v8, v0, 0x4000 op_sel_hi:[1,0]", 0x4080_4000),
-        ("v_pk_mul_bf16 v8, v0, 2.0 op_sel_hi:[1,0]", 0x4080_4000),
+        # 2.0 is 0x40000000: bf16 in the high half.
+        ("v_pk_mul_bf16 v8, v0, 2.0 op_sel:[0,1]", 0x4080_4000),
+        ("v_pk_add_bf16 v8, v0, 2.0", 0x4080_3F80),
+        ("v_fma_mix_f32_bf16 v8, v0, 2.0, v9 op_sel:[1,1,0] op_sel_hi:[1,1,0]", 0x40A0_0000),
         # 1 + 2^-7 squared is 1 + 2^-6 + 2^-14: rounded down, and with 2^-8 more rounded up.
         ("v_pk_mul_bf16 v8, v2, v2", 0x3F82_3F82),
         ("v_pk_fma_bf16 v8, v2, v2, v3", 0x3F83_3F83),
