@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from ..passes.mode import LEVELS, Mode
-from .early_library import wait_for_library
+from .early_library import started_thread, wait_for_library
 from .later_import import DeferredPackage, defer, imported_later
 from .rooms import TUNING, has_tuning, rooms_of
 
@@ -83,7 +83,8 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
             `begin_loading`, and what no pass over the whole program needs not before
             `program_changed`; without a mode the rest is loaded at once.
 
-    Does nothing where `iree.compiler` is loaded already.
+    Does nothing where `iree.compiler` is loaded already. Without a thread, each module is loaded by
+    whoever needs it.
     """
     wait_for_library()
     if _PACKAGE in sys.modules:
@@ -117,8 +118,9 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
         _program_changed.clear()
     global _importing
     # Not before: both would have the interpreter's lock by turns, and the phases begin later.
-    _importing = threading.Thread(target=_load, args=(mode, collects), daemon=True)
-    _importing.start()
+    _importing = started_thread(_load, mode, collects)
+    if _importing is None and collects:
+        gc.enable()
 
 
 def _keep_freed_memory() -> None:

@@ -10,6 +10,7 @@ import ctypes
 import os
 import sys
 import threading
+from collections.abc import Callable
 from importlib.util import find_spec
 
 _loading: threading.Thread | None = None
@@ -28,9 +29,19 @@ def load_library_ahead() -> None:
         for folder in (spec and spec.submodule_search_locations) or ():
             path = os.path.join(folder, *_LIBRARY)  # noqa: PTH118 # `pathlib` may not be loaded yet.
             if os.path.exists(path):  # noqa: PTH110
-                _loading = threading.Thread(target=_load, args=(path,), daemon=True)
-                _loading.start()
+                _loading = started_thread(_load, path)
                 return
+
+
+def started_thread(work: Callable[..., None], *arguments: object) -> threading.Thread | None:
+    """Starts a thread for what others do without it, too; returns None where the system has no more
+    threads."""
+    thread = threading.Thread(target=work, args=arguments, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        return None
+    return thread
 
 
 def wait_for_library() -> None:

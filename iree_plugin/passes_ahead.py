@@ -23,6 +23,7 @@ from iree.compiler.api import ctypes_dl
 from iree.compiler.passmanager import PassManager
 
 from ..passes.pipeline_edit import PipelineStep, PlannedPass
+from .early_library import started_thread
 from .embedding import Lost
 
 _HANDLER = CFUNCTYPE(c_int8, c_void_p, c_void_p)
@@ -68,7 +69,8 @@ class PassesAhead:
         return bool(self._waiting)
 
     def run(self, managers: Iterable[PassManager], operation: ir.Operation) -> None:
-        """Runs the compiler's passes, and loads some of ours, one at least.
+        """Runs the compiler's passes, and loads some of ours, one at least, where there may be a
+        thread.
 
         Raises:
             Lost: one has failed, or has something to say, which nobody has heard.
@@ -79,8 +81,7 @@ class PassesAhead:
         handler = _attach(context, hear, None, None)
         self._enough = False
         self._begins.clear()
-        thread = threading.Thread(target=self._load, daemon=True)
-        thread.start()
+        thread = started_thread(self._load)
         # Not before: while it loads a module the thread keeps the lock, which is needed to get to
         # the compiler.
         self._begins.set()
@@ -89,7 +90,8 @@ class PassesAhead:
         finally:
             self._enough = True
             _detach(context, handler)
-            thread.join()
+            if thread is not None:
+                thread.join()
         if said or not succeeded:
             raise Lost
 

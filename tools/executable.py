@@ -22,7 +22,7 @@ from ..iree_plugin.executable_text import holds_resources, may_change, name_of
 from ..iree_plugin.outer_compile import OuterCompile, passed_on, show_messages
 from ..passes.mode import LEVELS, MITIGATIONS, MODE_PARTS, RETILE, Mode, gone_value, without_effect
 from .compile_arguments import parse_arguments
-from .endings import fail
+from .endings import fail, file_error
 from .usage import UsageError, check_choice, switch_of
 
 PROGRAM = "bankwise-executable"
@@ -121,7 +121,7 @@ def _new_executable(
     try:
         code, output, messages = _compile_in_fork(executable, settings, outer)
     except OSError as error:
-        return _unchanged(executable, str(error))
+        return _unchanged(executable, file_error(error))
     if code != 0:
         return _unchanged(executable, _reason(messages) or _ending(code))
     _say(messages)

@@ -163,3 +163,27 @@ def test_a_kernel_that_crashes_unverified_is_compiled_with_verification(
             stdin=source,
         )
     assert (read.returncode, read.stdout) == (0, b"")
+
+
+_WITHOUT_THREADS = """
+import sys, threading
+from bankwise.tools.commands import compile_command
+
+def start(self):
+    print("asked", flush=True)
+    raise RuntimeError("can't start new thread")
+
+threading.Thread.start = start
+compile_command()
+"""
+
+
+def test_without_threads_a_compile_is_the_same(tool: Tool, tmp_path: Path) -> None:
+    """Those that open the library, import what comes later, and load passes only save time."""
+    (tmp_path / "one.mlir").write_text(_PRODUCT)
+    flags = (*("one.mlir", "--iree-hal-target-device=cuda"), "--iree-cuda-target=sm_80")
+    alone = tool("bankwise-compile", *flags, "-o", "alone.vmfb")
+    without = run_here(tmp_path, _WITHOUT_THREADS, *flags, "-o", "without.vmfb")
+    assert (without.returncode, without.stderr) == (0, alone.stderr)
+    assert {*without.stdout.split()} == {"asked"}
+    assert (tmp_path / "without.vmfb").read_bytes() == (tmp_path / "alone.vmfb").read_bytes()
