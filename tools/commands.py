@@ -83,14 +83,19 @@ def _start(tool: str, program: str) -> int:
 
 
 def _work_in_fork(tool: str, program: str, work: Callable[[], int]) -> int:
-    """Works in a forked process; returns its exit code, and 1 and a line where it has crashed.
+    """Works in a forked process; returns its exit code, and 1 and a line where it has crashed, or
+    where there is none.
 
     Raises:
         Interrupted: a signal has ended it.
     """
+    from .endings import fail, file_error
     from .forked_work import run_forked
 
-    code = run_forked(work)
+    try:
+        code = run_forked(work)
+    except OSError as error:
+        return fail(program, file_error(error))
     if code >= 0:
         return code
     number = signal.Signals(-code)
@@ -99,7 +104,6 @@ def _work_in_fork(tool: str, program: str, work: Callable[[], int]) -> int:
     if number is signal.SIGPIPE:
         return 128 + number
     from .crash_report import explain
-    from .endings import fail
 
     return fail(program, explain(tool, number))
 

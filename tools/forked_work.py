@@ -36,6 +36,7 @@ def run_forked(work: Callable[[], int]) -> int:
 
     Raises:
         Interrupted: this process was told to end; the other one has ended.
+        OSError: there can be no other process.
     """
     with one_temporary_folder():
         with watched():
@@ -47,7 +48,11 @@ def run_forked(work: Callable[[], int]) -> int:
 def _forked(work: Callable[[], int]) -> int:
     parent = os.getpid()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError as error:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise OSError(error.errno, f"no process can be started: {error.strerror}") from None
     if child == 0:
         for number in WORDS:
             if signal.getsignal(number) is not signal.SIG_IGN:

@@ -74,6 +74,28 @@ def test_how_it_ends_is_said(work: str, code: int, error: str, tmp_path: Path) -
     assert errors.strip().endswith(error) and bool(errors) == bool(error)
 
 
+_NO_PROCESS = """
+import errno, os, signal, sys
+from bankwise.tools import commands
+
+def fork():
+    raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+os.fork = fork
+sys.argv[1:] = ["--version"]
+code = commands._run("compile")
+print(code, signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+"""
+
+
+def test_it_is_said_that_no_process_can_be_started(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", _NO_PROCESS], capture_output=True, text=True, cwd=tmp_path
+    )
+    reason = "no process can be started: Resource temporarily unavailable"
+    assert (run.stdout, run.stderr) == ("1 set()\n", f"bankwise-compile: error: {reason}\n")
+
+
 LEFT_BEHIND = (
     "temporary_directory('x-').__enter__(); tempfile.mkstemp(); "
     "temporary_neighbour(Path.cwd() / 'out'); "
