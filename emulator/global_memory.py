@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,8 @@ class _Buffer:
     """The undefined bits of `data`, once there were some."""
     unknown: str = ""
     """Why nobody knows the bytes; empty if they are known, or `shadow` says which are not."""
+    padding: int = 0
+    """How many bytes behind the end are padding that a load may reach."""
 
     @property
     def end(self) -> int:
@@ -85,11 +88,16 @@ class GlobalMemory:
         if image in self._images:
             return self._images[image]
         base = self._images[image] = self._next
-        for region, contents in zip(image.regions, image.at(base), strict=True):
+        following = [region.start for region in image.regions[1:]]
+        for region, contents, after in zip(
+            image.regions, image.at(base), [*following, sys.maxsize], strict=True
+        ):
             self._place_code(image, base + region.start)
             self._next = base + region.start
             what = "variables" if region.writable else "read-only data"
             self.allocate(contents, name=f"the kernel's {what}", read_only=not region.writable)
+            if not region.writable:
+                self._buffers[-1].padding = min(-region.end % PADDING, after - region.end)
         self._place_code(image, base + image.extent)
         self._next = max(self._next, base + _aligned(image.extent))
         for each in image.unknown:
@@ -450,6 +458,8 @@ class GlobalMemory:
             outside |= addresses + width > ends[np.maximum(number, 0)]
         if outside.any():
             first = int(np.flatnonzero(outside)[0])
+            if self._takes_padding(int(addresses[first]), width):
+                return self._by_buffer(addresses, width, waves, rows, lanes)
             raise GlobalAccessError(
                 f"{self._misplaced(int(addresses[first]), width)} "
                 f"(wave {int(waves[rows[first]])}, lane {int(lanes[first])})"
@@ -458,6 +468,23 @@ class GlobalMemory:
             (self._looked_into(self._buffers[i]), np.flatnonzero(number == i))
             for i in np.unique(number).tolist()
         ]
+
+    def _takes_padding(self, address: int, count: int) -> bool:
+        """Makes the padding of read-only data part of them if an access reaches it.
+
+        LLVM loads more than a constant has, such as 4 f16 for its last 3, where the constant's
+        alignment has room for them; what comes along is nobody's.
+
+        Returns:
+            Whether the access lies within the data and their padding.
+        """
+        buffer = self._find(address)
+        if buffer is None or not buffer.padding or address + count > buffer.end + buffer.padding:
+            return False
+        end, padding, buffer.padding = buffer.end, buffer.padding, 0
+        buffer.size += padding
+        self._forget(end, padding, f"the padding behind {buffer.name}")
+        return True
 
     def _find(self, address: int) -> _Buffer | None:
         """Returns the last buffer that begins at an address or before it."""

@@ -11,7 +11,7 @@ import pytest
 
 from bankwise.emulator.assembly import Kernel, parse_assembly
 from bankwise.emulator.chips import CHIPS
-from bankwise.emulator.data_sections import DataError, DataImage, DataReader
+from bankwise.emulator.data_sections import DataError, DataImage, DataReader, Region
 from bankwise.emulator.emulation_errors import EmulationError, LaunchError
 from bankwise.emulator.global_memory import GlobalMemory
 from bankwise.emulator.instruction_text import AssemblyError
@@ -202,6 +202,25 @@ def test_the_data_are_placed_once_and_cannot_be_stored_to():
     overwrite = COPY.replace("v1, v2, s[2:3]", "v1, v2, s[4:5]")
     with pytest.raises(EmulationError, match="a store to the kernel's read-only data"):
         launched(parsed(NEAR.format(symbol="table", low=4, high=12) + overwrite), 64, memory=memory)
+
+
+def test_a_load_may_reach_the_padding_behind_the_data():
+    """LLVM loads 4 f16 for the last 3 of a constant; what comes along is undefined."""
+    memory = GlobalMemory()
+    base = memory.place(DataImage((Region(0, bytes(range(22))), Region(24, b"next"))))
+    waves, active = np.arange(1), np.ones((1, 1), bool)
+
+    def load(offset: int, width: int) -> list[int]:
+        words = memory.load(np.array([[base + offset]]), width, active, waves)
+        undefined = memory.undefined(np.array([[base + offset]]), width, active, waves)
+        return [*words[:, 0, 0], *(undefined.bits[:, 0, 0] if undefined else ())]
+
+    assert load(16, 8) == [0x13121110, 0x1514, 0, 0xFFFF0000]
+    assert load(16, 4) == [0x13121110]
+    with pytest.raises(EmulationError, match="byte 20 of the .* data, which has 24"):
+        load(20, 8)
+    with pytest.raises(EmulationError, match="byte 4 of the .* data, which has 4"):
+        load(28, 8)
 
 
 @pytest.mark.parametrize(
