@@ -312,6 +312,18 @@ def _float_parts(words: Array, part: str, neg_low: int, neg_high: int) -> list[A
     return parts
 
 
+def _check_factors(instruction: Instruction, dot: DotProduct) -> None:
+    """Refuses constants as factors of 16-bit floats.
+
+    Whether one is repeated in the high half differs between chips (RDNA3 ISA 7.2.1).
+    """
+    if dot.part in ("f16", "bf16") and any(
+        isinstance(operand.value, Literal) and operand.value.value != 0
+        for operand in instruction.operands[1:3]
+    ):
+        raise UnknownInstructionError(instruction, "no model of a constant on a dot product")
+
+
 def _dot(context: BuildContext, instruction: Instruction, name: str, dot: DotProduct) -> Step:
     accumulates = name.startswith(("v_dot2c", "v_dot4c", "v_dot8c"))
     halves = dot.result in ("f16", "b16")
@@ -319,12 +331,7 @@ def _dot(context: BuildContext, instruction: Instruction, name: str, dot: DotPro
         raise UnknownInstructionError(instruction, "no model of op_sel on a dot product")
     if halves and any(instruction.integers("op_sel", ())[:2]):
         raise UnknownInstructionError(instruction, "no model of this op_sel on a dot product")
-    if dot.part in ("f16", "bf16") and any(
-        isinstance(operand.value, Literal) and operand.value.value != 0
-        for operand in instruction.operands[1:3]
-    ):
-        # Whether a constant is repeated in the high half differs between chips (RDNA3 ISA 7.2.1).
-        raise UnknownInstructionError(instruction, "no model of a constant on a dot product")
+    _check_factors(instruction, dot)
     # Bits 2 and 3 of op_sel name the halves of the addend and of the result.
     whole = [replace(instruction, modifiers={}), instruction][halves]
     left, right = encoded_sources(replace(instruction, modifiers={}), "b32", 1, 3)

@@ -217,9 +217,9 @@ def test_a_load_may_reach_the_padding_behind_the_data():
 
     assert load(16, 8) == [0x13121110, 0x1514, 0, 0xFFFF0000]
     assert load(16, 4) == [0x13121110]
-    with pytest.raises(EmulationError, match="byte 20 of the .* data, which has 24"):
+    with pytest.raises(EmulationError, match=r"byte 20 of the .* data, which has 24"):
         load(20, 8)
-    with pytest.raises(EmulationError, match="byte 4 of the .* data, which has 4"):
+    with pytest.raises(EmulationError, match=r"byte 4 of the .* data, which has 4"):
         load(28, 8)
 
 
