@@ -30,12 +30,15 @@ def one_temporary_folder() -> Iterator[None]:
     """
     global _common
     before = tempfile.tempdir
+    end = contextlib.ExitStack()
     with contextlib.suppress(OSError):
         _common = Path(tempfile.mkdtemp(prefix="bankwise-"))
         tempfile.tempdir = str(_common)
+        end.enter_context(temporaries_of_others_in(_common))
     try:
         yield
     finally:
+        end.close()
         if _common is not None:
             for each in _common.iterdir():
                 if each.is_symlink():
@@ -43,6 +46,22 @@ def one_temporary_folder() -> Iterator[None]:
                     each.unlink()
             _remove(_common)
         _common, tempfile.tempdir = None, before
+
+
+@contextlib.contextmanager
+def temporaries_of_others_in(directory: Path) -> Iterator[None]:
+    """Has LLVM, and processes that the body starts, make their temporary files in a folder.
+
+    LLVM removes its own where it hears a signal, and a fork is killed with files that it links.
+    """
+    before = os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = str(directory)
+    try:
+        yield
+    finally:
+        del os.environ["TMPDIR"]
+        if before is not None:
+            os.environ["TMPDIR"] = before
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from ..iree_plugin.temporary_files import temporary_directory
+from ..iree_plugin.temporary_files import temporaries_of_others_in, temporary_directory
 from .cases import Case
 from .measure import measure
 from .rows import Row, empty_row, installed_versions
@@ -117,18 +116,16 @@ def measured(
 @contextmanager
 def _temporaries_of_workers() -> Iterator[None]:
     """Gives the worker processes a folder for temporary files, which outlives none of them."""
-    before = os.environ.get("TMPDIR")
-    with temporary_directory("bankwise-sweep-") as directory:
-        os.environ["TMPDIR"] = str(directory)
+    with (
+        temporary_directory("bankwise-sweep-") as directory,
+        temporaries_of_others_in(directory),
+    ):
         try:
             yield
         finally:
             # True takes the executor that is there, with whatever it was made with.
             executor = get_reusable_executor(reuse=True)  # pyright: ignore[reportArgumentType]
             executor.shutdown(wait=True, kill_workers=True)
-            del os.environ["TMPDIR"]
-            if before is not None:
-                os.environ["TMPDIR"] = before
 
 
 @contextmanager

@@ -74,9 +74,13 @@ def _run(tool: str) -> int:
 
 
 def _start(tool: str, program: str) -> int:
-    from .endings import open_standard_streams
+    from .endings import fail, open_standard_streams
 
     open_standard_streams()
+    # Asked before a fork: that has a folder for temporary files of its own.
+    unusable = _unusable_temporaries() if tool in (*_COMPILING, "sweep") else ""
+    if unusable:
+        return fail(program, unusable)
     if tool in _IN_ONE_PROCESS:
         return _work(tool, program)
     return _work_in_fork(tool, program, lambda: _leave(_work(tool, program)))
@@ -128,12 +132,6 @@ def _work(tool: str, program: str) -> int:
 
     if tool in _COMPILING:
         _warn_of_variables(program)
-    if tool in _COMPILING or tool == "sweep":
-        unusable = _unusable_temporaries()
-        if unusable:
-            from .endings import fail
-
-            return fail(program, unusable)
     if any(word.startswith("--print-completion") for word in sys.argv[1:]):
         from .completion import print_completion
 

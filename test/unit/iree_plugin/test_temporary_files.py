@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -26,15 +28,17 @@ def test_a_folder_goes_with_all_it_holds() -> None:
 
 def test_what_is_there_at_the_end_is_removed(tmp_path: Path) -> None:
     (tmp_path / "old").write_text("old")
-    before = tempfile.tempdir
+    before = tempfile.tempdir, os.environ.get("TMPDIR")
     with one_temporary_folder():
         directory = Path(tempfile.mkdtemp())
         (directory / "file").write_text("x")
+        # Makes it where LLVM would.
+        made = subprocess.run(["mktemp"], capture_output=True, text=True, check=True).stdout.strip()
         neighbour = temporary_neighbour(tmp_path / "o")
         assert len(list(tmp_path.iterdir())) == 2
-    assert not directory.exists() and not neighbour.exists()
+    assert not any(each.exists() for each in (directory, neighbour, Path(made)))
     assert [each.name for each in tmp_path.iterdir()] == ["old"]
-    assert tempfile.tempdir == before
+    assert (tempfile.tempdir, os.environ.get("TMPDIR")) == before
 
 
 def test_what_is_kept_is_temporary_no_longer(tmp_path: Path) -> None:
