@@ -34,13 +34,14 @@ class AllocationTraces:
     All methods raise a `Refusal` for an allocation that is no tile.
 
     Attributes:
-        in_all_workgroups, without_bytes: as `trace_memory` has them.
+        in_all_workgroups, without_bytes, text_order: as `trace_memory` has them.
     """
 
     function: ir.Operation
     evaluator: LaneEvaluator
     in_all_workgroups: bool = False
     without_bytes: bool = False
+    text_order: Mapping[ir.Operation, int] | None = None
     _written: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
     _unrolled: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
     _emitted: dict[tuple[object, ...], tuple[LdsAccess, ...]] = field(default_factory=dict)
@@ -76,6 +77,7 @@ class AllocationTraces:
             *(tile, memory, self.function, self.evaluator, unroll),
             in_all_workgroups=self.in_all_workgroups,
             without_bytes=self.without_bytes,
+            text_order=self.text_order,
         )
 
     def emitted(

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import chain
 
 from iree.compiler import ir
 
@@ -140,6 +141,7 @@ def trace_memory(
     *,
     in_all_workgroups: bool = False,
     without_bytes: bool = False,
+    text_order: Mapping[ir.Operation, int] | None = None,
 ) -> AllocationAccesses:
     """Returns all accesses to a tile inside `function`.
 
@@ -151,13 +153,17 @@ def trace_memory(
         moved: where else operations could have their vectors; accesses to these are traced too.
         in_all_workgroups: as `LaneAccesses` has it.
         without_bytes: leave out what a `memref.view` shows, which is read as memory of its own.
+        text_order: the places of operations in the text, in whose order accesses and reasons are
+            then. The order of uses depends on where in memory the compiler has had them.
     """
     operation = function.operation
     given = (tile, operation, evaluator, unroll, moved or {}, in_all_workgroups, without_bytes)
     trace = _Trace(*given)
-    for value, shown in memory.items():
-        for use, view in follow(value, shown, trace.onward):
-            trace.add_accesses(use, view)
+    sinks = chain.from_iterable(follow(*way, trace.onward) for way in memory.items())
+    if text_order is not None:
+        sinks = sorted(sinks, key=lambda sink: text_order.get(sink[0].user, len(text_order)))
+    for use, view in sinks:
+        trace.add_accesses(use, view)
     return AllocationAccesses(
         tile,
         tuple(trace.traced),

@@ -120,7 +120,9 @@ def read_allocations(
     if launch is not None:
         layouts = infer_vector_layouts(kernel)
         traces = AllocationTraces(
-            kernel, lane_evaluator(kernel, launch), in_all_workgroups, without_bytes=True
+            *(kernel, lane_evaluator(kernel, launch), in_all_workgroups),
+            without_bytes=True,
+            text_order={op: place for place, op in enumerate(operations)},
         )
         if any(op.name == _TO_LAYOUT for op in operations):
             traces, unreadable = None, _UNDISTRIBUTED

@@ -6,8 +6,9 @@ from __future__ import annotations
 import pytest
 from iree.compiler import ir
 
+from bankwise.bank_model.accesses import AccessKind
 from bankwise.dialect_utils.gpu_target import launch_of
-from bankwise.dialect_utils.kernels import functions_in, kernels_of
+from bankwise.dialect_utils.kernels import functions_in, kernels_of, operations_of_kernel
 from bankwise.dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
 
 from ...functions import launched
@@ -135,6 +136,24 @@ class TestRead:
         )
         assert reasons(found) == [""]
         assert len(found[0].accesses) == 2
+
+    def test_accesses_are_in_the_order_of_the_text(self) -> None:
+        """Passes of the compiler leave uses in an order that differs from run to run."""
+        module = ir.Module.parse(
+            f"""func.func @k() attributes {{{launched()}}} {{
+              %c0 = arith.constant 0 : index %v = arith.constant 0.0 : f32
+              %m = memref.alloc() : {TILE}
+              memref.store %v, %m[%c0, %c0] : {TILE}
+              %w = memref.load %m[%c0, %c0] : {TILE}
+              return }}"""
+        )
+        (kernel,) = functions_in(module.operation)
+        (store,) = (each for each in operations_of_kernel(kernel) if each.name == "memref.store")
+        store.operands[1] = store.operands[1]  # It is the last use that was made now.
+        (found,) = read_allocations(kernel, launch_of(kernel, "gfx942"))
+        order = [AccessKind.WRITE, AccessKind.READ]
+        assert [each.kind for each in found.accesses] == order
+        assert [each.kind for each in found.costing] == order
 
     def test_bytes_are_what_shows_them(self) -> None:
         found = of_body(
