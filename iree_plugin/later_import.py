@@ -13,7 +13,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
-from threading import RLock
+from threading import Lock, RLock
 from types import ModuleType
 
 
@@ -49,10 +49,14 @@ class _Later(ModuleType):
         return getattr(self, name)
 
 
+_making_room = Lock()
+
+
 def _make_room(later: _Later) -> None:
-    """Lets the next import load the module itself."""
-    if sys.modules.get(later.__name__) is later:
-        del sys.modules[later.__name__]
+    """Lets the next import load the module itself, which another thread may do at once."""
+    with _making_room:
+        if sys.modules.get(later.__name__) is later:
+            del sys.modules[later.__name__]
 
 
 class Deferred(ModuleType):

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from bankwise.iree_plugin import later_import
 
 _LATER = """
 import sys
@@ -133,6 +139,32 @@ def test_threads_wait_for_the_names_of_a_module_whose_body_runs(tmp_path: Path) 
     )
     (package / "module.py").write_text(_SLOW)
     assert _printed(_TWO_THREADS, str(tmp_path)) == ["['first', 'last']"]
+
+
+def test_threads_that_need_the_module_at_once_load_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+
+    class Modules(dict[str, ModuleType]):
+        """Another thread has its turn when one has looked at what is in the module's place."""
+
+        def get(self, name: str) -> ModuleType | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+            found = super().get(name)
+            if not threads:
+                threads.append(threading.Thread(target=load))
+                threads[0].start()
+                threads[0].join(0.1)
+            return found
+
+    def load() -> None:
+        later_import._make_room(later)
+        loaded.add(modules.setdefault("x", ModuleType("x")))
+
+    later = later_import._Later("x")
+    modules, loaded = Modules(x=later), set[ModuleType]()
+    monkeypatch.setattr(later_import, "sys", SimpleNamespace(modules=modules))
+    load()
+    threads[0].join()
+    assert len(loaded) == 1
 
 
 def test_a_compile_does_not_load_what_looks_at_source_code() -> None:
