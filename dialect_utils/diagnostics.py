@@ -137,12 +137,15 @@ def print_to_stderr(diagnostic: Diagnostic) -> None:
     print(diagnostic, file=sys.stderr)
 
 
-def remarks_once(consume: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
-    """Returns what consumes diagnostics without the remarks that it has consumed already."""
+def said_once(consume: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
+    """Returns what consumes errors, and remarks and warnings that it has not consumed already.
+
+    Where a fork is killed, kernels are compiled again.
+    """
     said: set[Diagnostic] = set()
 
     def consume_new(diagnostic: Diagnostic) -> None:
-        if diagnostic.severity is not Severity.REMARK or diagnostic not in said:
+        if diagnostic.severity is Severity.ERROR or diagnostic not in said:
             said.add(diagnostic)
             consume(diagnostic)
 

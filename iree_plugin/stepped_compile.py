@@ -402,7 +402,7 @@ class SteppedCompile:
     @cached_property
     def context(self) -> PassContext:
         """Returns what the passes of all sources share."""
-        from ..dialect_utils.diagnostics import DiagnosticSink, print_to_stderr, remarks_once
+        from ..dialect_utils.diagnostics import DiagnosticSink, print_to_stderr, said_once
         from ..passes.base import PassContext
         from ..passes.decisions import DecisionLog
 
@@ -410,7 +410,7 @@ class SteppedCompile:
             self.invocations.messages.append(str(diagnostic))
 
         consume = collect if self.invocations.holds else print_to_stderr
-        sink = DiagnosticSink(remarks_once(consume), self.settings.remarks, brief=True)
+        sink = DiagnosticSink(said_once(consume), self.settings.remarks, brief=True)
         log = DecisionLog() if self.decisions is None else self.decisions
         settings = self.settings
         asked = self.invocations.users_configuration if self.forced is None else str
