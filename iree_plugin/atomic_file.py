@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -56,10 +57,8 @@ class AtomicFile:
 
     def keep(self) -> None:
         """Puts the file in place, with the mode of the file that it replaces."""
-        mask = os.umask(0)
-        os.umask(mask)
-        exists = self._target.exists()
-        self.temporary.chmod(self._target.stat().st_mode & 0o777 if exists else 0o666 & ~mask)
+        with contextlib.suppress(FileNotFoundError):
+            self.temporary.chmod(self._target.stat().st_mode & 0o777)
         self.temporary.replace(self._target)
 
     def discard(self) -> None:

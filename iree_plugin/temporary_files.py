@@ -84,6 +84,9 @@ def _remove(directory: Path) -> None:
 def temporary_neighbour(target: Path) -> Path:
     """Makes an empty file beside `target`, so that a rename stays within one file system.
 
+    It has the mode of any new file, or where it is to replace another one is for nobody else yet.
+    To ask for the mask of modes one has to set it, for all threads.
+
     Raises:
         OSError: the folder cannot be written to.
     """
@@ -91,5 +94,6 @@ def temporary_neighbour(target: Path) -> Path:
     if _common is not None:
         # A link that leads nowhere is all that is left when the file gets its name.
         (_common / path.name).symlink_to(path)
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    mode = 0o600 if target.exists() else 0o666
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     return path

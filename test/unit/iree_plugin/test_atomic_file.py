@@ -29,6 +29,17 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["o"]
 
 
+def test_a_new_file_has_the_mode_of_any_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nobody changes the mask of the process, which other threads make files by."""
+    monkeypatch.delattr(os, "umask")
+    path, other = tmp_path / "o", tmp_path / "other"
+    write_output(str(path), b"new")
+    other.write_text("new")
+    assert path.stat().st_mode == other.stat().st_mode
+
+
 def test_what_is_not_kept_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "o"
     path.write_text("old")
