@@ -313,15 +313,18 @@ def _float_parts(words: Array, part: str, neg_low: int, neg_high: int) -> list[A
 
 
 def _check_factors(instruction: Instruction, dot: DotProduct) -> None:
-    """Refuses constants as factors of 16-bit floats.
+    """Refuses inline constants as factors of 16-bit floats.
 
-    Whether one is repeated in the high half differs between chips (RDNA3 ISA 7.2.1).
+    Whether one is repeated in the high half differs between chips (RDNA3 ISA 7.2.1). A literal has
+    32 bits.
     """
-    if dot.part in ("f16", "bf16") and any(
-        isinstance(operand.value, Literal) and operand.value.value != 0
-        for operand in instruction.operands[1:3]
-    ):
-        raise UnknownInstructionError(instruction, "no model of a constant on a dot product")
+    for operand in instruction.operands[1:3]:
+        value = operand.value.value if isinstance(operand.value, Literal) else 0
+        if dot.part in ("f16", "bf16") and value != 0:
+            if isinstance(value, float) or -16 <= value <= 64:
+                raise UnknownInstructionError(
+                    instruction, "no model of a constant on a dot product"
+                )
 
 
 def _dot(context: BuildContext, instruction: Instruction, name: str, dot: DotProduct) -> Step:

@@ -150,6 +150,12 @@ def test_where_the_addend_joins_a_float_dot_product(name: str, one: int, expecte
     assert floats(machine, 3)[0] == expected
 
 
+def test_a_literal_is_two_factors_of_a_dot_product() -> None:
+    vectors = {0: f16_pair(2, 3), 1: [10.0]}
+    machine = run_lanes("v_dot2c_f32_f16_e32 v1, 0x3c004000, v0", vectors)
+    assert floats(machine, 1)[0] == 10 + 2 * 2 + 3
+
+
 def test_mixed_sums_take_f32_or_either_f16_half() -> None:
     vectors = {0: [1.5], 1: f16_pair(2, 3), 2: [100.0], 3: 0xAAAABBBB}
     code = "v_fma_mix_f32 v4, v0, v1, v2 op_sel:[0,{},0] op_sel_hi:[0,1,0]"
