@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How many workgroups a function is launched with, where its program says that by constants."""
+"""What runs a function's loops: how many workgroups, where its program says that by constants, and
+which loops are lanes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
 
 from iree.compiler import ir
 
 from .dynamic_sizes import DYNAMIC
-from .operations import children, constant_value, is_inside, operations_in, symbol_of
+from .operations import children, constant_value, is_inside, operations_in, parents_of, symbol_of
 
 _FORALL = "scf.forall"
 _WORKGROUP_ID = "hal.interface.workgroup.id"
 _EXPORT = "hal.executable.export"
 _MAPPED = ("workgroup_mapping", "split_reduction_mapping")
+_LANES = ("gpu.thread", "lane_id")
 
 
 def workgroups_of(function: ir.Operation) -> int | None:
@@ -24,7 +27,7 @@ def workgroups_of(function: ir.Operation) -> int | None:
     function returns. Returns None where they depend on what is only known when the program runs.
     """
     operations = operations_in(function)
-    loops = [each for each in operations if each.name == _FORALL and _is_mapped(each)]
+    loops = [each for each in operations if _is_mapped(each, _MAPPED)]
     if loops:
         counts = [_iterations(each) for each in loops]
         known = [each for each in counts if each is not None]
@@ -36,9 +39,16 @@ def workgroups_of(function: ir.Operation) -> int | None:
     return None if any(each.name == _WORKGROUP_ID for each in operations) else 1
 
 
-def _is_mapped(loop: ir.Operation) -> bool:
-    mapping = str(loop.attributes["mapping"]) if "mapping" in loop.attributes else ""
-    return any(each in mapping for each in _MAPPED)
+def is_run_by_each_lane(operation: ir.Operation) -> bool:
+    """Returns whether an operation stands in a loop whose iterations are lanes."""
+    return any(_is_mapped(each, _LANES) for each in parents_of(operation))
+
+
+def _is_mapped(operation: ir.Operation, kinds: Sequence[str]) -> bool:
+    """Returns whether an operation is an `scf.forall` that is mapped to something of some kinds."""
+    if operation.name != _FORALL or "mapping" not in operation.attributes:
+        return False
+    return any(each in str(operation.attributes["mapping"]) for each in kinds)
 
 
 def _iterations(loop: ir.Operation) -> int | None:

@@ -163,6 +163,13 @@ OF_THE_PROGRAM = _handed(
     ("the replay of a pipeline, before it bufferizes",),
     ("the replay, behind that",),
 )
+OF_EACH_LANE = _handed(
+    "of_each_lane",
+    "`memref.alloc`",
+    "there is one where each lane means memory of its own, which IREE puts into the LDS",
+    ("the replay, behind bufferization",),
+    ("bankwise-keep-lanes-apart",),
+)
 ATTRIBUTION = _handed(
     "attribution",
     "`memref.alloc`",

@@ -20,14 +20,13 @@ from types import MappingProxyType
 from iree.compiler import ir
 
 from ..dialect_utils.builders import Builder
-from ..dialect_utils.diagnostics import PassFailure
-from ..dialect_utils.handed_attributes import OF_THE_PROGRAM
+from ..dialect_utils.diagnostics import PassFailure, Refusal
+from ..dialect_utils.grid import is_run_by_each_lane
+from ..dialect_utils.handed_attributes import OF_EACH_LANE, OF_THE_PROGRAM
 from ..dialect_utils.indexing_maps import GENERIC, copied_loops
-from ..dialect_utils.memory.lds_ops import ALLOC, view_row
+from ..dialect_utils.memory.address_spaces import PRIVATE, WORKGROUP, move, names_of
+from ..dialect_utils.memory.lds_ops import ALLOC
 from ..dialect_utils.operations import operations_in
-
-_PRIVATE = "#gpu.address_space<private>"
-_WORKGROUP = "#gpu.address_space<workgroup>"
 
 
 @contextmanager
@@ -72,38 +71,40 @@ def allocate_as_stock(function: ir.Operation) -> None:
     """Gives every `memref.alloc` the op and the address space that stock's callback chooses.
 
     Raises:
-        PassFailure: a buffer whose address space would have to change where it leaves the function
-            or a loop; nothing stock emits does.
+        PassFailure: a buffer whose address space would have to change where it leaves the function,
+            or where a loop or a choice joins it with one whose address space stays; nothing stock
+            emits does.
     """
-    for allocation in operations_in(function, ALLOC):
-        space = ir.MemRefType(allocation.results[0].type).memory_space
-        stays_private = space is None or str(space) == _PRIVATE
-        wanted = _PRIVATE if stays_private else _WORKGROUP
-        if str(space) != wanted:
-            with allocation.context:
-                _move(allocation.results[0], ir.Attribute.parse(wanted))
-        if stays_private:
-            _replace_by_alloca(allocation)
+    wanted = {each.results[0]: _wanted(each) for each in operations_in(function, ALLOC)}
+    moved: set[ir.Value] = set()
+    for buffer, space in wanted.items():
+        if buffer not in moved and str(ir.MemRefType(buffer.type).memory_space) != space:
+            moved.update(_moved(buffer, space, wanted))
+    for buffer, space in wanted.items():
+        if space == PRIVATE:
+            _replace_by_alloca(buffer.owner.operation)
+        elif buffer in moved and is_run_by_each_lane(buffer.owner.operation):
+            buffer.owner.operation.attributes[OF_EACH_LANE] = ir.UnitAttr.get(function.context)
 
 
-def _move(buffer: ir.Value, space: ir.Attribute) -> None:
-    """Retypes a buffer and all its views to another address space."""
-    old = ir.MemRefType(buffer.type)
-    with buffer.context, buffer.owner.location:
-        buffer.set_type(ir.MemRefType.get(old.shape, old.element_type, old.layout, space))
-    for use in buffer.uses:
-        user = use.owner.operation
-        passes_on = [r for r in user.results if isinstance(r.type, ir.MemRefType)]
-        row = view_row(user)
-        if row is not None and row.keeps_space:
-            for view in passes_on:
-                _move(view, space)
-        elif passes_on or user.name.endswith((".yield", ".return", ".call")):
-            raise PassFailure(
-                user.location,
-                f"'{user.name}' passes on a buffer whose address space stock would change, which "
-                "cannot be replayed; compile this kernel with iree-compile",
-            )
+def _wanted(allocation: ir.Operation) -> str:
+    """Returns the address space that stock's callback chooses for an allocation."""
+    space = ir.MemRefType(allocation.results[0].type).memory_space
+    return PRIVATE if space is None or str(space) == PRIVATE else WORKGROUP
+
+
+def _moved(buffer: ir.Value, space: str, wanted: Mapping[ir.Value, str]) -> list[ir.Value]:
+    """Retypes a buffer and all that is the same memory, and returns it."""
+    try:
+        names = names_of(buffer, lambda root: wanted.get(root) == space)
+    except Refusal as refusal:
+        raise PassFailure(
+            buffer.owner.location,
+            f"{refusal.reason}, and stock would change its address space, which cannot be "
+            "replayed; compile this kernel with iree-compile",
+        ) from None
+    move(names, space)
+    return names
 
 
 def _replace_by_alloca(allocation: ir.Operation) -> None:

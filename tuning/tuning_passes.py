@@ -84,6 +84,7 @@ from .workarounds.gather_windows import GatherWindows
 from .workarounds.hold_loads import HoldLoads
 from .workarounds.index_unit_loops import IndexUnitLoops
 from .workarounds.keep_equal_order import KeepEqualOrder
+from .workarounds.keep_lanes_apart import KeepLanesApart
 from .workarounds.keep_mask_bounds import KeepMaskBounds
 from .workarounds.keep_unsigned import KeepUnsigned
 from .workarounds.merge_blocked_sizes import MergeBlockedSizes
@@ -164,6 +165,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     ShareCopies,
     SpreadImages,
     RestoreShapes,
+    KeepLanesApart,
     KeepMaskBounds,
     RenameRegisters,
     ReorderKeys,

@@ -108,8 +108,8 @@ DefinePadding, GatherReversed, GatherWindows, IndexUnitLoops = pass_classes(
     f"{__package__}.workarounds",
     *("DefinePadding", "GatherReversed", "GatherWindows", "IndexUnitLoops"),
 )
-KeepMaskBounds, MergeBlockedSizes = pass_classes(
-    f"{__package__}.workarounds", "KeepMaskBounds", "MergeBlockedSizes"
+KeepLanesApart, KeepMaskBounds, MergeBlockedSizes = pass_classes(
+    f"{__package__}.workarounds", "KeepLanesApart", "KeepMaskBounds", "MergeBlockedSizes"
 )
 MultiplyIntegers, MultiplyUnsigned = pass_classes(
     f"{__package__}.workarounds", "MultiplyIntegers", "MultiplyUnsigned"
@@ -134,6 +134,7 @@ _PACK = "iree-codegen-gpu-pack-to-intrinsics"
 _COALESCED_COPIES = "iree-codegen-gpu-convert-to-coalesced-dma"
 _COMBINE_SOURCES = "iree-codegen-combine-source-layout-transformation"
 _VECTOR_ALLOC = "iree-codegen-gpu-vector-alloc"
+_BUFFERIZE = "iree-codegen-iree-comprehensive-bufferize"
 _UNROLL_LOOPS = "iree-codegen-unroll-annotated-loops"
 _DISTRIBUTE = "iree-llvmgpu-vector-distribute"
 _LOWER_GPU_OPS = "iree-gpu-lower-ops"
@@ -160,6 +161,7 @@ _LANE_TILES = Place(_AFTER, _PACK, VECTOR_DISTRIBUTE)
 _BEFORE_VECTOR_ALLOCS = Place(_BEFORE, _VECTOR_ALLOC, VECTOR_DISTRIBUTE)
 _INSTRUCTIONS = Place(_BEFORE, _LOWER_GPU_OPS)
 _SLICES = Place(_BEFORE, _COMBINE_SOURCES, TILE_AND_FUSE)
+_BUFFERS = Place(_AFTER, _BUFFERIZE)
 _ANNOTATED = Place(_BEFORE, _UNROLL_LOOPS, TILE_AND_FUSE)
 _TRANSPOSES = Place(_BEFORE, _VECTOR_LOWERING, TILE_AND_FUSE)
 _VECTORS = Place(_BEFORE, _VECTOR_LOWERING)
@@ -352,6 +354,7 @@ STEPS: tuple[Step, ...] = (
     Step(_BEHIND_DISTRIBUTION, ReduceBytes, mitigations=ALL, only=_lacks_mma_sync, corrects=True),
     Step(_ANNOTATED, UnrollPrivateLoops, since="exact", by_mma_sync=True),
     Step(_ANNOTATED, UnrollWindows, since="fast"),
+    Step(_BUFFERS, KeepLanesApart, mitigations=ALL, corrects=True),
     Step(_VECTORS, OrderProducts, mitigations=ALL, corrects=True),
     Step(_VECTORS, PartScatters, mitigations=ALL, only=_has_mma_sync, corrects=True),
     Step(_TRANSPOSES, TransposeBytes, since="exact", by_mma_sync=False),

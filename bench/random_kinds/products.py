@@ -77,6 +77,45 @@ def several_sums(random: np.random.Generator, name: str) -> Program:
     return _named(Contraction(name, kind, sizes, left, right, output).program(), name)
 
 
+def begun(random: np.random.Generator, name: str) -> Program:
+    """Returns a product that begins with a tensor, which is added once more behind it."""
+    kind = ("i8", "i16", "f16", "f32")[random.integers(4)]
+    m, n = (int(random.choice([1, 5, 24, 31, 48, int(random.integers(1, 100))])) for _ in range(2))
+    k = int(random.choice([1, 3, 13, int(random.integers(1, 50))]))
+    left = ("m, k", "k, m")[random.integers(2)]
+    x = tensor(kind, *((m, k) if left == "m, k" else (k, m)))
+    w, y = tensor("f32", k, n), tensor("f32", m, n)
+    widen = {"f16": "%f = arith.extf %a : f16 to f32", "f32": "%f = arith.mulf %a, %one : f32"}
+    source = f"""func.func @main(%x: {x}, %w: {w}, %y: {y}) -> {y} {{
+  %one = arith.constant 1.0 : f32
+  %empty = tensor.empty() : {y}
+  %sum = linalg.generic {{
+      indexing_maps = [affine_map<(m, n, k) -> ({left})>, affine_map<(m, n, k) -> (k, n)>,
+                       affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%x, %w : {x}, {w}) outs(%y : {y}) {{
+    ^bb0(%a: {kind}, %b: f32, %total: f32):
+      {widen.get(kind, f"%f = arith.sitofp %a : {kind} to f32")}
+      %p = arith.mulf %f, %b : f32
+      %s = arith.addf %total, %p : f32
+      linalg.yield %s : f32
+  }} -> {y}
+  %out = linalg.map {{ arith.addf }} ins(%sum, %y : {y}, {y}) outs(%empty : {y})
+  return %out : {y}
+}}
+"""
+    sizes = ((m, k) if left == "m, k" else (k, m), (k, n), (m, n))
+    kinds = (kind, "f32", "f32")
+    inputs = tuple(
+        integers(each, *size, low=-3, high=4) for each, size in zip(kinds, sizes, strict=True)
+    )
+
+    def reference(x: Array, w: Array, y: Array) -> Array:
+        return (x if left == "m, k" else x.T) @ w + 2 * y
+
+    return Program(name, source, inputs, reference, TOLERANCE["exact"])
+
+
 def small(random: np.random.Generator, name: str) -> Program:
     """Returns a product of few rows and summed elements, with few or many columns."""
     summed = int(random.choice([5, 6, 7, int(random.integers(1, 21))]))

@@ -33,7 +33,7 @@ def test_all_levels_are_right(kind: str, seed: int) -> None:
     [
         *[("large_heads", 1), ("top_k", 3), ("grouped", 39), ("extremes", 0)],
         *[("integer_rows", 54), ("stable_sorts", 0), ("small_products", 3)],
-        ("padded_functions", 12),
+        *[("padded_functions", 12), ("begun_products", 7)],
     ],
 )
 def test_what_was_wrong_is_right(kind: str, seed: int) -> None:

@@ -96,19 +96,75 @@ def test_a_view_follows_unless_it_chooses_its_own_address_space(view, follows):
             allocated(text)
 
 
-def test_a_buffer_that_a_loop_carries_is_refused():
-    with pytest.raises(PassFailure, match=r"'scf\.for' passes on a buffer"):
+CARRIED = """
+        func.func @f(%n: index, %v: f32, %at: index, %arg: MEMREF) {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c = memref.alloc() : MEMREF
+          %d = memref.alloc() : MEMREF
+          %p = arith.cmpi slt, %n, %c1 : index
+          %r = scf.for %i = %c0 to %n step %c1 iter_args(%b = %c) -> MEMREF {
+            %inner = scf.for %j = %c0 to %n step %c1 iter_args(%e = %b) -> MEMREF {
+              memref.store %v, %e[%j] : MEMREF
+              scf.yield %e : MEMREF
+            }
+            scf.yield YIELDED : MEMREF
+          }
+          %one = scf.if %p -> MEMREF {
+            scf.yield %r : MEMREF
+          } else {
+            scf.yield %d : MEMREF
+          }
+          memref.store %v, %one[%at] : MEMREF
+          return
+        }
+        """.replace("MEMREF", "memref<8xf32, #gpu.address_space<constant>>")
+
+
+@pytest.mark.parametrize("yielded", ["%inner", "%d"])
+def test_a_buffer_that_loops_and_choices_carry_is_moved(yielded):
+    text = allocated(CARRIED.replace("YIELDED", yielded))
+    # What is left is the argument, whose space nobody changes.
+    assert text.count("constant>") == 1
+    assert text.count("memref.alloc() : memref<8xf32, #gpu.address_space<workgroup>>") == 2
+
+
+def test_a_buffer_that_a_loop_joins_with_another_address_space_is_refused():
+    with pytest.raises(PassFailure, match="joins a buffer with one that stays"):
+        allocated(CARRIED.replace("YIELDED", "%arg"))
+
+
+def test_buffers_of_each_lane_are_marked():
+    """Not what lanes share, nor what was in workgroup memory before."""
+    text = allocated(
+        """
+        func.func @f() {
+          %shared = memref.alloc() : memref<1xf32, #gpu.address_space<constant>>
+          scf.forall (%lane) in (64) {
+            %own = memref.alloc() : memref<2xf32, #gpu.address_space<constant>>
+            %meant = memref.alloc() : memref<3xf32, #gpu.address_space<workgroup>>
+          } {mapping = [#gpu.thread<linear_dim_0>]}
+          scf.forall (%block) in (64) {
+            %all = memref.alloc() : memref<4xf32, #gpu.address_space<constant>>
+          } {mapping = [#iree_codegen.workgroup_mapping<x>]}
+          return
+        }
+        """
+    )
+    assert (
+        "memref.alloc() {bankwise.of_each_lane} : memref<2xf32, #gpu.address_space<workgroup>>"
+        in text
+    )
+    assert text.count("memref.alloc() : memref<") == 3
+
+
+def test_a_buffer_that_leaves_the_function_is_refused():
+    with pytest.raises(PassFailure, match=r"'func\.return' passes on a buffer"):
         allocated(
             """
-            func.func @f(%n: index) {
-              %c0 = arith.constant 0 : index
-              %c1 = arith.constant 1 : index
+            func.func @f() -> memref<8xf32, #gpu.address_space<constant>> {
               %c = memref.alloc() : memref<8xf32, #gpu.address_space<constant>>
-              %r = scf.for %i = %c0 to %n step %c1 iter_args(%b = %c)
-                  -> memref<8xf32, #gpu.address_space<constant>> {
-                scf.yield %b : memref<8xf32, #gpu.address_space<constant>>
-              }
-              return
+              return %c : memref<8xf32, #gpu.address_space<constant>>
             }
             """
         )

@@ -222,6 +222,17 @@ def loses_the_sums_of_warps(tmp_path: Path) -> bool:
     return emulated("head_260.mlir", "gfx942", [*inputs, keys])[0, 0, 0] == 2.5
 
 
+def gives_lanes_one_copy(tmp_path: Path) -> bool:
+    """Lanes of gfx942 have one copy of the tensor that their sums begin with."""
+    inputs = [np.ones((48, 13), np.int8)]
+    inputs += [np.ones(shape, np.float32) for shape in ((13, 31), (48, 31))]
+    try:
+        emulated("lane_copies.mlir", "gfx942", inputs)
+    except LdsRaceError:
+        return True
+    return False
+
+
 def searches_rows_by_all_lanes(tmp_path: Path) -> bool:
     """Two waves search the same rows on gfx942."""
     try:
@@ -478,6 +489,7 @@ CHECKS: dict[str, Callable[[Path], bool]] = {
     f"{FOLDER}/hold_loads.py": widens_what_it_loads,
     f"{FOLDER}/index_unit_loops.py": leaves_unit_loops_scalar,
     f"{FOLDER}/keep_equal_order.py": exchanges_equal_elements,
+    f"{FOLDER}/keep_lanes_apart.py": gives_lanes_one_copy,
     f"{FOLDER}/keep_mask_bounds.py": forgets_bounds_of_masks,
     f"{FOLDER}/keep_unsigned.py": widens_booleans_as_signed,
     f"{FOLDER}/merge_blocked_sizes.py": parts_sizes,
