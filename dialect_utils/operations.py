@@ -6,13 +6,15 @@ from __future__ import annotations
 import importlib.util
 import math
 import sys
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from iree.compiler import ir
 
 from .dynamic_sizes import DYNAMIC
+
+Node = TypeVar("Node", bound=Hashable)
 
 _DIALECTS = "iree.compiler.dialects"
 _UNBOUND = (
@@ -118,6 +120,51 @@ def defining_operation(value: ir.Value) -> ir.Operation | None:
     """Returns the operation whose result `value` is; None for a block argument."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def value_behind(value: ir.Value, names: Container[str]) -> ir.Value:
+    """Returns what operations of these names make `value` of, each of its first operand.
+
+    It is `value` itself if another operation makes it.
+    """
+    while (made := defining_operation(value)) is not None and made.name in names:
+        value = made.operands[0]
+    return value
+
+
+def makers_behind(
+    values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]
+) -> Iterator[ir.Operation]:
+    """Yields the operations that values are computed by, each once.
+
+    Args:
+        through: whether what computes the operands of an operation is looked for, too; it is asked
+            after the operation was yielded.
+    """
+
+    def makers(of: Iterable[ir.Value]) -> Iterator[ir.Operation]:
+        return filter(None, map(defining_operation, of))
+
+    return reached_from(makers(values), lambda each: makers(each.operands) if through(each) else ())
+
+
+def reached_from(
+    starts: Iterable[Node], onward: Callable[[Node], Iterable[Node]]
+) -> Iterator[Node]:
+    """Yields all that is reached from some nodes, and these themselves, each once.
+
+    There is no recursion: a kernel's arithmetic is deeper than Python's stack.
+
+    Args:
+        onward: what the next nodes behind one are; it is asked after that was yielded.
+    """
+    pending, seen = [*starts], set[Node]()
+    while pending:
+        node = pending.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            pending += onward(node)
 
 
 def has_no_numbers(operation: ir.Operation) -> bool:

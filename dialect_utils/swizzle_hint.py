@@ -15,7 +15,7 @@ from iree.compiler import ir
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.swizzles import SWIZZLE_ATTRIBUTES, Swizzle
 from .diagnostics import Refusal
-from .operations import defining_operation, operations_in
+from .operations import operations_in, value_behind
 
 HINT_NAME = "iree_codegen.swizzle_hint"
 STOWED_SWIZZLE = "iree_codegen.swizzle"
@@ -80,11 +80,7 @@ def stowed_swizzles(allocation: ir.Operation) -> Chain:
 
 def unhinted(value: ir.Value) -> ir.Value:
     """Returns `value` without the hints that directly produce it."""
-    definition = defining_operation(value)
-    while definition is not None and is_hint(definition):
-        value = definition.operands[0]
-        definition = defining_operation(value)
-    return value
+    return value_behind(value, (HINT_NAME,))
 
 
 def hints_in(function: ir.Operation) -> list[ir.Operation]:

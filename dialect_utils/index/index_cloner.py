@@ -14,7 +14,7 @@ cloned. `is_index_arithmetic` says which operations a pass may let be cloned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 
 from iree.compiler import ir
@@ -22,7 +22,7 @@ from iree.compiler import ir
 from ...bank_model.quick_dataclass import dataclass
 from ..builders import Builder
 from ..loops import is_induction
-from ..operations import defining_operation
+from ..operations import defining_operation, reached_from
 from .index_ops import block_owner, compute_after_operands, defining
 
 THREAD_ID, LANE_ID = "gpu.thread_id", "gpu.lane_id"
@@ -54,14 +54,24 @@ def is_index_arithmetic(operation: ir.Operation) -> bool:
 
 def is_uniform(value: ir.Value) -> bool:
     """Returns whether all lanes have the same value, as far as that is plain to see."""
+
+    def behind(each: ir.Value) -> Iterable[ir.Value]:
+        definition = defining_operation(each)
+        if definition is None or definition.name in SAME_IN_A_WAVE:
+            return ()
+        return definition.operands
+
+    return all(map(_is_of_uniform, reached_from([value], behind)))
+
+
+def _is_of_uniform(value: ir.Value) -> bool:
+    """Returns whether all lanes have the same value if they have the same operands."""
     definition = defining_operation(value)
     if definition is None:
         # Loops and parallel regions around barriers have the same iterations in all lanes.
         around = block_owner(ir.BlockArgument(value)).name
         return is_induction(value) or around in ("scf.forall", "func.func")
-    if definition.name in SAME_IN_A_WAVE:
-        return True
-    return is_index_arithmetic(definition) and all(map(is_uniform, definition.operands))
+    return definition.name in SAME_IN_A_WAVE or is_index_arithmetic(definition)
 
 
 @dataclass

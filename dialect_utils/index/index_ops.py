@@ -9,17 +9,16 @@ operations say, is the same for both and stands here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from iree.compiler import ir
 
 from ..dynamic_sizes import DYNAMIC
 from ..loops import IF, bounds_of, is_induction
-from ..operations import terminator
+from ..operations import Node, terminator
 
 Known = TypeVar("Known")
-Node = TypeVar("Node", bound=Hashable)
 
 _PER_RESULT = frozenset({"util.assume.int", "util.optimization_barrier"})
 """Operations whose results are their operands, one by one."""

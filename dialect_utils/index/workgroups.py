@@ -19,7 +19,7 @@ import numpy as np
 from iree.compiler import ir
 
 from ..loops import IF
-from ..operations import defining_operation, terminator
+from ..operations import defining_operation, reached_from, terminator
 from .index_ops import forall_bounds
 from .lane_values import LaneValues, Loop
 
@@ -34,26 +34,18 @@ def workgroup_numbers(values: Sequence[ir.Value]) -> dict[ir.Value, range]:
 
     They are in the order in which they are found.
     """
-    found: dict[ir.Value, range] = {}
-    pending, seen = list(values), set[ir.Value]()
-    while pending:
-        value = pending.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        numbers = _numbers(value)
-        if numbers is not None:
-            found[value] = numbers
-        elif isinstance(value, ir.BlockArgument):
-            pending += value.owner.owner.operation.operands
-        else:
-            operation = value.owner.operation
-            pending += operation.operands
-            if operation.name == IF:
-                pending += (
-                    each for region in operation.regions for each in terminator(region).operands
-                )
-    return found
+    found = ((each, _numbers(each)) for each in reached_from(values, _computed_from))
+    return {each: numbers for each, numbers in found if numbers is not None}
+
+
+def _computed_from(value: ir.Value) -> list[ir.Value]:
+    """Returns what a value is computed from, and chosen by; nothing for a workgroup's number."""
+    if _numbers(value) is not None:
+        return []
+    is_argument = isinstance(value, ir.BlockArgument)
+    operation = (value.owner.owner if is_argument else value.owner).operation
+    ends = map(terminator, operation.regions if operation.name == IF else ())
+    return [each for of in (operation, *ends) for each in of.operands]
 
 
 def _numbers(value: ir.Value) -> range | None:

@@ -34,9 +34,9 @@ from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal
 from ..loops import IF, YIELD, carried_as, carried_by_use
-from ..operations import GPU_LAUNCH, defining_operation, operations_in, terminator
+from ..operations import GPU_LAUNCH, defining_operation, operations_in, terminator, value_behind
 from ..swizzle_hint import STOWED_SWIZZLE, is_hint
-from .lds_ops import ALLOC, Bystander, row_of, view_row
+from .lds_ops import ALLOC, VIEWS, Bystander, row_of, view_row
 from .memref_types import is_memref, is_workgroup_memref, lds_bytes, type_of
 
 
@@ -66,9 +66,7 @@ def is_lds_allocation(operation: ir.Operation | None) -> TypeGuard[ir.Operation]
 
 def lds_allocation_of(buffer: ir.Value) -> ir.Operation | None:
     """Returns the LDS allocation of which a memref is a view, if it can be no other memory."""
-    operation = defining_operation(buffer)
-    while operation is not None and view_row(operation) is not None:
-        operation = defining_operation(operation.operands[0])
+    operation = defining_operation(value_behind(buffer, VIEWS))
     return operation if is_lds_allocation(operation) else None
 
 

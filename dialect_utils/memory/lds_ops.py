@@ -580,3 +580,6 @@ TABLE: dict[str, Row] = {
     "memref.dim": Bystander.ASKS,
     ADDRESS: Bystander.DESCRIBES,
 }
+
+VIEWS = frozenset(name for name, row in TABLE.items() if isinstance(row, View))
+"""The operations whose result is the memory of their operand 0."""

@@ -34,6 +34,7 @@ from ...dialect_utils.operations import (
     defining_operation,
     erase_unused,
     mixed_operands,
+    value_behind,
 )
 
 
@@ -93,14 +94,15 @@ def _flat_index(
     at: Builder, views: Sequence[ir.Operation], indices: Sequence[ir.Value]
 ) -> ir.Value | None:
     """Returns the element of the flat memref at `indices` of the last view; None if not known."""
-    kind = _type_before_casts(views[0].results[0])
+    # A cast may have forgotten what the type before it says.
+    kind = type_of(value_behind(views[0].results[0], (CAST,)))
     if len(views) == 1 and views[0].name == EXPAND_SHAPE and kind.has_static_shape:
         return at.linearize(indices, kind.shape)
     parts: list[tuple[ir.MemRefType, Sequence[ir.Value | int]]] = [(kind, indices)]
     for view in views:
         if view.name == SUBVIEW:
             offsets = mixed_operands(view, "static_offsets", 1)
-            parts.append((_type_before_casts(view.operands[0]), offsets))
+            parts.append((type_of(value_behind(view.operands[0], (CAST,))), offsets))
     constant, products, values = 0, list[str](), list[ir.Value]()
     for part, numbers in parts:
         strides = static_strides(part)
@@ -113,12 +115,3 @@ def _flat_index(
                 products.append(f"d{len(values)} * {stride}")
                 values.append(number)
     return at.apply(" + ".join([*products, str(constant)]), *values)
-
-
-def _type_before_casts(memory: ir.Value) -> ir.MemRefType:
-    """Returns the type that says of a memref what `memref.cast` may have forgotten."""
-    definition = defining_operation(memory)
-    while definition is not None and definition.name == CAST:
-        memory = definition.operands[0]
-        definition = defining_operation(memory)
-    return type_of(memory)

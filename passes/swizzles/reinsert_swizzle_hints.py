@@ -57,7 +57,7 @@ from ...dialect_utils.memory.memref_types import (
     shown_type,
     type_of,
 )
-from ...dialect_utils.operations import defining_operation, operations_in
+from ...dialect_utils.operations import defining_operation, operations_in, reached_from
 from ...dialect_utils.swizzle_hint import (
     STOWED_SWIZZLE,
     Chain,
@@ -172,18 +172,13 @@ def _framed(reaches: Mapping[ir.Value, Reach]) -> set[ir.Value]:
     These are the ones that meet others as views, and all that meet these: the accesses behind a
     join are the same for all who meet there.
     """
-    framed: set[ir.Value] = set()
-    pending = [allocated for allocated, reach in reaches.items() if not _meets_whole(reach)]
-    while pending:
-        allocated = pending.pop()
-        framed.add(allocated)
-        joins = set(reaches[allocated].joins)
-        pending += [
-            other
-            for other, reach in reaches.items()
-            if other not in framed and not joins.isdisjoint(reach.joins)
-        ]
-    return framed
+
+    def met(allocated: ir.Value) -> list[ir.Value]:
+        joins = {*reaches[allocated].joins}
+        return [each for each, reach in reaches.items() if not joins.isdisjoint(reach.joins)]
+
+    parts = [allocated for allocated, reach in reaches.items() if not _meets_whole(reach)]
+    return {*reached_from(parts, met)}
 
 
 def _meets_whole(reach: Reach) -> bool:

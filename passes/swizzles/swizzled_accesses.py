@@ -51,7 +51,7 @@ from ...dialect_utils.memory.flow import lds_allocations_at
 from ...dialect_utils.memory.lds_ops import COLLAPSE_SHAPE, promised_alignment
 from ...dialect_utils.memory.stated_alignment import state_alignment
 from ...dialect_utils.operations import defining_operation
-from ...dialect_utils.swizzle_hint import Chain, is_hint
+from ...dialect_utils.swizzle_hint import Chain, unhinted
 from .access_offsets import KnownOffsets, element_count
 from .hint_resolution import AskedLength, asked_length
 from .hinted_buffers import BufferAccess, BufferGroup
@@ -267,9 +267,7 @@ class _Rewriting(NamedTuple):
 
 def _row_length(buffer: ir.Value) -> int:
     """Returns the length of the rows of the memref of which a flat one is a view; 0 for none."""
-    view = defining_operation(buffer)
-    while view is not None and is_hint(view):
-        view = defining_operation(view.operands[0])
+    view = defining_operation(unhinted(buffer))
     if view is None or view.name != COLLAPSE_SHAPE:
         return 0
     source = ir.MemRefType(view.operands[0].type)

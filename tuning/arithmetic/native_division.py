@@ -39,7 +39,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_moves import element_count, is_move
 from ...dialect_utils.handed_attributes import ROUNDED_QUOTIENT
 from ...dialect_utils.multiplications import EXPONENTIALS
-from ...dialect_utils.operations import defining_operation, operations_in, replace_by
+from ...dialect_utils.operations import makers_behind, operations_in, replace_by
 from ...passes.base import FunctionPass, PassContext
 from .native_f32 import computed_in_f32, flushes_subnormals, has_native_f32, in_f32
 
@@ -103,18 +103,9 @@ def _is_in_f32(operation: ir.Operation) -> bool:
 
 def _is_inexact(division: ir.Operation) -> bool:
     """Returns whether the divisor is computed from an exponential, element by element."""
-    pending, seen = [division.operands[1]], set[ir.Value]()
-    while pending:
-        value = pending.pop()
-        made = defining_operation(value)
-        if made is None or value in seen:
-            continue
-        seen.add(value)
-        if made.name in EXPONENTIALS or _is_exponential(made):
-            return True
-        if made.name in _CONTINUOUS or is_move(made):
-            pending += made.operands
-    return False
+    divisor = division.operands[1]
+    makers = makers_behind([divisor], lambda each: each.name in _CONTINUOUS or is_move(each))
+    return any(each.name in EXPONENTIALS or _is_exponential(each) for each in makers)
 
 
 def _is_exponential(operation: ir.Operation) -> bool:

@@ -30,6 +30,7 @@ Exponentials of other numbers stay, and those of AMD's GPUs, which IREE gives th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -40,7 +41,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_moves import Element, element_count, origin_of
 from ...dialect_utils.element_types import scalar_type
 from ...dialect_utils.gpu_target import gpu_features_of
-from ...dialect_utils.operations import defining_operation, operations_in
+from ...dialect_utils.operations import defining_operation, operations_in, reached_from
 from ...passes.base import FunctionPass, PassContext
 
 _EXP2, _SUBTRACTION, _MAXIMUM, _REDUCTION = (
@@ -118,24 +119,20 @@ def _is_never_positive(exponential: ir.Operation, known: dict[Element, set[Eleme
 
 def _reached(element: Element) -> set[Element]:
     """Returns elements that an element is at least as large as, unless it is NaN."""
-    found: set[Element] = set()
-    pending = [element]
-    while pending:
-        each = origin_of(pending.pop())
-        if each in found:
-            continue
-        found.add(each)
+
+    def behind(each: Element) -> Iterator[Element]:
         value, number = each
         operation = defining_operation(value)
         if operation is None:
-            continue
+            return
         if operation.name == _MAXIMUM:
-            pending += [(operand, number) for operand in operation.operands]
+            yield from ((operand, number) for operand in operation.operands)
         elif operation.name == _REDUCTION and "maximumf" in str(operation.attributes["kind"]):
             vector, *start = operation.operands
-            pending += [(vector, place) for place in range(element_count(vector.type))]
-            pending += [(each, 0) for each in start]
-    return found
+            yield from ((vector, place) for place in range(element_count(vector.type)))
+            yield from ((each, 0) for each in start)
+
+    return {*reached_from([origin_of(element)], lambda each: map(origin_of, behind(each)))}
 
 
 def _exp2(at: Builder, x: ir.Value) -> ir.Value:

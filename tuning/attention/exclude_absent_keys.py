@@ -41,6 +41,7 @@ from ...dialect_utils.operations import (
     operations_of,
     parents_of,
     redirect,
+    value_behind,
 )
 from ...passes.base import FunctionPass, PassContext
 from ..shapes.enlarged_shapes import is_rounded, noted_keys, unrounded
@@ -126,9 +127,8 @@ def _exclude_shared(loop: ir.Operation, keys: int, enlarged: int) -> None:
 
 def _is_carried(value: ir.Value, loop: ir.Operation) -> bool:
     """Returns whether a value is one that a loop carries, perhaps transposed."""
-    while (made := defining_operation(value)) is not None and made.name == "vector.transpose":
-        value = made.operands[0]
-    return made is None and _is_computed_in(value, loop)
+    value = value_behind(value, ("vector.transpose",))
+    return defining_operation(value) is None and _is_computed_in(value, loop)
 
 
 def _mask(

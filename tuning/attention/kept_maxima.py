@@ -28,6 +28,7 @@ from ...dialect_utils.multiplications import ACCUMULATOR, MATRIX_PRODUCTS, MFMA
 from ...dialect_utils.operations import (
     defining_operation,
     is_splat_of_zero,
+    makers_behind,
     number_of,
     operands_with,
     operations_of,
@@ -133,22 +134,15 @@ class KeptMaxima(NamedTuple):
         return self._leading_to_rows(lambda each: any(o in scores for o in each.operands))
 
     def _leading_to_rows(self, begins: Callable[[ir.Operation], bool]) -> list[ir.Operation]:
-        needs: dict[ir.Operation, bool] = {}
+        def is_followed(each: ir.Operation) -> bool:
+            return each in self.places and each.name not in MATRIX_PRODUCTS
 
-        def visit(value: ir.Value) -> bool:
-            operation = defining_operation(value)
-            if operation is None or operation not in self.places:
-                return False
-            if operation.name in MATRIX_PRODUCTS:
-                return False
-            if operation not in needs:
-                behind = [visit(operand) for operand in operation.operands]
-                needs[operation] = begins(operation) or any(behind)
-            return needs[operation]
-
-        for each in self.rows:
-            visit(each)
-        return sorted((each for each, it in needs.items() if it), key=self.places.__getitem__)
+        makers = filter(is_followed, makers_behind(self.rows, is_followed))
+        found: dict[ir.Operation, None] = {}
+        for each in sorted(makers, key=self.places.__getitem__):
+            if begins(each) or not found.keys().isdisjoint(map(defining_operation, each.operands)):
+                found[each] = None
+        return [*found]
 
 
 def move_behind_maxima(loop: ir.Operation) -> None:
@@ -349,20 +343,19 @@ def _position(kept: KeptMaxima, value: ir.Value) -> tuple[int, int] | None:
 
 def operand_makers(kept: KeptMaxima, chains: Sequence[ScoreChain]) -> list[ir.Operation]:
     """Returns what makes the factors of scores in a step, and can do so again behind them."""
-    found: set[ir.Operation] = set()
     known: dict[str, bool | None] = {}
     body = sorted(kept.places, key=kept.places.__getitem__)
     last = kept.places[kept.last]
-    pending = [o for c in chains for p in c.products for o in list(p.operands)[:ACCUMULATOR]]
-    while pending:
-        operation = defining_operation(pending.pop())
-        if operation is None or operation not in kept.places or operation in found:
-            continue
-        if operation.name == _LOAD:
-            since = body[kept.places[operation] : last]
-            if all(each.name == MFMA or leaves_memory_alone(each, known) for each in since):
-                found.add(operation)
-        elif operation.name.startswith("vector.") and not any(map(is_memref, operation.operands)):
-            found.add(operation)
-            pending += operation.operands
+
+    def is_free(each: ir.Operation) -> bool:
+        is_inside = each in kept.places and each.name.startswith("vector.")
+        return is_inside and not any(map(is_memref, each.operands))
+
+    def is_kept(load: ir.Operation) -> bool:
+        since = body[kept.places.get(load, last) : last]
+        return all(each.name == MFMA or leaves_memory_alone(each, known) for each in since)
+
+    factors = (o for c in chains for p in c.products for o in list(p.operands)[:ACCUMULATOR])
+    makers = makers_behind(factors, is_free)
+    found = {each for each in makers if is_free(each) or (each.name == _LOAD and is_kept(each))}
     return [each for each in body if each in found]

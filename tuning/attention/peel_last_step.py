@@ -34,6 +34,7 @@ from ...dialect_utils.operations import (
     operations_in,
     operations_of,
     replace_by,
+    value_behind,
 )
 from ...passes.base import FunctionPass, PassContext
 from ..shapes.enlarged_shapes import computed_size, unrounded
@@ -109,9 +110,7 @@ def _keys_compared(compare: ir.Operation, loop: ir.Operation) -> ir.Value | None
     """Returns of how many keys a comparison asks whether more than some are left."""
     if compare.name != "arith.cmpi" or compare.attributes["predicate"] != _less_than(compare):
         return None
-    left = defining_operation(compare.operands[1])
-    if left is not None and left.name == _BROADCAST:
-        left = defining_operation(left.operands[0])
+    left = defining_operation(value_behind(compare.operands[1], (_BROADCAST,)))
     if left is None or left.name != "arith.subi":
         return None
     if left.operands[1] != body_of(loop).arguments[0]:

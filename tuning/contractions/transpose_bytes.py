@@ -22,7 +22,12 @@ from iree.compiler import ir
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.memory.memref_types import is_workgroup_memref
-from ...dialect_utils.operations import TRANSFER_READ, defining_operation, operations_in
+from ...dialect_utils.operations import (
+    TRANSFER_READ,
+    defining_operation,
+    operations_in,
+    value_behind,
+)
 from ...passes.base import FunctionPass, PassContext
 from .byte_transposes import transpose_bytes
 
@@ -76,9 +81,7 @@ def _matrix(operation: ir.Operation) -> tuple[int, int] | None:
 
 def _row_of(value: ir.Value) -> int:
     """Returns how many neighbours in the LDS a vector was read by; 1 if it comes from elsewhere."""
-    source = defining_operation(value)
-    while source is not None and source.name == "vector.shape_cast":
-        source = defining_operation(source.operands[0])
+    source = defining_operation(value_behind(value, ("vector.shape_cast",)))
     if source is None or source.name != TRANSFER_READ:
         return 1
     if not is_workgroup_memref(source.operands[0].type):

@@ -26,6 +26,7 @@ the tile lies, and no read finds what an earlier iteration has left.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from math import gcd
 
 from iree.compiler import ir
@@ -58,6 +59,7 @@ from ...dialect_utils.operations import (
     defining_operation,
     has_zero_bits,
     is_inside,
+    makers_behind,
     operations_in,
     operations_of,
     parents_of,
@@ -247,17 +249,13 @@ class _Body:
 
     def _exchanges(self, store: ir.Operation) -> bool:
         """Returns whether an iteration computes what it stores from what it reads from the LDS."""
-        pending, seen = [store.operands[0]], set[ir.Operation]()
-        while pending:
-            definition = defining_operation(pending.pop())
-            if definition is None or definition in seen or not is_inside(definition, self.loop):
-                continue
-            seen.add(definition)
-            row = access_row(definition)
-            if row is not None and is_workgroup_memref(definition.operands[0].type):
-                return True
-            pending += definition.operands
-        return False
+        is_inner = partial(is_inside, outer=self.loop)
+        return any(
+            access_row(each) is not None
+            and is_workgroup_memref(each.operands[0].type)
+            and is_inner(each)
+            for each in makers_behind([store.operands[0]], is_inner)
+        )
 
     def tile(self, allocation: ir.Operation, users: Sequence[ir.Operation]) -> StagedTile:
         """Returns the tile that an allocation is.

@@ -29,8 +29,8 @@ from ...dialect_utils.loops import FOR
 from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.memory.memref_types import is_workgroup_memref, whole_element_bits
 from ...dialect_utils.operations import (
-    defining_operation,
     has_operation,
+    makers_behind,
     operations_in,
     operations_of,
     parents_of,
@@ -111,13 +111,13 @@ def _movable(
         return []
     places = {each: place for place, each in enumerate(inside)}
     least = places[rows[-1]] if rows else len(inside)
-    found, pending = {load}, list(load.operands)
-    while pending:
-        definition = defining_operation(pending.pop())
-        if definition is None or places.get(definition, -1) <= least or definition in found:
-            continue
-        if not definition.name.startswith(_PURE):
-            return []
-        found.add(definition)
-        pending += definition.operands
-    return sorted(found, key=places.__getitem__) if rows else []
+
+    def is_behind(each: ir.Operation) -> bool:
+        return places.get(each, -1) > least
+
+    def is_movable(each: ir.Operation) -> bool:
+        return is_behind(each) and each.name.startswith(_PURE)
+
+    needed = [*filter(is_behind, makers_behind(load.operands, is_movable))]
+    movable = bool(rows) and all(map(is_movable, needed))
+    return sorted([load, *needed], key=places.__getitem__) if movable else []

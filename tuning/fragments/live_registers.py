@@ -31,7 +31,14 @@ from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.loops import body_of
 from ...dialect_utils.memory.lds_ops import access_row
 from ...dialect_utils.memory.memref_types import is_workgroup_memref
-from ...dialect_utils.operations import defining_operation, is_inside, operations_in, operations_of
+from ...dialect_utils.operations import (
+    constant_value,
+    defining_operation,
+    is_inside,
+    operations_in,
+    operations_of,
+    reached_from,
+)
 
 REGISTER_BITS = 32
 MOST_REGISTERS = 255
@@ -251,13 +258,11 @@ def _element_bits(kind: ir.Type) -> int:
 
 def _address(read: ir.Operation) -> frozenset[ir.Value]:
     """Returns what the indices of a read are sums of, without constants."""
-    found: set[ir.Value] = set()
-    pending = [operand for operand in read.operands if isinstance(operand.type, ir.IndexType)]
-    while pending:
-        value = pending.pop()
-        operation = defining_operation(value)
-        if operation is not None and operation.name == "arith.addi":
-            pending += operation.operands
-        elif operation is None or operation.name != _CONSTANT:
-            found.add(value)
-    return frozenset(found)
+
+    def terms(value: ir.Value) -> Sequence[ir.Value]:
+        total = defining_operation(value)
+        return () if total is None or total.name != "arith.addi" else total.operands
+
+    indices = (each for each in read.operands if isinstance(each.type, ir.IndexType))
+    found = reached_from(indices, terms)
+    return frozenset(each for each in found if not terms(each) and constant_value(each) is None)

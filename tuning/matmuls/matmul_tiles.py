@@ -53,8 +53,6 @@ from ..costs.processors import Processor
 from ..costs.tile_cost import PATH_BYTES, MatmulTile, TileWork, matmul_work, with_later
 from ..shapes.enlarged_shapes import (
     LOAD,
-    SUBSPAN,
-    WHOLE_VIEWS,
     binding_of,
     gathered,
     has_enlarged_bindings,
@@ -455,27 +453,20 @@ class WarpTiledMatmul(TiledOperation[MatmulTile]):
 def _aligned_run(value: ir.Value) -> int:
     """Returns how many elements of a tensor lie side by side from multiples of that number on."""
     run = (true_shape(value) or ir.ShapedType(value.type).shape)[-1]
+    strided = _strided(value)
+    return run if strided is None else strided.aligned_run
+
+
+def _strided(value: ir.Value) -> StridedBuffer | None:
+    """Returns how the elements of a tensor are found in its buffer, if loops do not index that."""
     load = defining_operation(value)
-    if load is None or load.name != LOAD:
-        return run
-    buffer = load.operands[0]
-    while True:
-        definition = defining_operation(buffer)
-        if definition is None:
-            return run
-        if definition.name == SUBSPAN:
-            strided = StridedBuffer.of(definition)
-            return run if strided is None else strided.aligned_run
-        if definition.name not in WHOLE_VIEWS:
-            return run
-        buffer = definition.operands[0]
+    binding = None if load is None or load.name != LOAD else binding_of(load.operands[0])
+    return None if binding is None else StridedBuffer.of(binding)
 
 
 def _true_size(value: ir.Value, dim: int) -> int:
     """Returns the true size of a dimension of a tensor, as far as its buffer remembers it."""
-    load = defining_operation(value)
-    binding = None if load is None or load.name != LOAD else binding_of(load.operands[0])
-    strided = None if binding is None else StridedBuffer.of(binding)
+    strided = _strided(value)
     shape = strided.shape if strided is not None else true_shape(value)
     return (shape or ir.ShapedType(value.type).shape)[dim]
 

@@ -66,7 +66,7 @@ from ...dialect_utils.memory.lds_ops import (
 )
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.multiplications import EXPONENTIALS
-from ...dialect_utils.operations import defining_operation, has_operation, operations_in
+from ...dialect_utils.operations import has_operation, makers_behind, operations_in
 from ...passes.base import FunctionPass, PassContext
 from ..costs.processors import processor_of
 from ..costs.tile_cost import SAVED_REGISTERS
@@ -156,14 +156,5 @@ def _copied_registers(loop: ir.Operation) -> int:
 
 def _is_loaded(value: ir.Value) -> bool:
     """Returns whether a value comes from global memory without being computed with."""
-    pending = [value]
-    while pending:
-        definition = defining_operation(pending.pop())
-        if definition is None:
-            continue
-        if definition.name == _SELECT or is_move(definition):
-            pending += definition.operands
-            continue
-        if reads_global_memory(definition):
-            return True
-    return False
+    makers = makers_behind([value], lambda each: each.name == _SELECT or is_move(each))
+    return any(map(reads_global_memory, makers))

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import ClassVar
 
@@ -44,12 +45,7 @@ from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.memory.memref_types import is_workgroup_memref, whole_element_bits
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.multiplications import MFMA
-from ...dialect_utils.operations import (
-    defining_operation,
-    is_inside,
-    operations_in,
-    operations_of,
-)
+from ...dialect_utils.operations import is_inside, makers_behind, operations_in, operations_of
 from ...passes.base import FunctionPass, PassContext
 from ..copies.other_iteration import at_iteration, depends_on_iteration
 from ..copies.staged_copies import check_read_only
@@ -133,14 +129,8 @@ def _stores_of_loads(loop: ir.Operation) -> list[ir.Operation]:
 
 def _loads_of(loop: ir.Operation, value: ir.Value) -> list[ir.Operation]:
     """Returns the loads of global memory in a loop that a value is computed by."""
-    found: dict[ir.Operation, None] = {}
-    pending = [value]
-    while pending:
-        definition = defining_operation(pending.pop())
-        if definition is not None and is_inside(definition, loop) and definition not in found:
-            found[definition] = None
-            pending += definition.operands
-    loads = (each for each in found if each.name == _LOAD)
+    makers = makers_behind([value], partial(is_inside, outer=loop))
+    loads = [each for each in makers if each.name == _LOAD and is_inside(each, loop)]
     return [each for each in loads if not is_workgroup_memref(each.operands[0].type)]
 
 

@@ -37,6 +37,7 @@ from ...dialect_utils.operations import (
     operands_with,
     operations_of,
     redirect,
+    value_behind,
 )
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import LayoutRound
@@ -211,22 +212,14 @@ def _before(members: list[ir.Operation], rows: _Rows) -> Iterator[ir.Operation]:
             if made is None or made in inside or made in seen or not rows.has(made):
                 continue
             users = {user for user, _ in operands_with(operand)}
-            sources = map(_source, list(made.operands)[:-1])
+            sources = (value_behind(each, _RESHAPES) for each in list(made.operands)[:-1])
             if (
                 users <= inside
                 and made.block == member.block
-                and not any(map(_is_product, sources))
+                and not any(map(_is_product, map(defining_operation, sources)))
             ):
                 seen.add(made)
                 yield made
-
-
-def _source(value: ir.Value) -> ir.Operation | None:
-    """Returns what makes a value, in whichever shape."""
-    made = defining_operation(value)
-    while made is not None and made.name in _RESHAPES:
-        made = defining_operation(made.operands[0])
-    return made
 
 
 def _is_product(made: ir.Operation | None) -> bool:

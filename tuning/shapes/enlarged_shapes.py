@@ -56,7 +56,7 @@ from ...dialect_utils.memory.memref_types import (
     strides_and_offset,
     type_of,
 )
-from ...dialect_utils.operations import children, defining_operation, operations_in
+from ...dialect_utils.operations import children, defining_operation, operations_in, value_behind
 from ..costs.gathered_copies import Gather
 from .strided_buffers import StridedBuffer
 
@@ -343,13 +343,8 @@ def true_shape(tensor: ir.Value) -> Shape | None:
 
 def _buffer_of(tensor: ir.Value) -> ir.Value | None:
     """Returns the buffer that a tensor is loaded from, or a part of it."""
-    definition = defining_operation(tensor)
-    while definition is not None and definition.name == "tensor.extract_slice":
-        tensor = definition.operands[0]
-        definition = defining_operation(tensor)
-    if definition is None or definition.name != LOAD:
-        return None
-    return definition.operands[0]
+    load = defining_operation(value_behind(tensor, (_SLICE,)))
+    return None if load is None or load.name != LOAD else load.operands[0]
 
 
 def true_row_of_buffer(buffer: ir.Value) -> int | None:
@@ -371,19 +366,15 @@ def remembers_shape(buffer: ir.Value) -> bool:
 
 def binding_of(buffer: ir.Value) -> ir.Operation | None:
     """Returns the binding that a value is all of."""
-    binding = defining_operation(buffer)
-    while binding is not None and binding.name in WHOLE_VIEWS:
-        binding = defining_operation(binding.operands[0])
+    binding = defining_operation(value_behind(buffer, WHOLE_VIEWS))
     return binding if binding is not None and binding.name == SUBSPAN else None
 
 
 def gathered(value: ir.Value) -> Gather | None:
     """Returns how the elements of a tensor, or of a part of it, are copied to the LDS if other
     loops index its buffer and they do not lie there as `cp.async` copies them."""
-    load = defining_operation(value)
-    while load is not None and load.name == _SLICE:
-        load = defining_operation(load.operands[0])
-    binding = None if load is None or load.name != LOAD else binding_of(load.operands[0])
+    buffer = _buffer_of(value)
+    binding = None if buffer is None else binding_of(buffer)
     strided = None if binding is None else StridedBuffer.of(binding)
     return None if binding is None or strided is None else strided.gather(binding.results[0])
 
@@ -400,11 +391,10 @@ def flat_buffer(buffer: ir.Value) -> ir.Value:
 
     On AMD GPUs accesses go through a descriptor of the buffer, which is made once more, too.
     """
-    binding, cast = binding_of(buffer), defining_operation(buffer)
+    binding = binding_of(buffer)
     assert binding is not None
     flat = flat_binding(binding)
-    while cast is not None and cast.name in WHOLE_VIEWS - {BUFFER_CAST}:
-        cast = defining_operation(cast.operands[0])
+    cast = defining_operation(value_behind(buffer, WHOLE_VIEWS - {BUFFER_CAST}))
     if cast is None or cast.name != BUFFER_CAST:
         return flat
     kind = ir.MemRefType(cast.results[0].type)

@@ -28,7 +28,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.operations import defining_operation, operations_in
+from ...dialect_utils.operations import operations_in, value_behind
 from ...dialect_utils.program_operations import INSERT_SLICE, UPDATES
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import LayoutRound
@@ -67,16 +67,7 @@ def _own_parts(function: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
     """Yields each update that writes what is a view of the updated tensor, and the operand."""
     for update in operations_in(function, *UPDATES):
         updated = 1 if update.name == INSERT_SLICE else len(update.operands) - 1
-        whole = _seen(update.operands[updated])
+        whole = value_behind(update.operands[updated], _VIEWS)
         for number in range(updated):
-            if _seen(update.operands[number]) == whole:
+            if value_behind(update.operands[number], _VIEWS) == whole:
                 yield update, number
-
-
-def _seen(tensor: ir.Value) -> ir.Value:
-    """Returns what a tensor is a view of; itself if it is none."""
-    definition = defining_operation(tensor)
-    while definition is not None and definition.name in _VIEWS:
-        tensor = definition.operands[0]
-        definition = defining_operation(tensor)
-    return tensor

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""dialect_utils/operations: what operations have in common that compute the same."""
+"""dialect_utils/operations: walks along values, and what operations have in common that compute the
+same."""
 
 from __future__ import annotations
 
-from bankwise.dialect_utils.operations import likeness
+import pytest
+
+from bankwise.dialect_utils.operations import (
+    likeness,
+    makers_behind,
+    reached_from,
+    value_behind,
+)
 
 from ..functions import parse
 
@@ -51,3 +59,45 @@ def test_maps_are_part_of_what_operations_have_in_common() -> None:
     broadcast = parse(text.replace(MAP, "affine_map<(i) -> (0)>", 1))
     one, other = broadcast.operations("linalg.generic")
     assert likeness(one) != likeness(other)
+
+
+WALKED = """
+func.func @f(%x: vector<4xf16>) -> vector<4xf32> {
+  %wide = arith.extf %x : vector<4xf16> to vector<4xf32>
+  %row = vector.shape_cast %wide : vector<4xf32> to vector<1x4xf32>
+  %again = vector.shape_cast %row : vector<1x4xf32> to vector<4xf32>
+  %square = arith.mulf %again, %again : vector<4xf32>
+  return %square : vector<4xf32>
+}
+"""
+
+
+def test_value_behind_goes_through_the_named_operations_alone() -> None:
+    walked = parse(WALKED)
+    wide, square = walked.operations("arith.extf", "arith.mulf")
+    reshaped = square.operands[0]
+    assert value_behind(reshaped, ("vector.shape_cast",)) == wide.results[0]
+    assert value_behind(reshaped, ("arith.extf",)) == reshaped
+    assert value_behind(reshaped, ("vector.shape_cast", "arith.extf")) == wide.operands[0]
+
+
+def test_makers_behind_end_with_those_that_it_does_not_go_through() -> None:
+    walked = parse(WALKED)
+    (square,) = walked.operations("arith.mulf")
+    all_of_them = ["arith.mulf", "vector.shape_cast", "vector.shape_cast", "arith.extf"]
+    assert [each.name for each in makers_behind(square.results, lambda _: True)] == all_of_them
+    through = makers_behind(square.results, lambda each: each.name == "arith.mulf")
+    assert [each.name for each in through] == all_of_them[:2]
+
+
+def test_a_walk_visits_once_what_is_reached_in_many_ways() -> None:
+    """There are 2^5000 ways to the first node, and Python's stack is not so deep."""
+    found = [*reached_from([5000], lambda n: (n - 1, n - 1) if n else ())]
+    assert found == [*range(5000, -1, -1)]
+
+
+def test_what_is_behind_a_node_is_asked_when_that_is_not_enough() -> None:
+    def onward(node: int) -> list[int]:
+        pytest.fail(f"{node} was enough")
+
+    assert next(reached_from([1], onward)) == 1

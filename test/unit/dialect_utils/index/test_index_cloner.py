@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from iree.compiler import ir
 
 from bankwise.dialect_utils.builders import Builder
-from bankwise.dialect_utils.index.index_cloner import IndexCloner, is_index_arithmetic
+from bankwise.dialect_utils.index.index_cloner import IndexCloner, is_index_arithmetic, is_uniform
 from bankwise.dialect_utils.loops import body_of
 from bankwise.dialect_utils.operations import defining_operation, is_inside, operations_in
 from bankwise.test.unit.index_evaluator import evaluate
@@ -183,3 +183,19 @@ def test_index_arithmetic_follows_from_operands_alone(
     module = ir.Module.parse(function, context)
     _, operation, *_ = operations_in(module.operation, "func.func", text.split()[0])
     assert is_index_arithmetic(operation) == expected
+
+
+@pytest.mark.parametrize(
+    ("begin", "uniform"), [("gpu.block_id x", True), ("gpu.thread_id x", False)]
+)
+def test_a_value_is_uniform_that_is_computed_of_uniform_ones(
+    context: ir.Context, begin: str, uniform: bool
+) -> None:
+    """There are 2^2000 ways to the first value, and Python's stack is not so deep."""
+    steps = [f"%{n + 1} = arith.addi %{n}, %{n} : index" for n in range(2000)]
+    text = "\n".join(
+        ["func.func @f() -> index {", f"%0 = {begin}", *steps, "return %2000 : index }"]
+    )
+    module = ir.Module.parse(text, context)
+    (end,) = operations_in(module.operation, "func.return")
+    assert is_uniform(end.operands[0]) == uniform
