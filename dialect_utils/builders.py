@@ -1109,10 +1109,7 @@ class Builder:
         self, operation: ir.Operation, body: Callable[..., ir.Value | Sequence[ir.Value]]
     ) -> None:
         """Emits the body of an operation of linalg on the elements of its operands."""
-        kinds = [
-            each.type.element_type if isinstance(each.type, ir.RankedTensorType) else each.type
-            for each in operation.operands
-        ]
+        kinds = [scalar_type(each.type) for each in operation.operands]
         block = operation.regions[0].blocks.append(*kinds, arg_locs=[self.location] * len(kinds))
         inside = replace(self, point=ir.InsertionPoint(block))
         made = body(inside, *block.arguments)

@@ -28,8 +28,15 @@ LOG2_E = as_f32(math.log2(math.e))
 
 
 def scalar_type(kind: ir.Type) -> ir.Type:
-    """Returns the type of the elements of a vector type; other types are their own."""
-    return kind.element_type if isinstance(kind, ir.VectorType) else kind
+    """Returns the type of the elements of a vector, tensor or memref; other types are their own."""
+    return kind.element_type if isinstance(kind, ir.ShapedType) else kind
+
+
+def number_type(kind: ir.Type) -> ir.Type | None:
+    """Returns the type of a number, or of all in a vector whose size is known; None for others."""
+    if isinstance(kind, ir.VectorType):
+        return None if kind.scalable else kind.element_type
+    return None if isinstance(kind, ir.ShapedType) else kind
 
 
 def element_bits(kind: ir.Type) -> int | None:

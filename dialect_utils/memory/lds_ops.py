@@ -29,7 +29,7 @@ from ...bank_model.lds_rules import AccessKind
 from ...bank_model.lds_tables import copy_instruction, transposing_read
 from ...bank_model.quick_tuple import NamedTuple
 from ..diagnostics import Refusal
-from ..element_types import element_bits
+from ..element_types import element_bits, scalar_type
 from ..handed_attributes import DESCRIBED
 from ..operations import TRANSFER_READ, TRANSFER_WRITE, operations_in, segments_of
 from ..swizzle_hint import HINT_NAME
@@ -397,10 +397,9 @@ def _gather_to_lds(operation: ir.Operation) -> Footprint:
     _, _, (destination,), indices = segments_of(operation)
     transfer = ir.TypeAttr(operation.attributes["transferType"]).value
     element = type_of(destination).element_type
-    is_vector = isinstance(transfer, ir.VectorType)
-    if (transfer.element_type if is_vector else transfer) != element:
+    if scalar_type(transfer) != element:
         raise Refusal(f"{operation.name} of {transfer} to elements of {element}")
-    count = prod(_static(transfer).shape) if is_vector else 1
+    count = prod(_static(transfer).shape) if isinstance(transfer, ir.VectorType) else 1
     extents = (1,) * len(indices)
     return Footprint(tuple(indices), extents, wave_elements=count)
 

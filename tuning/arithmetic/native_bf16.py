@@ -28,6 +28,7 @@ from iree.compiler import ir
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.element_types import number_type
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
@@ -100,14 +101,7 @@ def _roundings(function: ir.Operation) -> list[ir.Operation]:
     return [
         operation
         for operation in operations_in(function, "arith.truncf")
-        if _element_of(operation.operands[0].type, ir.F32Type)
-        and _element_of(operation.results[0].type, ir.BF16Type)
+        if isinstance(number_type(operation.operands[0].type), ir.F32Type)
+        and isinstance(number_type(operation.results[0].type), ir.BF16Type)
         and _ROUNDING not in operation.attributes
     ]
-
-
-def _element_of(kind: ir.Type, element: type[ir.Type]) -> bool:
-    """Returns whether `kind` is a type or a vector of static size of it."""
-    if isinstance(kind, ir.VectorType) and not kind.scalable:
-        kind = kind.element_type
-    return isinstance(kind, element)

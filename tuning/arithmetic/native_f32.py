@@ -8,7 +8,7 @@ import re
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.element_types import scalar_type
+from ...dialect_utils.element_types import number_type, scalar_type
 from ...dialect_utils.gpu_target import gpu_features_of
 
 _SUBNORMALS = "iree_codegen.denormal_fp_math_f32"
@@ -23,10 +23,7 @@ def has_native_f32(function: ir.Operation, test_target: str | None) -> bool:
 
 def computed_in_f32(value: ir.Value) -> bool:
     """Returns whether a number, or all of a vector whose size is known, is f32, f16 or bf16."""
-    kind = value.type
-    if isinstance(kind, ir.VectorType) and kind.scalable:
-        return False
-    return isinstance(scalar_type(kind), ir.F32Type | ir.F16Type | ir.BF16Type)
+    return isinstance(number_type(value.type), ir.F32Type | ir.F16Type | ir.BF16Type)
 
 
 def in_f32(at: Builder, value: ir.Value) -> ir.Value:

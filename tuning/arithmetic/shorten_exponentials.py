@@ -39,7 +39,7 @@ from iree.compiler import ir
 from ...bank_model.shown_text import counted_are
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_moves import Element, element_count, origin_of
-from ...dialect_utils.element_types import scalar_type
+from ...dialect_utils.element_types import number_type
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.operations import defining_operation, operations_in, reached_from
 from ...passes.base import FunctionPass, PassContext
@@ -101,11 +101,9 @@ def _is_never_positive(exponential: ir.Operation, known: dict[Element, set[Eleme
         known: what is reached from elements, to be filled: one maximum serves many exponentials.
     """
     kind = exponential.results[0].type
-    scalar = scalar_type(kind)
+    scalar = number_type(kind)
     difference = defining_operation(exponential.operands[0])
     if not isinstance(scalar, ir.F32Type) or difference is None or difference.name != _SUBTRACTION:
-        return False
-    if isinstance(kind, ir.VectorType) and kind.scalable:
         return False
     less, greater = difference.operands
     for number in range(element_count(kind)):

@@ -36,6 +36,7 @@ from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils import carried_integers
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import PassFailure, Refusal
+from ...dialect_utils.element_types import scalar_type
 from ...dialect_utils.gpu_target import gpu_features_of
 from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, MAPS
 from ...dialect_utils.lowering_config import CONFIG, MMA_KIND, PROMOTED, LoweringConfig, WarpLaunch
@@ -126,7 +127,7 @@ def carried_contraction(
         return None
     with function.context:
         root = scalar_root(function, ir.IntegerType.get_signless(_BITS))
-    if root is None or _element(root.results[0]) != "i32":
+    if root is None or str(scalar_type(root.results[0].type)) != "i32":
         return None
     contraction = scalar_contraction(root, "arith.muli", "arith.addi", "arith.extsi")
     for operand in list(root.operands)[:2]:
@@ -138,10 +139,6 @@ def carried_contraction(
     if any(str(carried) in str(each.type) for op in operations_in(function) for each in op.results):
         raise Refusal(f"the function has {carried} of its own")
     return CarriedContraction(_tiled(function, contraction), fill)
-
-
-def _element(value: ir.Value) -> str:
-    return str(ir.ShapedType(value.type).element_type)
 
 
 def _check_use(user: ir.Operation, number: int) -> None:

@@ -30,7 +30,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.element_types import scalar_type
+from ...dialect_utils.element_types import number_type, scalar_type
 from ...dialect_utils.index.index_ops import compute_after_operands
 from ...dialect_utils.loops import FOR, IF, bounds_of
 from ...dialect_utils.memory.memref_types import is_memref
@@ -139,4 +139,4 @@ def _divides_data(operation: ir.Operation) -> bool:
 
 def _is_number(value: ir.Value) -> bool:
     """Returns whether a value is a number or a vector of numbers."""
-    return isinstance(scalar_type(value.type), ir.IntegerType | ir.IndexType | ir.FloatType)
+    return isinstance(number_type(value.type), ir.IntegerType | ir.IndexType | ir.FloatType)

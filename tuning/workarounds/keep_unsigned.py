@@ -27,6 +27,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
+from ...dialect_utils.element_types import scalar_type
 from ...dialect_utils.operations import defining_operation, operations_in
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import LayoutRound
@@ -59,7 +60,7 @@ class KeepUnsigned(FunctionPass):
         for product, number in [*_unsigned_factors(function.operation)]:
             at, factor = Builder.before(product), product.operands[number]
             if _is_unsigned(factor):
-                factor = at.converted(factor, _element_of(product.results[0]))
+                factor = at.converted(factor, scalar_type(product.results[0].type))
             product.operands[number] = at.maximum(factor, factor)
             context.sink.remark(product.location, f"factor {number} is widened by zeros")
 
@@ -81,28 +82,21 @@ def _was_unsigned(value: ir.Value) -> bool:
     made = defining_operation(value)
     while made is not None and (made.name == _CONVERSION or made.name in _MOVES):
         if made.name == _CONVERSION and _is_unsigned(made.operands[0]):
-            return not isinstance(_element_of(value), ir.ComplexType)
+            return not isinstance(scalar_type(value.type), ir.ComplexType)
         made = defining_operation(made.operands[0])
     return False
 
 
 def _widens(value: ir.Value, result: ir.Value) -> bool:
     """Returns whether a value is unsigned, and `result` has floats or wider integers."""
-    element = _element_of(result)
+    element = scalar_type(result.type)
     if not _is_unsigned(value) or isinstance(element, ir.ComplexType):
         return False
-    narrow = ir.IntegerType(_element_of(value))
-    return not isinstance(element, ir.IntegerType) or ir.IntegerType(element).width > narrow.width
+    narrow = ir.IntegerType(scalar_type(value.type))
+    return not isinstance(element, ir.IntegerType) or element.width > narrow.width
 
 
 def _is_unsigned(value: ir.Value) -> bool:
     """Returns whether the elements of a tensor are unsigned integers or booleans."""
-    element = _element_of(value)
-    if not isinstance(element, ir.IntegerType):
-        return False
-    integer = ir.IntegerType(element)
-    return integer.is_unsigned or integer.width == 1
-
-
-def _element_of(value: ir.Value) -> ir.Type:
-    return ir.ShapedType(value.type).element_type
+    element = scalar_type(value.type)
+    return isinstance(element, ir.IntegerType) and (element.is_unsigned or element.width == 1)

@@ -29,6 +29,7 @@ from ...dialect_utils import carried_integers
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.element_moves import is_move
+from ...dialect_utils.element_types import scalar_type
 from ...dialect_utils.loops import FOR, YIELD, carried_as, carried_by_use
 from ...dialect_utils.lowering_config import integers
 from ...dialect_utils.memory.flow import connected_to
@@ -125,7 +126,7 @@ def _check_operands(function: ir.Operation) -> None:
     carried = carried_integers.operand_type(function.context)
     for operation in operations_in(function):
         values = [*operation.operands, *operation.results]
-        if not any(_element_type(each.type) == carried for each in values):
+        if not any(scalar_type(each.type) == carried for each in values):
             continue
         name = operation.name
         if name in (MMA, FOR, YIELD, _POISON, _TRANSPOSE, _SELECT) or name in _ON_MEMORY:
@@ -134,10 +135,6 @@ def _check_operands(function: ir.Operation) -> None:
             continue
         if not is_move(operation):
             raise Refusal(f"{name} computes with integers carried as f8")
-
-
-def _element_type(kind: ir.Type) -> ir.Type:
-    return kind.element_type if isinstance(kind, ir.VectorType | ir.MemRefType) else kind
 
 
 def _check_sums(contractions: list[ir.Operation]) -> None:

@@ -23,7 +23,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.builders import Builder
-from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.element_types import element_bits, scalar_type
 from ...dialect_utils.operations import integer_of, operations_in
 from ...passes.base import FunctionPass, PassContext
 
@@ -48,8 +48,7 @@ class NeutralElements(FunctionPass):
             kind, begin = _kind(reduction), reduction.operands[1]
             if kind not in _WRONG or integer_of(begin) != _WRONG[kind]:
                 continue
-            element = begin.type.element_type if isinstance(begin.type, ir.VectorType) else None
-            bits = element_bits(begin.type if element is None else element)
+            bits = element_bits(scalar_type(begin.type))
             assert bits is not None
             right = {"minsi": (1 << bits - 1) - 1, "maxsi": -(1 << bits - 1), "and": -1}[kind]
             reduction.operands[1] = Builder.before(reduction).constant(begin.type, right)
