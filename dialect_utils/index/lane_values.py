@@ -22,7 +22,7 @@ undefined (division by zero, a shift beyond the width) the value is `Unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from math import prod
@@ -176,6 +176,9 @@ def constant(value: int) -> LaneValues:
     return LaneValues(np.full((1, 1), value, dtype=np.int64))
 
 
+_ZERO = constant(0)
+
+
 def align(values: Sequence[LaneValues]) -> tuple[tuple[Loop, ...], list[IntArray]]:
     """Gives all values the same loops; returns these and arrays that broadcast together."""
     loops = values[0].loops if values else ()
@@ -189,9 +192,17 @@ def align(values: Sequence[LaneValues]) -> tuple[tuple[Loop, ...], list[IntArray
     return loops, aligned
 
 
-def combine(function: Callable[..., Any], *values: LaneValues) -> LaneValues | Unknown:
-    """Applies a NumPy function lane by lane; Unknown when the result would be too large."""
-    loops, arrays = align(values)
+def combine(function: Callable[..., Any], *values: LaneValues | Unknown) -> LaneValues | Unknown:
+    """Applies a NumPy function lane by lane.
+
+    Returns Unknown when the result would be too large, and the first value that is unknown.
+    """
+    known: list[LaneValues] = []
+    for each in values:
+        if isinstance(each, Unknown):
+            return each
+        known.append(each)
+    loops, arrays = align(known)
     shapes = {each.shape for each in arrays if each.size != 1}
     size = prod(shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes))
     if size > MAX_LANE_VALUES:
@@ -247,6 +258,19 @@ class LaneEvaluator:
         if isinstance(found, Unknown):
             raise Refusal(f"{what} depends on the {found.reason}")
         return found
+
+    def element(
+        self,
+        indices: Iterable[ir.Value | int],
+        strides: Iterable[int],
+        begin: LaneValues | Unknown = _ZERO,
+    ) -> LaneValues | Unknown:
+        """Returns the element of a buffer that indices denote, counted from where `begin` is."""
+        total = begin
+        for index, stride in zip(indices, strides, strict=True):
+            value = constant(index) if isinstance(index, int) else self.evaluate(index)
+            total = combine(lambda t, v, by=stride: t + v * by, total, value)
+        return total
 
     def loop_range(self, loop: ir.Operation) -> LoopRange | Unknown:
         """Returns the iterations of an `scf.for`, one axis for all of them.
@@ -613,10 +637,6 @@ def _affine_reduce(function: Callable[..., Any]) -> _Computed:
     ) -> LaneValues | Unknown:
         total, *others = affine_results(operation, operands, _LaneArithmetic())
         for value in others:
-            if isinstance(total, Unknown):
-                return total
-            if isinstance(value, Unknown):
-                return value
             total = combine(function, total, value)
         return total
 
@@ -636,12 +656,8 @@ def _delinearize(
     bases = digit_bases(operation, operands[1:], constant)
     value: LaneValues | Unknown = operands[0]
     for base in bases[result:]:
-        if isinstance(value, Unknown):
-            return value
         value = combine(np.floor_divide, value, base)
-    if result == 0 or isinstance(value, Unknown):
-        return value
-    return combine(np.mod, value, bases[result - 1])
+    return value if result == 0 else combine(np.mod, value, bases[result - 1])
 
 
 def _linearize(

@@ -213,13 +213,8 @@ class LaneAccesses:
     def _issues(self) -> _Issues | None:
         """Returns the lanes that take part; None where none ever does."""
         view, evaluator, footprint = self.view, self.evaluator, self.footprint
-        indices: list[LaneValues] = []
-        for index in footprint.indices:
-            value = evaluator.evaluate(index)
-            if isinstance(value, Unknown):
-                raise Refusal(f"index depends on the {value.reason}")
-            indices.append(value)
-        first = view.element(footprint.indices, evaluator)
+        indices = [evaluator.known(index, "index") for index in footprint.indices]
+        first = evaluator.element(footprint.indices, view.strides, view.offset)
         if isinstance(first, Unknown):
             raise Refusal(f"offset depends on the {first.reason}")
         if self.moved is not None:

@@ -26,7 +26,7 @@ from ...bank_model.accesses import LdsTile
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ...bank_model.quick_dataclass import dataclass
 from ..diagnostics import Refusal
-from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
+from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, constant
 from ..kernels import memory_arguments
 from ..operations import GPU_LAUNCH, defining_operation
 from ..swizzle_hint import STOWED_SWIZZLE, is_hint
@@ -190,11 +190,8 @@ def _first_byte(view: ir.Operation, evaluator: LaneEvaluator) -> LaneValues | Un
     """
     total: LaneValues | Unknown = constant(0)
     current: ir.Operation | None = view
-    while current is not None:
-        shift = evaluator.evaluate(current.operands[1])
-        if isinstance(shift, Unknown) or isinstance(total, Unknown):
-            return shift
-        total = combine(np.add, total, shift)
+    while current is not None and not isinstance(total, Unknown):
+        total = evaluator.element([current.operands[1]], (1,), total)
         current = _bytes_viewed(current)
     return total
 

@@ -10,7 +10,6 @@ of the allocation. `lane_values` knows the offset in each lane and in each itera
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +18,7 @@ from iree.compiler import ir
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.swizzles import chain_period
 from ..diagnostics import Refusal
-from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
+from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, constant
 from ..loops import FOR, YIELD, loop_depth
 from ..operations import defining_operation, mixed_operands
 from ..swizzle_hint import Chain, hint_swizzle, is_hint, stowed_swizzles
@@ -62,20 +61,6 @@ class TracedView:
             return False
         return (self.strides, self.sizes, self.chain) == (other.strides, other.sizes, other.chain)
 
-    def element(
-        self, indices: Sequence[ir.Value | int], evaluator: LaneEvaluator
-    ) -> LaneValues | Unknown:
-        """Returns the element of the allocation that `indices` into the view denote."""
-        total = self.offset
-        for index, stride in zip(indices, self.strides, strict=True):
-            value = _evaluate(index, evaluator)
-            if isinstance(total, Unknown):
-                return total
-            if isinstance(value, Unknown):
-                return value
-            total = combine(lambda t, v, by=stride: t + v * by, total, value)
-        return total
-
     def through(self, operation: ir.Operation, evaluator: LaneEvaluator) -> TracedView:
         """Returns the view that `operation` makes of this one.
 
@@ -101,9 +86,9 @@ class TracedView:
             return view
         offsets = mixed_operands(operation, "static_offsets", 1)
         if operation.name == SUBVIEW:
-            return replace(view, offset=source.element(offsets, evaluator))
+            return replace(view, offset=evaluator.element(offsets, source.strides, source.offset))
         # The offset of a reinterpret_cast counts from the allocation's start.
-        return replace(view, offset=_evaluate(offsets[0], evaluator))
+        return replace(view, offset=evaluator.element(offsets, (1,)))
 
     def _behind(self, hint: ir.Operation) -> Chain | Unknown:
         """Returns the swizzles behind a hint on the view, if they are the whole allocation's."""
@@ -144,7 +129,3 @@ class TracedView:
         loops = tuple(loop for loop in offset.loops if loop.depth != depth)
         last = LaneValues(np.take(offset.values, -1, axes[0]), loops)
         return replace(self, offset=last)
-
-
-def _evaluate(number: ir.Value | int, evaluator: LaneEvaluator) -> LaneValues | Unknown:
-    return constant(number) if isinstance(number, int) else evaluator.evaluate(number)

@@ -42,7 +42,7 @@ from ...dialect_utils.index.index_cloner import (
     IndexCloner,
 )
 from ...dialect_utils.index.index_ops import block_owner, dimension_of
-from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
+from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown, combine, constant
 from ...dialect_utils.loops import bounds_of, is_induction
 from ...dialect_utils.memory.flow import ways_to
 from ...dialect_utils.memory.lane_dependence import LaneDependence
@@ -127,12 +127,9 @@ class GatherPermuter(NamedTuple):
             return reduce(np.logical_or, (on == 0 for on in running), right)
 
         found = self.evaluator.evaluate(other)
-        first: LaneValues | Unknown = constant(int(store.firsts[0]))
-        if base is not None:
-            first = self.evaluator.evaluate(base)
-        wanted: LaneValues | Unknown = Unknown("")
-        if isinstance(found, LaneValues) and isinstance(first, LaneValues):
-            wanted = combine(is_wanted, found, first, *gather.running)
+        known = constant(int(store.firsts[0]))
+        first = known if base is None else self.evaluator.evaluate(base)
+        wanted = combine(is_wanted, found, first, *gather.running)
         if isinstance(wanted, Unknown) or not wanted.values.all():
             raise PassFailure(
                 gather.operation.location,

@@ -13,13 +13,12 @@ A subview whose offsets are known in every lane is looked through: the vector st
 
 from __future__ import annotations
 
-import numpy as np
 from iree.compiler import ir
 
 from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.step_renaming import Offsets
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown, combine, constant
+from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown
 from ...dialect_utils.memory.lds_ops import SUBVIEW, is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import type_of
 from ...dialect_utils.operations import TRANSFER_READ, defining_operation, mixed_operands
@@ -110,10 +109,4 @@ def _behind_subviews(
 
 
 def _sum(start: Start, evaluator: LaneEvaluator) -> LaneValues | Unknown:
-    total: LaneValues | Unknown = constant(0)
-    for each in start:
-        value = constant(each) if isinstance(each, int) else evaluator.evaluate(each)
-        if isinstance(value, Unknown) or isinstance(total, Unknown):
-            return value if isinstance(value, Unknown) else total
-        total = combine(np.add, total, value)
-    return total
+    return evaluator.element(start, [1] * len(start))

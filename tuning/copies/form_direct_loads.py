@@ -132,12 +132,10 @@ class _Former(NamedTuple):
         if (waves != waves[..., :1]).any():
             raise Refusal("some lanes of a wave take no part in a copy")
         strides = row_major_strides(type_of(copy.store.operands[1]).shape)
-        place = np.zeros((1, 1), np.int64)
-        for index, stride in zip(list(copy.store.operands)[2:], strides, strict=True):
-            value = self.evaluator.evaluate(index)
-            if isinstance(value, Unknown) or value.loops:
-                raise Refusal("it is not known where a lane stores")
-            place = place + stride * value.full(self.launch)
+        found = self.evaluator.element(list(copy.store.operands)[2:], strides)
+        if isinstance(found, Unknown) or found.loops:
+            raise Refusal("it is not known where a lane stores")
+        place = found.full(self.launch)
         count = ir.VectorType(copy.load.results[0].type).shape[0]
         lanes = count * np.arange(self.launch.subgroup_size)
         if (waves & (place != place[..., :1] + lanes)).any():

@@ -301,13 +301,10 @@ class _Sharing:
             Refusal: it is not known.
         """
         indices = segments_of(copy.write)[2]
-        total = np.zeros((self.launch.waves, self.launch.subgroup_size), dtype=np.int64)
-        for index, stride in zip(indices, row_major_strides(shape), strict=True):
-            values = self.lanes.evaluate(index)
-            if isinstance(values, Unknown) or values.loops:
-                raise Refusal("the place of a copy in the tile is not known")
-            total = total + stride * values.full(self.launch)
-        return total.reshape(-1)[: self.launch.threads]
+        place = self.lanes.element(indices, row_major_strides(shape))
+        if isinstance(place, Unknown) or place.loops:
+            raise Refusal("the place of a copy in the tile is not known")
+        return place.full(self.launch).reshape(-1)[: self.launch.threads]
 
     def _origin(self, copy: _Copy) -> tuple[tuple[int | None, ir.Value | None], ...]:
         """Returns the `origin` of a tile by one of its copies.

@@ -339,7 +339,8 @@ class FragmentProver:
         like = (reading.buffer, reading.patterns, transposed)
         if like not in self._starts:
             sources = [source_lane(row, transposed) for row in range(ROWS)]
-            first = memref.view.element(list(load.operands)[1:], self.evaluator)
+            view, indices = memref.view, list(load.operands)[1:]
+            first = self.evaluator.element(indices, view.strides, view.offset)
             if isinstance(first, Unknown):
                 raise Refusal(f"an offset depends on the {first.reason}")
             elements = first.full(self.launch)[..., sources]

@@ -45,9 +45,7 @@ from ...dialect_utils.index.lane_values import (
     Loop,
     Unknown,
     align,
-    combine,
 )
-from ...dialect_utils.index.lane_values import constant as everywhere
 from ...dialect_utils.loops import FOR, IF
 from ...dialect_utils.memory.barrier_order import orders_lds
 from ...dialect_utils.memory.buffer_starts import begins_at_multiple_of
@@ -316,7 +314,7 @@ class DescriptorProver:
         """Returns [*iterations, warps, 8]: the bytes at which the rows of a matrix start."""
         buffer, *indices = matrix.load.operands
         strides = static_strides(type_of(buffer)) or ()
-        elements = element_of(indices, strides, self.evaluator)
+        elements = self.evaluator.element(indices, strides)
         if isinstance(elements, Unknown):
             raise Refusal(f"an index depends on the {elements.reason}")
         first = ROWS * matrix.number
@@ -329,19 +327,6 @@ class DescriptorProver:
 
 def _interleave(arrays: Sequence[IntArray], axis: int) -> IntArray:
     return np.stack(arrays, axis).reshape(*arrays[0].shape[:-1], -1)
-
-
-def element_of(
-    indices: Sequence[ir.Value], strides: Sequence[int], evaluator: LaneEvaluator
-) -> LaneValues | Unknown:
-    """Returns the element of a buffer that indices denote, counted from its start."""
-    total: LaneValues | Unknown = everywhere(0)
-    for index, stride in zip(indices, strides, strict=True):
-        value = evaluator.evaluate(index)
-        if isinstance(value, Unknown) or isinstance(total, Unknown):
-            return value if isinstance(value, Unknown) else total
-        total = combine(lambda t, v, by=stride: t + v * by, total, value)
-    return total
 
 
 # What happens between the last barriers and an operation.

@@ -55,7 +55,7 @@ from ...dialect_utils.operations import (
 )
 from ..ldmatrix.ldmatrix_emission import other_lane
 from ..ldmatrix.matrix_fragments import ROWS
-from .described_operands import DescribedRun, DescriptorProver, element_of
+from .described_operands import DescribedRun, DescriptorProver
 from .stored_factors import STORED_A, StoredFactors
 from .wgmma_groups import WgmmaGroup
 
@@ -209,7 +209,7 @@ class WgmmaEmitter:
         thread = at.apply(f"d0 floordiv {lanes} * {lanes} + {lane}", self.thread_x())
         cloner = other_lane(at, thread)
         clones = [cloner.clone(index) for index in indices]
-        given = element_of(clones, strides, evaluator)
+        given = evaluator.element(clones, strides)
         if isinstance(given, Unknown):
             raise Refusal(f"an index depends on the {given.reason}")
         away = combine(np.subtract, given, run.starts)

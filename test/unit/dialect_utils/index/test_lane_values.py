@@ -20,6 +20,8 @@ from bankwise.dialect_utils.index.lane_values import (
     LaneEvaluator,
     LaneValues,
     Unknown,
+    combine,
+    constant,
     existing_lanes,
     thread_ids,
 )
@@ -359,3 +361,14 @@ def test_long_chains_do_not_exhaust_the_stack() -> None:
     lines += [f"%v{n} = arith.addi %v{n - 1}, %iby : index" for n in range(1, 3000)]
     value = known(*lines)
     assert value.full(LAUNCH)[0, 0] == 6000
+
+
+def test_what_is_combined_with_an_unknown_value_is_unknown() -> None:
+    first, second = Unknown("first"), Unknown("second")
+    assert combine(np.add, constant(1), first, second) is first
+    assert LaneEvaluator(LAUNCH).element([4, 2], [10, 1], first) is first
+
+
+def test_an_element_is_counted_from_where_the_buffer_begins() -> None:
+    found = LaneEvaluator(LAUNCH).element([4, 2], [10, 1], constant(100))
+    assert isinstance(found, LaneValues) and found.uniform == 142

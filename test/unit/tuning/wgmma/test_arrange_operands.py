@@ -18,7 +18,6 @@ from bankwise.dialect_utils.operations import operations_in
 from bankwise.dialect_utils.swizzle_hint import is_hint
 from bankwise.passes.swizzles.swizzle_lds_allocs import SwizzleLdsAllocs
 from bankwise.tuning.wgmma.arrange_operands import ArrangeOperands
-from bankwise.tuning.wgmma.described_operands import element_of
 
 from ...functions import (
     HERE,
@@ -77,7 +76,7 @@ def elements(parsed: Parsed, name: str) -> np.ndarray:
     launch = launch_of(parsed.function)
     assert launch is not None
     strides = row_major_strides(type_of(buffer).shape)
-    found = element_of(indices, strides, LaneEvaluator(launch))
+    found = LaneEvaluator(launch).element(indices, strides)
     assert isinstance(found, LaneValues)
     return found.full(launch)
 
