@@ -15,6 +15,7 @@ if the edge cannot go through between them, so it must be a multiple of `merged`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import gcd
 
 import numpy as np
@@ -27,6 +28,7 @@ from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_bits import IndexBits, low_bit
 from ...dialect_utils.index.index_ops import block_owner
 from ...dialect_utils.index.lane_values import LaneEvaluator, Unknown
+from ...dialect_utils.memory.copies_before_ends import conjuncts
 from ...dialect_utils.memory.flow import connected_to
 from ...dialect_utils.memory.memref_types import static_strides
 from ...dialect_utils.memory.surroundings import maps_to_workgroups
@@ -103,7 +105,7 @@ def masked_scatter(
         raise Refusal("the lanes do not scatter columns side by side", where)
     comparisons: list[Comparison] = []
     aligned = size
-    for compared in _conjuncts(mask):
+    for compared in _comparisons(mask):
         left, right = map(element_sum, compared.operands)
         part, edge = reader.read(left), reader.read(right)
         if edge.of_columns or (edge.varies and part.of_columns):
@@ -149,21 +151,18 @@ def _check_alone(operation: ir.Operation, memory: ir.Value) -> None:
         raise Refusal("something else accesses what is scattered to", operation.location)
 
 
-def _conjuncts(mask: ir.Value) -> list[ir.Operation]:
-    """Returns the comparisons that are all true where a mask is.
+def _comparisons(mask: ir.Value) -> Iterator[ir.Operation]:
+    """Yields the comparisons that are all true where a mask is.
 
     Raises:
         Refusal: the mask is something else.
     """
-    operation = defining_operation(mask)
-    if operation is not None and operation.name == "arith.andi":
-        return [each for operand in operation.operands for each in _conjuncts(operand)]
-    is_below = operation is not None and operation.name == "arith.cmpi"
-    if operation is None or not is_below:
-        raise Refusal("a mask is no comparison of indices")
-    if ir.IntegerAttr(operation.attributes["predicate"]).value not in _BELOW:
-        raise Refusal("a mask asks for something else than less", operation.location)
-    return [operation]
+    for each in map(defining_operation, conjuncts(mask)):
+        if each is None or each.name != "arith.cmpi":
+            raise Refusal("a mask is no comparison of indices")
+        if ir.IntegerAttr(each.attributes["predicate"]).value not in _BELOW:
+            raise Refusal("a mask asks for something else than less", each.location)
+        yield each
 
 
 class _Read(NamedTuple):
