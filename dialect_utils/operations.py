@@ -148,6 +148,20 @@ def makers_behind(
     return reached_from(makers(values), lambda each: makers(each.operands) if through(each) else ())
 
 
+def dependents(
+    makers: Iterable[ir.Operation], behind: Iterable[ir.Operation]
+) -> dict[ir.Operation, None]:
+    """Returns those of operations `behind` others, in the order of the text, that need results of
+    `makers`, themselves or by what needs them."""
+    needed, found = {*makers}, dict[ir.Operation, None]()
+    for each in behind:
+        inside = operations_in(each) if len(each.regions) else [each]
+        if not all(needed.isdisjoint(map(defining_operation, one.operands)) for one in inside):
+            needed.add(each)
+            found[each] = None
+    return found
+
+
 def reached_from(
     starts: Iterable[Node], onward: Callable[[Node], Iterable[Node]]
 ) -> Iterator[Node]:

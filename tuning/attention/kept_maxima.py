@@ -27,6 +27,7 @@ from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
 from ...dialect_utils.multiplications import ACCUMULATOR, MATRIX_PRODUCTS, MFMA
 from ...dialect_utils.operations import (
     defining_operation,
+    dependents,
     is_splat_of_zero,
     makers_behind,
     number_of,
@@ -137,12 +138,11 @@ class KeptMaxima(NamedTuple):
         def is_followed(each: ir.Operation) -> bool:
             return each in self.places and each.name not in MATRIX_PRODUCTS
 
-        makers = filter(is_followed, makers_behind(self.rows, is_followed))
-        found: dict[ir.Operation, None] = {}
-        for each in sorted(makers, key=self.places.__getitem__):
-            if begins(each) or not found.keys().isdisjoint(map(defining_operation, each.operands)):
-                found[each] = None
-        return [*found]
+        makers = [*filter(is_followed, makers_behind(self.rows, is_followed))]
+        makers.sort(key=self.places.__getitem__)
+        first = {*filter(begins, makers)}
+        found = first.union(dependents(first, makers))
+        return [each for each in makers if each in found]
 
 
 def move_behind_maxima(loop: ir.Operation) -> None:
@@ -156,11 +156,7 @@ def move_behind_maxima(loop: ir.Operation) -> None:
     maxima = sorted((each for each in found if each is not None), key=places.__getitem__)
     if not maxima:
         return
-    moved: dict[ir.Operation, None] = {}
-    for each in body[places[maxima[0]] : places[maxima[-1]] + 1]:
-        makers = {defining_operation(operand) for operand in each.operands}
-        if not makers.isdisjoint((*moved, *maxima)):
-            moved[each] = None
+    moved = dependents(maxima, body[places[maxima[0]] : places[maxima[-1]] + 1])
     if moved.keys().isdisjoint(maxima) and all(map(leaves_memory_alone, moved)):
         for each in reversed(moved):
             each.move_after(maxima[-1])

@@ -59,7 +59,7 @@ from ...dialect_utils.memory.lds_ops import BARRIER, COPIES_END, COPY
 from ...dialect_utils.memory.memref_types import shown_type
 from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
 from ...dialect_utils.operations import (
-    defining_operation,
+    dependents,
     has_operation,
     operations_in,
     operations_of,
@@ -269,10 +269,6 @@ def _independent(parts: Sequence[Sequence[WgmmaGroup]]) -> list[ir.Operation]:
     contractions = {each for part in parts for each in _contractions(part)}
     block = operations_of(next(iter(contractions)).block)
     last = max(place for place, each in enumerate(block) if each in contractions)
-    needing, found = contractions, []
-    for each in takewhile(leaves_memory_alone, block[last + 1 :]):
-        if any(defining_operation(operand) in needing for operand in each.operands):
-            needing.add(each)
-        else:
-            found.append(each)
-    return found
+    behind = [*takewhile(leaves_memory_alone, block[last + 1 :])]
+    needing = dependents(contractions, behind)
+    return [each for each in behind if each not in needing]

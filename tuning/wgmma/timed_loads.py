@@ -27,7 +27,7 @@ To move `ld.global.nc` in front of the wait changes nothing: ptxas moves them ba
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from itertools import takewhile
 
 from iree.compiler import ir
@@ -36,7 +36,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.memory.memref_types import is_workgroup_memref
 from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
-from ...dialect_utils.operations import defining_operation, operations_of
+from ...dialect_utils.operations import dependents, operations_of
 from ..copies.plain_loads import loads_for_next, plain_load
 
 _LOAD, _ASSEMBLY = "vector.load", "llvm.inline_asm"
@@ -66,8 +66,14 @@ def loads_behind(contractions: Collection[ir.Operation], bits: IndexBits) -> lis
     block = operations_of(next(iter(contractions)).block)
     last = max(contractions, key=block.index)
     behind = [*takewhile(leaves_memory_alone, block[block.index(last) + 1 :])]
+    needing = dependents(contractions, behind)
     loads = [
-        each for load in _independent_loads(contractions, behind) for each in plain_load(load, bits)
+        made
+        for each in behind
+        if each.name == _LOAD
+        and each not in needing
+        and not is_workgroup_memref(each.operands[0].type)
+        for made in plain_load(each, bits)
     ]
     needed = {each for each in loads if each.name == _ASSEMBLY}
     if not needed:
@@ -82,18 +88,6 @@ def loads_behind(contractions: Collection[ir.Operation], bits: IndexBits) -> lis
             needed.add(each)
             found.insert(0, each)
     return [*found, stay]
-
-
-def _independent_loads(
-    contractions: Collection[ir.Operation], behind: Iterable[ir.Operation]
-) -> Iterator[ir.Operation]:
-    """Yields the loads of global memory behind contractions that need none of their results."""
-    needing = {*contractions}
-    for each in behind:
-        if any(defining_operation(operand) in needing for operand in each.operands):
-            needing.add(each)
-        elif each.name == _LOAD and not is_workgroup_memref(each.operands[0].type):
-            yield each
 
 
 def _stay_before(operation: ir.Operation) -> ir.Operation:

@@ -7,6 +7,8 @@ from __future__ import annotations
 import pytest
 
 from bankwise.dialect_utils.operations import (
+    children,
+    dependents,
     likeness,
     makers_behind,
     reached_from,
@@ -88,6 +90,23 @@ def test_makers_behind_end_with_those_that_it_does_not_go_through() -> None:
     assert [each.name for each in makers_behind(square.results, lambda _: True)] == all_of_them
     through = makers_behind(square.results, lambda each: each.name == "arith.mulf")
     assert [each.name for each in through] == all_of_them[:2]
+
+
+def test_dependents_need_a_result_of_others_or_hold_what_does() -> None:
+    parsed = parse(
+        """
+        func.func @f(%a: i32, %c: i1, %m: memref<i32>) {
+          %first = arith.addi %a, %a : i32
+          %apart = arith.muli %a, %a : i32
+          %sum = arith.subi %first, %apart : i32
+          scf.if %c { memref.store %sum, %m[] : memref<i32> }
+          scf.if %c { memref.store %apart, %m[] : memref<i32> }
+          return
+        }
+        """
+    )
+    first, _, difference, choice, *_ = body = children(parsed.function)
+    assert [*dependents([first], body)] == [difference, choice]
 
 
 def test_a_walk_visits_once_what_is_reached_in_many_ways() -> None:
