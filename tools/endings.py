@@ -113,6 +113,10 @@ def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
     return "".join(each if each.isascii() else ascii(each)[1:-1] for each in shown), error.end
 
 
+_NO_MEMORY = ("failed to map segment", "Cannot allocate memory")
+"""What glibc says of a library that cannot be loaded for that."""
+
+
 def exit_code_of(program: str, main: Callable[[], int]) -> int:
     """Runs a tool to its end, with all that it has printed written; returns its exit code."""
     code = 0
@@ -125,9 +129,11 @@ def exit_code_of(program: str, main: Callable[[], int]) -> int:
     except BrokenPipeError:
         stop_output()
         return code or 1
-    except MemoryError:
-        return fail(program, "this machine has too little memory for it")
-    except OSError as error:
+    except (MemoryError, ImportError, OSError) as error:
+        if isinstance(error, MemoryError) or any(each in str(error) for each in _NO_MEMORY):
+            return fail(program, "this machine has too little memory for it")
+        if isinstance(error, ImportError):
+            raise
         if code == 0:
             fail(program, f"cannot write its output: {file_error(error)}")
         stop_output()
