@@ -9,7 +9,7 @@ steps, and the lane's part of one step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from iree.compiler import ir
@@ -18,7 +18,13 @@ from ...bank_model.quick_dataclass import dataclass
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.index.index_ops import block_owner
 from ...dialect_utils.loops import FOR, YIELD, Carried, carried_as, carried_by_use
-from ...dialect_utils.operations import TRANSFER_READ, TRANSFER_WRITE, defining_operation, splat_of
+from ...dialect_utils.operations import (
+    TRANSFER_READ,
+    TRANSFER_WRITE,
+    defining_operation,
+    reached_from,
+    splat_of,
+)
 from .lane_contractions import INNER_TILED
 from .lane_memory import is_of_one_lane, kept_values, memory_of
 from .masked_scatters import SCATTER
@@ -118,17 +124,11 @@ class AccumulatorFlow:
             missing = _missing(operation)
             yield source, (dims[0] - missing, dims[1] - missing)
             return
-        pending = [source]
-        while pending:
-            value = pending.pop()
+        for value in reached_from([source], _elements_from):
             origin = defining_operation(value)
             if origin is not None and origin.name == TRANSFER_READ:
                 self.repeated[origin] = None
-            elif origin is not None and (
-                origin.name in (BROADCAST, "vector.transpose") or _is_elementwise(origin)
-            ):
-                pending += origin.operands
-            elif origin is None or origin.name != "arith.constant":
+            elif origin is None or not (_elements_from(value) or origin.name == "arith.constant"):
                 raise Refusal("an accumulator meets a number of each lane", operation.location)
 
     def _through_use(
@@ -201,6 +201,15 @@ def _has_both(broadcast: ir.Operation, dims: Dims) -> bool:
     if has[0] != has[1] and before[dims[1]] != 1:
         raise Refusal("an accumulator meets vector.broadcast along its rows", broadcast.location)
     return has[0] and has[1]
+
+
+def _elements_from(value: ir.Value) -> Sequence[ir.Value]:
+    """Returns what the elements of a value are copies of, or computed from one by one."""
+    origin = defining_operation(value)
+    if origin is None:
+        return ()
+    copies = origin.name in (BROADCAST, "vector.transpose")
+    return origin.operands if copies or _is_elementwise(origin) else ()
 
 
 def _is_elementwise(operation: ir.Operation) -> bool:

@@ -63,6 +63,16 @@ def test_what_is_added_is_read_with_the_same_dimensions_or_is_the_same_for_all()
     assert list(flow.repeated) == [other]
 
 
+def test_what_is_computed_of_copies_is_looked_at_once() -> None:
+    """There are 2^99 ways back to the read."""
+    read = f"vector.transfer_read %bias[%column], %pad {IN_BOUNDS[1]} : memref<16xf32>"
+    steps = [f"%v{n + 1} = arith.addf %v{n}, %v{n} : vector<1xf32>" for n in range(99)]
+    copied = f"%c = vector.broadcast %v99 : vector<1xf32> to {SUM}"
+    added = f"%x = arith.addf %sum, %c : {SUM}"
+    found, flow = flow_of("\n".join([f"%v0 = {read}, vector<1xf32>", *steps, copied, added]))
+    assert list(flow.repeated) == found.all("vector.transfer_read")
+
+
 def test_a_scatter_has_the_dimensions_of_what_was_made_flat() -> None:
     found, flow = flow_of(f"""
       %x = vector.shape_cast %sum : {SUM} to vector<16xf32>
