@@ -320,11 +320,9 @@ def _check_factors(instruction: Instruction, dot: DotProduct) -> None:
     """
     for operand in instruction.operands[1:3]:
         value = operand.value.value if isinstance(operand.value, Literal) else 0
-        if dot.part in ("f16", "bf16") and value != 0:
-            if isinstance(value, float) or -16 <= value <= 64:
-                raise UnknownInstructionError(
-                    instruction, "no model of a constant on a dot product"
-                )
+        is_inline = value != 0 and (isinstance(value, float) or -16 <= value <= 64)
+        if is_inline and dot.part in ("f16", "bf16"):
+            raise UnknownInstructionError(instruction, "no model of a constant on a dot product")
 
 
 def _dot(context: BuildContext, instruction: Instruction, name: str, dot: DotProduct) -> Step:
