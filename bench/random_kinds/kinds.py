@@ -72,6 +72,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "ragged_batches": Kind(products.ragged_batch, "bounds-of-masks", CDNA),
     "several_sums": Kind(products.several_sums, "orders-of-a-products-loops", AMD + CUDA),
+    "dilated_rows": Kind(products.dilated_row, "sums-over-waves", ("gfx1201",)),
     "begun_products": Kind(products.begun, "copies-of-each-lane", AMD),
     "small_products": Kind(products.small, "loads-that-widen", AMD, stock_ends=False),
     "padded_functions": Kind(epilogues.padded, "functions-of-padding", AMD),

@@ -77,6 +77,46 @@ def several_sums(random: np.random.Generator, name: str) -> Program:
     return _named(Contraction(name, kind, sizes, left, right, output).program(), name)
 
 
+def dilated_row(random: np.random.Generator, name: str) -> Program:
+    """Returns the filters of a convolution of one place, of which a dilated window takes all."""
+    filters, channels = int(random.choice([4, 5, 16, 33])), int(random.choice([8, 32, 50, 64]))
+    taps, step = int(random.choice([2, 3, 5, 7, 9])), int(random.choice([2, 3]))
+    kind = ("f16", "f32", "f32")[random.integers(3)]
+    extent = (taps - 1) * step + 1
+    x, part = tensor(kind, channels, extent), tensor(kind, channels, taps)
+    w, out = tensor(kind, filters, channels, taps), tensor("f32", filters)
+    widen = kind == "f16"
+    lines = [f"%{each} = arith.extf %{each[1:]} : f16 to f32" for each in ("wa", "wb") if widen]
+    source = f"""func.func @main(%image: {x}, %w: {w}) -> {out} {{
+  %zero = arith.constant 0.0 : f32
+  %x = tensor.extract_slice %image[0, 0] [{channels}, {taps}] [1, {step}] : {x} to {part}
+  %empty = tensor.empty() : {out}
+  %init = linalg.fill ins(%zero : f32) outs(%empty : {out}) -> {out}
+  %out = linalg.generic {{
+      indexing_maps = [affine_map<(m, k, l) -> (k, l)>, affine_map<(m, k, l) -> (m, k, l)>,
+                       affine_map<(m, k, l) -> (m)>],
+      iterator_types = ["parallel", "reduction", "reduction"]}}
+      ins(%x, %w : {part}, {w}) outs(%init : {out}) {{
+    ^bb0(%a: {kind}, %b: {kind}, %s: f32):
+      {" ".join(lines)}
+      %p = arith.mulf {"%wa, %wb" if widen else "%a, %b"} : f32
+      %t = arith.addf %s, %p : f32
+      linalg.yield %t : f32
+  }} -> {out}
+  return %out : {out}
+}}
+"""
+    inputs = (
+        integers(kind, channels, extent, low=-3, high=4),
+        integers(kind, filters, channels, taps, low=-3, high=4),
+    )
+
+    def reference(image: Array, w: Array) -> Array:
+        return np.einsum("kl,mkl->m", image[:, ::step], w)
+
+    return Program(name, source, inputs, reference, TOLERANCE["exact"])
+
+
 def begun(random: np.random.Generator, name: str) -> Program:
     """Returns a product that begins with a tensor, which is added once more behind it."""
     kind = ("i8", "i16", "f16", "f32")[random.integers(4)]
