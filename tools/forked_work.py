@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..iree_plugin.temporary_files import one_temporary_folder
 from ..iree_plugin.unverified import ended_in_work, watched
@@ -38,11 +38,27 @@ def run_forked(work: Callable[[], int]) -> int:
         Interrupted: this process was told to end; the other one has ended.
         OSError: there can be no other process.
     """
-    with one_temporary_folder():
+    with _temporary_folder():
         with watched():
             code = _forked(work)
             again = ended_in_work() and -code not in _TOLD
         return _forked(work) if again else code
+
+
+@contextlib.contextmanager
+def _temporary_folder() -> Iterator[None]:
+    """Has all that is temporary in one folder; a signal that comes while that is made or removed is
+    heard afterwards."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)
+    try:
+        with one_temporary_folder():
+            try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                yield
+            finally:
+                signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _forked(work: Callable[[], int]) -> int:

@@ -109,6 +109,46 @@ def test_nothing_temporary_outlives_a_crash(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+_SIGNAL_AT = """
+from bankwise.iree_plugin import temporary_files
+def then_told(function):
+    def called(*arguments, **named):
+        result = function(*arguments, **named)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return result
+    return called
+def told_before(function):
+    def called(*arguments):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return function(*arguments)
+    return called
+{where}
+"""
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "temporary_files.tempfile.mkdtemp = then_told(tempfile.mkdtemp)",
+        "temporary_files._remove = told_before(temporary_files._remove)",
+    ],
+)
+def test_a_signal_while_the_folder_is_made_or_removed_leaves_none(
+    where: str, tmp_path: Path
+) -> None:
+    program = _PROGRAM.replace("os._exit", _SIGNAL_AT.format(where=where) + "os._exit")
+    run = subprocess.run(
+        [sys.executable, "-c", program.format(work="return 7")],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"TMPDIR": str(tmp_path)},
+    )
+    assert run.returncode == 128 + signal.SIGTERM
+    assert (run.stdout, run.stderr) == ("", "bankwise-x: error: terminated\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_the_program_alone_ends_both(number: signal.Signals, tmp_path: Path) -> None:
     # A call into C, as one into the compiler, in which no handler of Python's runs.
