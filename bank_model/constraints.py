@@ -235,7 +235,7 @@ def phase_sets(
         banks.add(machine.instruction.banks)
         issued = int(weights[owner].sum()) * machine.addresses.shape[-2]
         instructions += issued
-        if machine.instruction.width_bytes in lds.paired_bytes:
+        if lds.pairs(machine.instruction):
             paired += issued
         bank_mask = machine.instruction.banks - 1
         for words, weight in _phases(machine, weights[owner], lds.bank_width_bytes):

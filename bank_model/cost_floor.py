@@ -62,7 +62,7 @@ def cost_floor(lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess]) -> CostFl
 
 def _halves(lds: Lds, instruction: LdsInstruction, _: int) -> int:
     """Returns the issue slots of an instruction, in halves: of a pair it is one."""
-    return 1 if instruction.width_bytes in lds.paired_bytes else 2
+    return 1 if lds.pairs(instruction) else 2
 
 
 def _phases_of(

@@ -24,10 +24,10 @@ one. For NVIDIA the same weight is assumed.
     plain, b128, 1 conflict    9        1              10
     split into two b64         8        2              10    equal: fewer cycles win
 
-**Pairs.** LLVM's load-store optimizer makes one `ds_read2` or `ds_write2` of two neighbours of 4 or
-8 bytes whose addresses differ by the same constant in every lane, if both constants fit its 8-bit
-offsets: up to 255 elements apart, or 255 * 64 in steps of 64 elements. Such a pair takes the cycles
-of both and one issue slot. An access that is only aligned to 8 bytes is such a pair. Where a
+**Pairs.** LLVM's load-store optimizer makes one `ds_read2` or `ds_write2` of two plain neighbours
+of 4 or 8 bytes whose addresses differ by the same constant in every lane, if both constants fit its
+8-bit offsets: up to 255 elements apart, or 255 * 64 in steps of 64 elements. Such a pair takes the
+cycles of both and one issue slot. An access that is only aligned to 8 bytes is such a pair. Where a
 swizzle makes the difference of two addresses depend on the lane, they need two registers and are no
 pair any more: that is how a swizzle can cost instructions without splitting anything. A store is
 not moved across another one through another register, which may be to the same place: where the
@@ -268,7 +268,7 @@ def _issued(lds: Lds, accesses: Sequence[LdsAccess], batches: Sequence[Batch]) -
         if piece.instruction.kind is AccessKind.WRITE:
             registers.setdefault(piece.segment, set()).add(piece.register)
     for piece in pieces:
-        if piece.instruction.width_bytes not in lds.paired_bytes:
+        if not lds.pairs(piece.instruction):
             single += piece.weight
             continue
         alone = piece.segment < 0 or len(registers.get(piece.segment, ())) > 1

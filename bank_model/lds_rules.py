@@ -111,7 +111,7 @@ class Lds(NamedTuple):
     """Those that only their name selects."""
     bank_width_bytes: int = 4
     paired_bytes: tuple[int, ...] = ()
-    """Two accesses of so many bytes a lane may become one instruction (`ds_read2_b64`)."""
+    """Two plain accesses of so many bytes a lane may become one instruction (`ds_read2_b64`)."""
     unaligned: bool = False
     """Whether LLVM leaves an access whole that begins inside a word."""
     transaction_bytes: int = 64
@@ -162,6 +162,14 @@ class Lds(NamedTuple):
             instructions=rows(self.instructions),
             special_instructions=rows(self.special_instructions),
         )
+
+    def pairs(self, instruction: LdsInstruction) -> bool:
+        """Returns whether LLVM may make one instruction of two of this one.
+
+        It does so of plain loads and stores alone (`SILoadStoreOptimizer.cpp`, `getInstClass`):
+        what transposes, for example, has no form that takes two addresses, however wide it is.
+        """
+        return instruction.width_bytes in self.paired_bytes and not self.has(instruction.name)
 
     def has(self, name: str) -> bool:
         """Returns whether there is an LDS instruction that only its name selects."""

@@ -53,6 +53,16 @@ def test_costs_are_kept_by_what_is_accessed_and_by_what_may_be_paired():
     assert kept[0].instructions(PlainLayout()) < kept[1].instructions(PlainLayout())
 
 
+def test_what_transposes_is_no_half_of_a_pair():
+    """LLVM has `ds_read2_b64`, and no form of `ds_read_b64_tr_b16` that takes two addresses."""
+    gfx950 = lds_of("gfx950")
+    plain = reads(0, 16)
+    transposing = [replace(each, instruction="ds_read_b64_tr_b16") for each in plain]
+    assert issued(plain, lds=gfx950) == 1
+    assert issued(transposing, lds=gfx950) == 2
+    assert issued(plain + transposing, lds=gfx950) == 3
+
+
 def test_nvidia_has_no_pairs():
     accesses = [LdsAccess(READ, np.arange(32) * 4 + c, 4, segment=0) for c in (0, 128)]
     assert issued(accesses, lds=SM80) == 2
