@@ -77,6 +77,10 @@ def stock(setting: Setting) -> dict[str, Any]:
     return {"padded": setting.stock_pads}
 
 
+def _before_transposing(setting: Setting) -> dict[str, Any]:
+    return {**stock(setting), "transposed": True}
+
+
 def _rest(setting: Setting) -> dict[str, Any]:
     return {**stock(setting), "rest_only": True}
 
@@ -117,7 +121,7 @@ STEPS: tuple[Step, ...] = (
     # Register layouts, and the memory layouts of what a pipeline allocates before it prefetches.
     Step(VECTOR_ALLOCS, CountStockLayouts, stock, mitigations=SWIZZLING | PAD, by_mma_sync=False),
     Step(VECTOR_ALLOCS, HintVectorAllocs, padding, by_mma_sync=False),
-    Step(COPIES, CountStockLayouts, stock, COUNTED, by_mma_sync=False),
+    Step(COPIES, CountStockLayouts, _before_transposing, COUNTED, by_mma_sync=False),
     *swizzled(_UNROLLED, _early, by_mma_sync=False),
     Step(_DISTRIBUTION, FlattenSwizzleHints, by_mma_sync=False),
     # The layouts of what is allocated later, and of functions that come lowered.

@@ -4,31 +4,40 @@
 Stands before the first pass of ours that changes how lanes access the LDS, and changes nothing. Its
 decisions are what a compile's summary compares our layouts with (`iree_plugin/summary.py`). Stock
 pads the rows of all allocations by 64 bits where the LDS has room for that, and keeps the layouts
-of a function that comes lowered.
+of a function that comes lowered. On chips with reads that transpose, stock forms these behind that
+place: there a copy of the function is counted, on which its passes have run.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 from iree.compiler import ir
+from iree.compiler.passmanager import PassManager
 
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.issue import LayoutCosts, layout_cost
 from ...bank_model.layout_counts import stock_padding
 from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout
 from ...bank_model.lds_rules import Lds
+from ...bank_model.lds_tables import transposing_read
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.readings import shown_readings
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import lds_limit, lds_model
+from ...dialect_utils.gpu_target import Launch, lds_limit, lds_model
 from ...dialect_utils.memory.flow import lds_allocations
 from ...dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
 from ...dialect_utils.memory.staged_tensors import is_workgroup_alloc
 from ...dialect_utils.operations import operations_in, symbol_of
 from ..base import FunctionPass, PassContext
 from ..decisions import Action, Decision, LayoutRound
+
+_TRANSPOSING = "iree-gpu-unroll-to-intrinsics,canonicalize,cse,iree-rocdl-load-to-transpose-load"
+"""The passes of stock from `iree-codegen-vectorize-memref-copy` to where reads that transpose are
+formed."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,8 @@ class CountStockLayouts(FunctionPass):
     """Stock pads the allocations of the function."""
     rest_only: bool = False
     """Count only those that an earlier run has not seen, because they are allocated since."""
+    transposed: bool = False
+    """Stock forms reads that transpose behind this place, if the chip has some."""
 
     def only_decides(self, function: ir.Operation, context: PassContext) -> bool:
         """Returns whether there are allocations, and somebody reads decisions."""
@@ -57,6 +68,15 @@ class CountStockLayouts(FunctionPass):
             lds, launch = lds_model(function, context.test_target)
         except Refusal:
             return
+        if self.transposed and any(lds.has(transposing_read(64, bits)) for bits in (8, 16)):
+            with _with_transposing_reads(function) as stock:
+                self._count(stock, context, lds, launch)
+        else:
+            self._count(function, context, lds, launch)
+
+    def _count(
+        self, function: ir.Operation, context: PassContext, lds: Lds, launch: Launch
+    ) -> None:
         read = read_allocations(function, launch)
         pads = self.padded and _stock_bytes(read) <= lds_limit(function, context.test_target)
         seen = self._seen(function, context) if self.rest_only else Counter[str]()
@@ -107,6 +127,17 @@ class CountStockLayouts(FunctionPass):
             issued.instructions(stock) if is_first else padded.instructions,
             shown_readings(lds, read.tile, stock, counted),
         )
+
+
+@contextmanager
+def _with_transposing_reads(function: ir.Operation) -> Iterator[ir.Operation]:
+    """Gives a copy of a function, as stock's passes change its reads; it goes with the body."""
+    copy = function.clone(ir.InsertionPoint(function)).operation
+    try:
+        PassManager.parse(f"{copy.name}({_TRANSPOSING})", copy.context).run(copy)
+        yield copy
+    finally:
+        copy.erase()
 
 
 def _has_lds(function: ir.Operation) -> bool:

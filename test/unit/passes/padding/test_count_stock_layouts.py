@@ -8,7 +8,7 @@ import pytest
 from bankwise.passes.decisions import Action, Decision
 from bankwise.passes.padding.count_stock_layouts import CountStockLayouts
 
-from ...functions import launched, parse, run
+from ...functions import gpu_target, launched, parse, run
 
 SPACE = "#gpu.address_space<workgroup>"
 COLUMN = f"""
@@ -75,6 +75,33 @@ def test_direct_stores_are_no_lds_instructions() -> None:
       : vector<4xf32>, memref<2048xf32>, memref<64x32xf32, {SPACE}>
 """
     assert figures(counted(COLUMN + store, "padded=false"))[4:] == (1, 1)
+
+
+def test_reads_count_as_what_stock_makes_of_them_behind_the_place() -> None:
+    """The rows of 32 bytes follow each other, and 32 lanes read 64 banks of them at once by
+    `ds_read_b64_tr_b16`. In stock's rows of 10 words, row 7 has the banks 6 to 13, of which row 0
+    and row 1 have some: that is a cycle more for either half of the wave. Of each lane alone, four
+    reads would be counted."""
+    tile, x = f"memref<16x16xbf16, {SPACE}>", "iree_codegen.index_hint %lane"
+    body = f"""
+  %zero = ub.poison : bf16
+  %c0 = arith.constant 0 : index
+  %x = gpu.thread_id x upper_bound 64
+  %lane:2 = affine.delinearize_index %x into (4, 16) : index, index
+  %row = {x}#0(#iree_gpu.lane_constant<16>) : index
+  %column = {x}#1(#iree_gpu.lane_increment<16, aligned>) : index
+  %k = affine.linearize_index disjoint [%row, %c0] by (4, 4) : index
+  %tile = memref.alloc() : {tile}
+  %v = vector.transfer_read %tile[%k, %column], %zero {{in_bounds = [true, true]}}
+      : {tile}, vector<4x1xbf16>
+  util.optimization_barrier %v : vector<4x1xbf16>
+"""
+    target = f"{launched()}, {gpu_target('gfx950')}"
+    parsed = parse(f"func.func @f() attributes {{{target}}} {{ {body} return }}")
+    text = str(parsed)
+    found = run(parsed, CountStockLayouts(transposed=True), target="gfx950")
+    assert figures(found.decision) == (512, 640, 0, 2, 1, 1)
+    assert str(parsed) == text
 
 
 def test_what_is_not_known_has_no_figures() -> None:
