@@ -27,7 +27,8 @@ from .attention.scalar_attention import scalar_attention
 from .attention.tile_by_lanes import TileByLanes, has_instruction, lane_attention
 from .attention.use_matrix_instructions import UseMatrixInstructions, matrix_attention
 from .costs.scalar_cost import mask_microseconds
-from .elements.share_rows import ShareRows, gains_by_another_order, row_root
+from .elements.row_loops import row_root
+from .elements.share_rows import ShareRows, gains_by_another_order
 from .matmuls.dynamic_matmuls import dynamic_matmul
 from .matmuls.lane_choice import lane_matmul
 from .matmuls.tile_dynamic_matmuls import TileDynamicMatmuls

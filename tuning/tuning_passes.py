@@ -37,6 +37,7 @@ from .elements.join_rows import JoinRows
 from .elements.load_before_sums import LoadBeforeSums
 from .elements.peel_rows import PeelRows
 from .elements.share_rows import ShareRows
+from .elements.step_maxima import StepMaxima
 from .elements.tile_elements import TileElements
 from .fragments.join_products import JoinProducts
 from .fragments.join_stores import JoinStores
@@ -127,6 +128,7 @@ PASSES: tuple[type[FunctionPass], ...] = (
     TileElements,
     JoinRows,
     ShareRows,
+    StepMaxima,
     PeelRows,
     AlignRows,
     LoadBeforeSums,

@@ -74,8 +74,8 @@ SpreadImages, StageOperands = pass_classes(f"{__package__}.copies", "SpreadImage
 AlignRows, JoinRows, LoadBeforeSums = pass_classes(
     f"{__package__}.elements", "AlignRows", "JoinRows", "LoadBeforeSums"
 )
-PeelRows, ShareRows, TileElements = pass_classes(
-    f"{__package__}.elements", "PeelRows", "ShareRows", "TileElements"
+PeelRows, ShareRows, StepMaxima, TileElements = pass_classes(
+    f"{__package__}.elements", "PeelRows", "ShareRows", "StepMaxima", "TileElements"
 )
 JoinProducts, JoinStores, OrderContractions, ReloadOperands = pass_classes(
     f"{__package__}.fragments", "JoinProducts", "JoinStores", "OrderContractions", "ReloadOperands"
@@ -286,6 +286,7 @@ STEPS: tuple[Step, ...] = (
     Step(_START, TileMatmulsByLanes, _lane_tiles, since="exact", optional=True),
     Step(_START, TileDynamicMatmuls, _known_too, since="fast", optional=True),
     Step(_ROWS, ShareRows, _sharing_rows, since="exact", optional=True),
+    Step(_FUSED_START, StepMaxima, since="exact", optional=True),
     Step(
         _ELEMENTS,
         TileElements,

@@ -100,6 +100,23 @@ def test_sums_keep_their_order_at_exact() -> None:
     assert outputs(program, "auto/exact", inputs) == outputs(program, "stock", inputs)
 
 
+@pytest.mark.sampled("arch", "name", "length", every=8)
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize("name", ["softmax", "masked_softmax"])
+@pytest.mark.parametrize(("length", "kind"), [(777, "f16"), (1030, "f32")])
+def test_maxima_of_long_rows_are_found_step_by_step(
+    arch: str, name: str, length: int, kind: str
+) -> None:
+    program = RowProgram(name, kind, (6, length)).program()
+    rows, *rest = program.draw_inputs()
+    rows[0, 40], rows[1], rows[2, 7], rows[3, 1:] = np.nan, -np.inf, np.inf, -0.0
+    exact, stock = (
+        run_program(program, arch, mode, inputs=[rows, *rest]).run.outputs
+        for mode in ("auto/exact", "stock")
+    )
+    assert [each.tobytes() for each in exact] == [each.tobytes() for each in stock]
+
+
 def test_an_element_is_read_once_by_neighbouring_lanes() -> None:
     source = RowProgram("softmax", "f16", (3000, 777)).program().source
     code = compile(source, target_flags("sm_80"), "auto/fast").decode("latin-1")

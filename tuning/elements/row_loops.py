@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which loop of each operation of a function goes along the same rows.
+"""Which reduction of a function decides on its rows, and which loops go along them.
 
 A softmax is a maximum, a sum and what is computed of both. Each is a `linalg.generic` with loops of
 its own, which index the dimensions of tensors that they share:
@@ -13,12 +13,55 @@ Loop `d0` of the first goes along the same dimension as `d1` of the second.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from iree.compiler import ir
+from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.indexing_maps import GENERIC, loops_of
-from ...dialect_utils.operations import defining_operation, operands_with
+from ...dialect_utils.indexing_maps import GENERIC, loops_of, summed_loops
+from ...dialect_utils.lowering_config import (
+    BASIS,
+    CONFIG,
+    LANE_BASIS,
+    PARTIAL,
+    REDUCTION,
+    THREAD,
+    TRANSLATION_INFO,
+    WORKGROUP,
+    LoweringConfig,
+    only_root,
+)
+from ...dialect_utils.operations import defining_operation, operands_with, operations_in
+
+_BY_THREADS = frozenset({REDUCTION, THREAD, WORKGROUP})
+_BY_LANES = frozenset({BASIS, LANE_BASIS, PARTIAL, THREAD, WORKGROUP})
+
+
+def row_root(function: ir.Operation) -> ir.Operation | None:
+    """Returns the reduction of rows that decides on the workgroups of a function, if there is one.
+
+    IREE gives a tensor that is one row to a single lane, which no operation has a tile for.
+    """
+    root = only_root(function)
+    if root is not None and root.name != GENERIC:
+        return None
+    if root is not None:
+        is_known = LoweringConfig.of(root.attributes[CONFIG]).entries.keys() in (
+            _BY_THREADS,
+            _BY_LANES,
+        )
+        return root if root.name == GENERIC and is_known else None
+    found = [each for each in operations_in(function, GENERIC) if summed_loops(each)]
+    return found[-1] if found and is_of_one_lane(function) else None
+
+
+def is_of_one_lane(function: ir.Operation) -> bool:
+    """Returns whether a function has workgroups of one lane."""
+    if TRANSLATION_INFO not in function.attributes:
+        return False
+    info = iree_codegen.TranslationInfoAttr(function.attributes[TRANSLATION_INFO])
+    return prod(info.workgroup_size or [0]) == 1
 
 
 def loops_along(root: ir.Operation, loop: int) -> dict[ir.Operation, int]:

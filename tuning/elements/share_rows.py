@@ -28,7 +28,6 @@ from math import gcd, prod
 from typing import ClassVar
 
 from iree.compiler import ir
-from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 from iree.compiler.passmanager import PassManager
 
 from ...bank_model.quick_dataclass import dataclass
@@ -41,16 +40,10 @@ from ...dialect_utils.indexing_maps import GENERIC, ITERATORS, loops_of, summed_
 from ...dialect_utils.lowering_config import (
     BASIS,
     CONFIG,
-    LANE_BASIS,
-    PARTIAL,
-    REDUCTION,
-    THREAD,
     TRANSLATION_INFO,
-    WORKGROUP,
     LoweringConfig,
     WarpLaunch,
     changed_info,
-    only_root,
 )
 from ...dialect_utils.multiplications import EXPONENTIALS
 from ...dialect_utils.operations import (
@@ -71,7 +64,7 @@ from ..tiles.planned_pass import NewTile, PlannedPass
 from ..tiles.tiled_operation import loop_sizes
 from .arg_reductions import ArgReduction
 from .elements import aligned_elements, buffers_of
-from .row_loops import indexed, loops_along
+from .row_loops import indexed, is_of_one_lane, loops_along, row_root
 from .row_masks import combiners_of, leave_out
 from .row_tiles import Rows, RowTile, row_tile, workgroups_at_once
 
@@ -81,8 +74,6 @@ _COMPUTE_AGAIN = "iree-codegen-rematerialize-parallel-ops"
 _FILL = "linalg.fill"
 _MANY = 4096
 """How many rows are assumed where only the program knows it."""
-_BY_THREADS = frozenset({REDUCTION, THREAD, WORKGROUP})
-_BY_LANES = frozenset({BASIS, LANE_BASIS, PARTIAL, THREAD, WORKGROUP})
 
 
 @dataclass(frozen=True)
@@ -133,7 +124,7 @@ def gains_by_another_order(function: ir.Operation) -> bool:
     root = row_root(function)
     if root is None:
         return False
-    by_threads = not _is_of_one_lane(function)
+    by_threads = not is_of_one_lane(function)
     if by_threads and BASIS in LoweringConfig.of(root.attributes[CONFIG]).entries:
         return False
     return (
@@ -238,24 +229,6 @@ def _planned(
     return _SharedRows(root, along, beside, rows.length, launch, tile, shapes, held)
 
 
-def row_root(function: ir.Operation) -> ir.Operation | None:
-    """Returns the reduction of rows that decides on the workgroups of a function, if there is one.
-
-    IREE gives a tensor that is one row to a single lane, which no operation has a tile for.
-    """
-    root = only_root(function)
-    if root is not None and root.name != GENERIC:
-        return None
-    if root is not None:
-        is_known = LoweringConfig.of(root.attributes[CONFIG]).entries.keys() in (
-            _BY_THREADS,
-            _BY_LANES,
-        )
-        return root if root.name == GENERIC and is_known else None
-    found = [each for each in operations_in(function, GENERIC) if summed_loops(each)]
-    return found[-1] if found and _is_of_one_lane(function) else None
-
-
 def _has_no_loops(operation: ir.Operation) -> bool:
     """Returns whether a `linalg.generic` computes one number of others."""
     return not len(ir.ArrayAttr(operation.attributes[ITERATORS]))
@@ -267,15 +240,8 @@ def _is_read_again(operation: ir.Operation) -> bool:
     return not summed_loops(operation) and any(user.name == GENERIC for user in users)
 
 
-def _is_of_one_lane(function: ir.Operation) -> bool:
-    if TRANSLATION_INFO not in function.attributes:
-        return False
-    info = iree_codegen.TranslationInfoAttr(function.attributes[TRANSLATION_INFO])
-    return prod(info.workgroup_size or [0]) == 1
-
-
 def _launch(function: ir.Operation, processor: Processor) -> WarpLaunch:
-    if _is_of_one_lane(function):
+    if is_of_one_lane(function):
         return WarpLaunch.of_one_warp(processor.lanes, function.context)
     return WarpLaunch.as_row(function)
 
