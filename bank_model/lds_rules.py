@@ -114,6 +114,9 @@ class Lds(NamedTuple):
     """Two plain accesses of so many bytes a lane may become one instruction (`ds_read2_b64`)."""
     unaligned: bool = False
     """Whether LLVM leaves an access whole that begins inside a word."""
+    drops_unread: bool = False
+    """Whether LLVM leaves out what is stored to an allocation that nobody reads. That is so where
+    each is a global of its own; on NVIDIA GPUs all are parts of one."""
     transaction_bytes: int = 64
     """What a copy to or from global memory moves at once."""
     double_waves: bool = False

@@ -472,6 +472,7 @@ def _amd_lds(
         # LLVM's feature `unaligned-access-mode`, which its amdhsa targets have. What it makes of
         # LDS accesses by it is `allowsMisalignedMemoryAccessesImpl` in its `SIISelLowering.cpp`.
         unaligned=True,
+        drops_unread=True,
     )
 
 

@@ -316,7 +316,7 @@ def report_function(
             listed = read_allocations(function, None, refusal.reason)
             reports = [_unreadable(each) for each in listed]
         else:
-            read = read_allocations(function, launch)
+            read = read_allocations(function, launch, drops_unread=lds.drops_unread)
             limit = None if arch or info is None else info.max_workgroup_memory_bytes
             fits = _stock_bytes(read) <= (limit or lds.workgroup_bytes)
             pads = fits and has_padding_pass(function)
@@ -458,7 +458,8 @@ def _counted(
     shares_accesses = len(read.counted) < len(read.accesses)
 
     def count(layout: Layout) -> LayoutCount:
-        return count_layout(lds, tile, layout, accesses)
+        found = count_layout(lds, tile, layout, accesses)
+        return found._replace(lds_bytes=0) if read.never_read else found
 
     before = count(PlainLayout())
     pads = stock_pads and not read.never_padded
@@ -491,6 +492,8 @@ def _counted(
         dropped=read.dropped,
         is_ours=proposal is not None and not decided,
     )
+    if read.never_read:
+        return replace(report, decision="nobody reads it, and the backend leaves it out")
     return replace(report, decision=_decision(report, tile, before, standing, reason, read.fixed))
 
 

@@ -126,6 +126,7 @@ class Piece:
         module: lines beside the function.
         attributions, arguments: what the kernel gets, as pairs (name, type).
         body: lines inside it.
+        is_left_out: whether the backend leaves it out, because nobody reads it.
     """
 
     body: tuple[str, ...]
@@ -133,6 +134,7 @@ class Piece:
     module: tuple[str, ...] = ()
     attributions: tuple[tuple[str, str], ...] = ()
     arguments: tuple[tuple[str, str], ...] = ()
+    is_left_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def conflict_cycles(kernel: Kernel) -> int:
     lds = lds_of(kernel.frame.arch)
     total = 0
     for piece in kernel.pieces:
-        for touch in piece.touches:
+        for touch in () if piece.is_left_out else piece.touches:
             access = touch.access(kernel.frame.wave)
             if access.elements.size:
                 tile = LdsTile((_LDS_BYTES,), 8)
@@ -446,11 +448,18 @@ def tile_type(draw: st.DrawFn, name: str) -> Memref:
 def plain_tile(draw: st.DrawFn, frame: Frame, name: str) -> Piece:
     """Draws a tile that is accessed as it is."""
     memref = tile_type(draw, "")
-    home = draw(st.sampled_from(HOMES))(frame, name, memref.type)
+    made = draw(st.sampled_from(HOMES))
+    home = made(frame, name, memref.type)
     place = Place(memref.renamed(home.name), np.zeros((1, frame.threads), np.int64))
     lines, touches = accesses(draw, frame, name, place)
+    is_global_of_its_own = made in (_allocation, _attribution) and frame.arch.startswith("gfx")
     return Piece(
-        (*home.body, *lines), tuple(touches), home.module, home.attributions, home.arguments
+        (*home.body, *lines),
+        tuple(touches),
+        home.module,
+        home.attributions,
+        home.arguments,
+        is_global_of_its_own and all(each.kind is AccessKind.WRITE for each in touches),
     )
 
 

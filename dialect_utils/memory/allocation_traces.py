@@ -25,6 +25,7 @@ from .lds_accesses import (
 )
 from .memref_types import tile_of, type_of
 from .traced_views import TracedView
+from .unread_memory import is_never_read
 
 
 @dataclass
@@ -35,6 +36,7 @@ class AllocationTraces:
 
     Attributes:
         in_all_workgroups, without_bytes, text_order: as `trace_memory` has them.
+        drops_unread: whether nothing is done to allocations that nobody reads, as `Lds` has it.
     """
 
     function: ir.Operation
@@ -42,6 +44,7 @@ class AllocationTraces:
     in_all_workgroups: bool = False
     without_bytes: bool = False
     text_order: Mapping[ir.Operation, int] | None = None
+    drops_unread: bool = False
     _written: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
     _unrolled: dict[ir.Operation, AllocationAccesses] = field(default_factory=dict)
     _emitted: dict[tuple[object, ...], tuple[LdsAccess, ...]] = field(default_factory=dict)
@@ -67,7 +70,14 @@ class AllocationTraces:
 
     def _trace(self, allocation: ir.Operation, unroll: int = 0) -> AllocationAccesses:
         memory = allocation.results[0]
-        return self.of_memory(tile_of(type_of(memory)), {memory: TracedView.of(memory)}, unroll)
+        tile = tile_of(type_of(memory))
+        if self.leaves_out(memory):
+            return AllocationAccesses(tile, (), (), ())
+        return self.of_memory(tile, {memory: TracedView.of(memory)}, unroll)
+
+    def leaves_out(self, memory: ir.Value) -> bool:
+        """Returns whether the backend leaves out LDS of the function, because nobody reads it."""
+        return self.drops_unread and is_never_read(memory)
 
     def of_memory(
         self, tile: LdsTile, memory: Mapping[ir.Value, TracedView], unroll: int = 0

@@ -82,6 +82,8 @@ class ReadAllocation:
     """Why no pass changes its layout, whatever the accesses are; empty where one may."""
     never_padded: bool = False
     """Stock leaves it unpadded, because a `memref.collapse_shape` joins its rows."""
+    never_read: bool = False
+    """Nobody reads it, and the backend leaves it out: it has no accesses then."""
     emitted: Callable[[bool], tuple[LdsAccess, ...] | None] = lambda of_its_own: None
     """Returns the `accesses` that count as this allocation's, or all but direct stores, as
     `emitted_accesses` joins them; None if that is not known."""
@@ -106,6 +108,7 @@ def read_allocations(
     unreadable: str = "",
     *,
     in_all_workgroups: bool = False,
+    drops_unread: bool = False,
 ) -> list[ReadAllocation]:
     """Returns all LDS of a function or a `gpu.launch`, in the order of its text, tensors first.
 
@@ -114,6 +117,7 @@ def read_allocations(
 
     Args:
         in_all_workgroups: as `trace_memory` has it.
+        drops_unread: whether the backend leaves out what nobody reads, as `Lds` has it.
     """
     traces = layouts = None
     operations = operations_of_kernel(kernel)
@@ -123,6 +127,7 @@ def read_allocations(
             *(kernel, lane_evaluator(kernel, launch), in_all_workgroups),
             without_bytes=True,
             text_order={op: place for place, op in enumerate(operations)},
+            drops_unread=drops_unread,
         )
         if any(op.name == _TO_LAYOUT for op in operations):
             traces, unreadable = None, _UNDISTRIBUTED
@@ -236,6 +241,7 @@ def _read_memory(
         unknown=(*traced.unknown, *traced.uncounted),
         assumptions=(*root.assumptions, *traced.assumptions),
         never_padded=COLLAPSE_SHAPE in users,
+        never_read=_is_left_out(root, traces),
         emitted=emitted,
         gathers=traced.gathers,
     )
@@ -250,7 +256,15 @@ def _traced(root: LdsRoot, traces: AllocationTraces) -> AllocationAccesses:
     """
     if root.allocation is not None:
         return traces.written(root.allocation)
+    if _is_left_out(root, traces):
+        return AllocationAccesses(tile_of(type_of(root.memory)), (), (), ())
     return traces.of_memory(*traced_root(root, traces.evaluator))
+
+
+def _is_left_out(root: LdsRoot, traces: AllocationTraces) -> bool:
+    """Returns whether the backend leaves out the memory of a root."""
+    is_made = root.allocation is not None or root.is_attribution
+    return is_made and traces.leaves_out(root.memory)
 
 
 def _common_layout(root: LdsRoot, tile: LdsTile) -> StandingLayout:

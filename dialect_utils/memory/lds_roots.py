@@ -46,12 +46,14 @@ class LdsRoot:
         values: each is all of the memory.
         unread: why it cannot be read, where that is so from the start.
         why_fixed: why no pass changes its layout; empty where one may.
+        is_attribution: whether it is a workgroup attribution of the kernel.
     """
 
     values: tuple[ir.Value, ...]
     unread: str = ""
     why_fixed: str = ""
     assumptions: tuple[str, ...] = ()
+    is_attribution: bool = False
 
     @property
     def memory(self) -> ir.Value:
@@ -97,7 +99,7 @@ def _arguments(kernel: ir.Operation) -> Iterator[LdsRoot]:
             continue
         what = f"a workgroup attribution of {kernel.name}" if is_own else "an argument"
         assumptions = () if is_own else (_ALIGNED,)
-        yield LdsRoot((argument,), _why_unread(argument), _fixed(what), assumptions)
+        yield LdsRoot((argument,), _why_unread(argument), _fixed(what), assumptions, is_own)
 
 
 def _of_global(name: str, values: tuple[ir.Value, ...]) -> LdsRoot:

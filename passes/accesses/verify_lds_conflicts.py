@@ -105,7 +105,9 @@ class VerifyLdsConflicts(FunctionPass):
                 place = location_at(unread.location, kernel)
                 raise PassFailure(place, message) from refusal
             return
-        for allocation in read_allocations(kernel, launch, in_all_workgroups=True):
+        for allocation in read_allocations(
+            kernel, launch, in_all_workgroups=True, drops_unread=lds.drops_unread
+        ):
             faults = list(self._faults(allocation, lds))
             yield from faults
             joined.update(width for width, _ in _joined(allocation, lds))

@@ -77,7 +77,7 @@ class CountStockLayouts(FunctionPass):
     def _count(
         self, function: ir.Operation, context: PassContext, lds: Lds, launch: Launch
     ) -> None:
-        read = read_allocations(function, launch)
+        read = read_allocations(function, launch, drops_unread=lds.drops_unread)
         pads = self.padded and _stock_bytes(read) <= lds_limit(function, context.test_target)
         seen = self._seen(function, context) if self.rest_only else Counter[str]()
         for each in read:

@@ -268,7 +268,8 @@ class _Planner:
     def _model(self) -> tuple[Lds, AllocationTraces]:
         """Returns what tells the cost of an access in the function, or raises a `Refusal`."""
         lds, launch = lds_model(self.function, self.test_target)
-        return lds, self.traces or AllocationTraces(self.function, LaneEvaluator(launch))
+        evaluator, drops = LaneEvaluator(launch), lds.drops_unread
+        return lds, self.traces or AllocationTraces(self.function, evaluator, drops_unread=drops)
 
     def _accesses(self, allocation: ir.Operation) -> tuple[Lds, AllocationAccesses]:
         """Returns all accesses to the allocation.

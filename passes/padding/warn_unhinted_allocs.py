@@ -68,7 +68,8 @@ def _conflicts(allocation: ir.Operation, function: ir.Operation, context: PassCo
         InvalidParameterError: they cannot be counted.
     """
     lds, launch = lds_model(function, context.test_target)
-    traces = AllocationTraces(function, LaneEvaluator(launch))
+    drops = lds.drops_unread
+    traces = AllocationTraces(function, LaneEvaluator(launch), drops_unread=drops)
     traced = traces.written(allocation)
     for unknown in traced.unknown:
         raise unknown

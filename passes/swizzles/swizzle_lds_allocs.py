@@ -123,7 +123,8 @@ class SwizzleLdsAllocs(SwizzlingPass):
         """Emits the hints of `allocations`, and returns the decision on each of them."""
         evaluator = LaneEvaluator(launch)
         permuter = GatherPermuter.of(function, evaluator)
-        traces = AllocationTraces(function, evaluator)
+        drops_unread = policy.lds.drops_unread
+        traces = AllocationTraces(function, evaluator, drops_unread=drops_unread)
 
         @cache
         def paddings() -> Mapping[ir.Operation, PaddingPlan]:
@@ -251,7 +252,7 @@ class _Planner(NamedTuple):
                 raise Refusal(f"{GATHER} stores to it: {refusal}") from refusal
         accesses = tuple(each.access for each in ordinary_accesses(known))
         if not accesses:
-            return SwizzlePlan.kept("nothing accesses it", lds_bytes, 0, 0)
+            return SwizzlePlan.kept("nobody reads it", lds_bytes, 0, 0)
         hinted = is_hinted(group.allocations[0])
         if hinted:
             standing = _standing_chain(group.allocations[0])

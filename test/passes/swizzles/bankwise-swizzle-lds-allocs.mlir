@@ -75,7 +75,7 @@ func.func @rotation(%v: f32) -> f32 attributes {translation_info = #info} {
 // CHECK-LABEL: func.func @branch
 // CHECK:         iree_codegen.swizzle_hint
 // CHECK:         scf.if
-func.func @branch(%v: f32) attributes {translation_info = #info} {
+func.func @branch(%v: f32) -> f32 attributes {translation_info = #info} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %x = gpu.thread_id x
@@ -84,7 +84,8 @@ func.func @branch(%v: f32) attributes {translation_info = #info} {
   scf.if %low {
     memref.store %v, %a[%x, %c0] : memref<64x64xf32, #gpu.address_space<workgroup>>
   }
-  return
+  %r = memref.load %a[%c0, %x] : memref<64x64xf32, #gpu.address_space<workgroup>>
+  return %r : f32
 }
 
 // A hint that leaves no conflict stays alone.

@@ -294,14 +294,15 @@ def test_neighbours_count_as_the_backend_joins_them() -> None:
                %c2 = arith.constant 2 : index
                vector.store %z, %m[%x, %c0] : {TILE}, vector<2xf32>
                vector.store %z, %m[%x, %c2] : {TILE}, vector<2xf32>"""
-    (group,) = allocation_of(body).groups
+    body += f"\n%read = memref.load %m[%c0, %c0] : {TILE}"
+    group, _ = allocation_of(body).groups
     assert (group.elements_per_lane, len(group.members)) == (4, 1)
     apart = body.replace("constant 2 : index", "constant 4 : index")
-    (group,) = allocation_of(apart).groups
+    group, _ = allocation_of(apart).groups
     assert (group.elements_per_lane, len(group.members)) == (2, 2)
     hinted = body.replace("%m", "%h")
     hint = f"%h = iree_codegen.swizzle_hint %m[#iree_codegen.xor_shuffle<32, 4>] : {TILE}"
-    (group,) = allocation_of(f"{hint}\n{hinted}").groups
+    group, _ = allocation_of(f"{hint}\n{hinted}").groups
     assert (group.elements_per_lane, len(group.members)) == (4, 1)
 
 

@@ -138,7 +138,10 @@ def test_a_column_is_swizzled() -> None:
 
 def test_a_decision_says_what_stores_of_equal_words_may_cost() -> None:
     store = ("%v = arith.constant 1.0 : f32", "%row = arith.divui %x, %c8 : index")
-    text = COLUMN.replace(_READ, "\n  ".join((*store, "memref.store %v, %a[%c0, %row] : !tile")))
+    stored = "memref.store %v, %a[%c0, %row] : !tile"
+    text = COLUMN.replace(
+        _READ, "\n  ".join((*store, stored, "%r = memref.load %a[%c0, %x] : !tile"))
+    )
     (decision,) = run(parse(text), SwizzleLdsAllocs(), target="gfx942").decisions
     (said,) = decision.other_readings
     assert (decision.action, decision.conflict_cycles_after) == (Action.KEEP, 0)
