@@ -34,7 +34,7 @@ class AtomicFile:
         """Reserves the place of `path`; a symbolic link is followed.
 
         Raises:
-            OutputError: the directory cannot be written to, or `path` is a directory.
+            OutputError: the directory or the file cannot be written to, or `path` is a directory.
         """
         try:
             self._target = Path(path).resolve()
@@ -43,6 +43,9 @@ class AtomicFile:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if not directory.is_dir():
                 raise FileNotFoundError(errno.ENOENT, f"there is no directory '{directory}'")
+            with contextlib.suppress(FileNotFoundError):
+                # A rename would replace a file that is protected from being written.
+                os.close(os.open(self._target, os.O_WRONLY))
             self.temporary = temporary_neighbour(self._target)
         except OSError as error:
             raise OutputError(path, error.strerror) from None

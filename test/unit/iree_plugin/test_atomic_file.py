@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -64,6 +67,36 @@ def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path) -> None:
                 attempt(path)
             assert str(caught.value) == f"cannot write '{path}': {reason}"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "loop"]
+
+
+_WRITING = """
+import sys
+from bankwise.iree_plugin.atomic_file import OutputError, check_output, write_output
+for attempt in (check_output, lambda path: write_output(path, b"new")):
+    try:
+        attempt(sys.argv[1])
+    except OutputError as error:
+        print(error)
+"""
+_DROP_FROM_BOUNDING_SET, _WRITE_DESPITE_MODES = 24, 1
+
+
+def test_a_write_protected_file_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "o"
+    path.write_text("old")
+    path.chmod(0o444)
+    # The superuser may write despite modes, but not where the process is started without that.
+    drop = ctypes.CDLL(None).prctl
+    done = subprocess.run(
+        [sys.executable, "-c", _WRITING, str(path)],
+        preexec_fn=lambda: drop(_DROP_FROM_BOUNDING_SET, _WRITE_DESPITE_MODES, 0, 0, 0),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    refusal = f"cannot write '{path}': Permission denied\n"
+    assert (done.stdout, done.stderr, path.read_text()) == (refusal * 2, "", "old")
+    assert [each.name for each in tmp_path.iterdir()] == ["o"]
 
 
 def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
