@@ -32,22 +32,29 @@ class Interrupted(KeyboardInterrupt):
 
 def run_interruptibly(program: str, main: Callable[[], int]) -> int:
     """Runs a tool, in which each of the signals raises Interrupted; returns its exit code."""
+    came: list[Interrupted] = []
+
+    def interrupt(number: int, _frame: object) -> NoReturn:
+        came.append(Interrupted(number))
+        raise came[-1]
+
     try:
         for number in WORDS:
             if signal.getsignal(number) is signal.SIG_IGN:
                 # LLVM hears it all the same, and removes the files that it is writing.
                 signal.pthread_sigmask(signal.SIG_BLOCK, [number])
             else:
-                signal.signal(number, _interrupt)
+                signal.signal(number, interrupt)
         return main()
-    except Interrupted as interrupt:
+    except BaseException as error:
+        if isinstance(error, Interrupted):
+            came.append(error)
+        if not came:
+            raise
+        # NumPy's C code makes an ImportError of what a signal raises while NumPy is loaded.
         signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)  # A second one would be a second line.
         import contextlib
 
         with contextlib.suppress(OSError):  # The exit code says it.
-            os.write(2, f"{program}: error: {interrupt}\n".encode())
-        return interrupt.exit_code
-
-
-def _interrupt(number: int, _frame: object) -> NoReturn:
-    raise Interrupted(number)
+            os.write(2, f"{program}: error: {came[-1]}\n".encode())
+        return came[-1].exit_code
