@@ -122,7 +122,8 @@ def optimize(settings: OptSettings) -> bool:
             "bytecode is not written to a terminal: name a file with -o, or redirect the output"
         )
     parts = _read_parts(settings)
-    check_distinct([], {"-o": settings.output, "--bankwise-decisions": settings.decisions})
+    outputs = {"-o": settings.output, "--bankwise-decisions": settings.decisions}
+    check_distinct([settings.input], outputs)
     check_output(settings.output)
     if settings.decisions is not None:
         check_output(settings.decisions)

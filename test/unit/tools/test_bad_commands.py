@@ -44,6 +44,7 @@ import pytest
             "opt /dev/null -o d --bankwise-decisions=d",
             "--bankwise-decisions names the file of -o",
         ),
+        (f"opt {__file__} -o {__file__}", "-o names an input; name another file"),
         ("run a.mlir --device=emulated-gfx942 --output=@a.npy --timeline=a.npy", "--output names"),
         ("run a.mlir --device=emulated-gfx942 --counters-json=a.mlir", "--counters-json names"),
         ("run a.mlir --bankwise-retile=search", "--bankwise-retile=search is gone; use on"),

@@ -234,15 +234,6 @@ def test_decisions_are_written_only_on_success(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["decisions"][0]["reason"] == "test"
 
 
-def test_output_may_be_the_input(tmp_path: Path) -> None:
-    path = tmp_path / "out.mlir"
-    path.write_text(FUNCTION)
-    path.chmod(0o640)
-    assert run(tmp_path, "", NativeText("canonicalize"), input=str(path))[0]
-    assert "arith" not in path.read_text()
-    assert path.stat().st_mode & 0o777 == 0o640
-
-
 def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
     (tmp_path / "decisions.json").write_text("")
     (tmp_path / "out.mlir").symlink_to(tmp_path / "decisions.json")
