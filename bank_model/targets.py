@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .lds_tables import known_targets, lds_of
+from .lds_tables import UnknownTargetError, known_targets
+from .shown_text import did_you_mean
 
 _PRODUCTS: Mapping[str, str] = MappingProxyType(
     {
@@ -68,8 +69,13 @@ def arch_named(name: str) -> str:
     elif plain not in known_targets() and (arch := _ARCH.fullmatch(plain)):
         found = arch[1] or arch[2]
     else:
-        found = _PRODUCTS.get(plain, plain if plain in known_targets() else name)
-    return lds_of(found).arch
+        found = _PRODUCTS.get(plain, plain)
+    if found not in known_targets():
+        named = ", ".join(known_targets())
+        hint = did_you_mean(str(name), [*known_targets(), *_PRODUCTS])
+        allowed = f"{named}, and products such as mi300x and h100{hint}"
+        raise UnknownTargetError("GPU", repr(name), allowed)
+    return found
 
 
 def products_of(arch: str) -> tuple[str, ...]:

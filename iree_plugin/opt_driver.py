@@ -17,7 +17,6 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from ..bank_model.quick_dataclass import dataclass
-from ..bank_model.targets import arch_named
 from ..dialect_utils.diagnostics import Diagnostic, DiagnosticSink, Severity
 from ..dialect_utils.kernels import functions_in
 from ..dialect_utils.memory.lds_reading import state_block_sizes
@@ -26,7 +25,6 @@ from ..passes.base import PassContext
 from ..passes.pipeline_text import (
     ANY,
     NativeText,
-    OurPass,
     Piece,
     parse_pipeline,
     pipeline_text,
@@ -113,10 +111,7 @@ def optimize(settings: OptSettings) -> bool:
     Raises:
         OptError: the input cannot be read, or bytecode would go to a terminal.
         OutputError: an output that cannot be written.
-        UnknownTargetError: our passes do not know the test target.
     """
-    if settings.test_target and any(isinstance(p, OurPass) for p in settings.pieces):
-        arch_named(settings.test_target)
     if settings.emit_bytecode and is_terminal(settings.output):
         raise OptError(
             "bytecode is not written to a terminal: name a file with -o, or redirect the output"

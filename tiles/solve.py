@@ -12,7 +12,6 @@ from ..bank_model.issue import LayoutCosts
 from ..bank_model.layouts import Layout, PlainLayout, misaligned_element
 from ..bank_model.lds_rules import AccessKind, Lds
 from ..bank_model.lds_tables import UnknownTargetError, known_targets, lds_of
-from ..bank_model.shown_text import did_you_mean
 from ..bank_model.targets import arch_named
 from .answers import TileCount, TileSolution
 from .counts import Question
@@ -188,8 +187,7 @@ def _lds(target: str | Lds) -> Lds:
     except UnknownTargetError as error:
         raise TileArgumentError(
             "target",
-            f"{shortened(str(error.value))} is not known; there are {', '.join(known_targets())}, "
-            f"and products such as mi300x and h100{did_you_mean(str(target), known_targets())}",
+            f"{shortened(str(error.value))} is not known; there are {error.allowed}",
         ) from None
 
 

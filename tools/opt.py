@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from .. import __version__
-from ..bank_model.lds_tables import UnknownTargetError
 from ..dialect_utils.diagnostics import Diagnostic, Severity, SourceLocation
 from ..iree_plugin import embedding
 from ..iree_plugin.atomic_file import OutputError
@@ -45,7 +44,7 @@ from ..passes.registry import (
 )
 from .endings import fail, let_pipes_end_process
 from .pass_options import option_descriptions
-from .usage import UsageError, flag_of, refuse_mistyped, size_of, truth
+from .usage import UsageError, check_target, flag_of, refuse_mistyped, size_of, truth
 
 PROGRAM = "bankwise-opt"
 HELP = """\
@@ -129,9 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             let_pipes_end_process()
             print(HELP.format(passes=pass_list()), flush=True)
         return _run(arguments)
-    except (
-        UsageError, OptError, OutputError, PassOptionError, PipelineEditError, UnknownTargetError,
-    ) as error:  # fmt: skip
+    except (UsageError, OptError, OutputError, PassOptionError, PipelineEditError) as error:
         return fail(PROGRAM, str(error))
 
 
@@ -158,6 +155,9 @@ def _run(arguments: Sequence[str]) -> int:
             print_in_pipeline(line.pipeline, error)
             return 1
     refuse_mistyped(_library_flags(line), _FLAGS)
+    target = line.settings.test_target
+    if target and any(isinstance(piece, OurPass) for piece in pieces):
+        check_target("--iree-gpu-test-target", target)
     source = line.inputs[0] if line.inputs else "-"
     embedding.set_process_flags(PROGRAM, _library_flags(line))
     settings = replace(line.settings, input=source, anchor=anchor, pieces=pieces)

@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from ..bank_model.lds_tables import UnknownTargetError
-from ..bank_model.targets import arch_named
 from ..iree_plugin.atomic_file import OutputError, check_distinct, check_output, write_output
 from ..report.formats import rendered
 from ..report.measured.dispatches import MeasuredFileError
 from ..report.measured.reading import read_measured
 from .endings import fail, warn
 from .report_arguments import ReportSettings, help_text, parse_report_arguments
-from .usage import UsageError
+from .usage import UsageError, check_target
 
 if TYPE_CHECKING:
     from ..report.conflict_report import FunctionReport
@@ -40,13 +38,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         settings = parse_report_arguments(arguments)
         if settings.target is not None:
-            arch_named(settings.target)
+            check_target("--target", settings.target)
         check_distinct([*settings.inputs, *settings.measured], {"-o": settings.output})
         check_output(settings.output)
         for file in settings.measured:  # Before a compile that may take long.
             read_measured(file)
         return _run(settings, arguments)
-    except (MeasuredFileError, UsageError, OutputError, UnknownTargetError) as error:
+    except (MeasuredFileError, UsageError, OutputError) as error:
         return fail(PROGRAM, str(error))
 
 

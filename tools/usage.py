@@ -60,6 +60,17 @@ def check_choice(flag: str, value: str, allowed: Collection[str]) -> None:
         raise UsageError(f"{flag}: '{value}' is not one of {', '.join(allowed)}{hint}")
 
 
+def check_target(flag: str, target: str) -> None:
+    """Raises UsageError where a GPU is not known."""
+    from ..bank_model.lds_tables import UnknownTargetError  # Only some tools ask.
+    from ..bank_model.targets import arch_named
+
+    try:
+        arch_named(target)
+    except UnknownTargetError as error:
+        raise UsageError(f"{flag}: {error.value} is not known; there are {error.allowed}") from None
+
+
 def unknown_flag(word: str, known: Iterable[str], else_: str = "") -> UsageError:
     """Returns the error for a flag that is not known, which names the nearest one.
 

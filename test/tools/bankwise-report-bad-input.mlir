@@ -16,7 +16,7 @@
 // PARSE: bankwise-report-bad-input.mlir:{{[0-9]+:[0-9]+}}: error: custom op 'this' is unknown
 // MISSING: bankwise-report: error: cannot open input '{{.*}}.missing': No such file or directory
 // NONE: bankwise-report: error: no input file; name one, or `-` for stdin
-// TARGET: bankwise-report: error: arch is 'gfx1'; allowed: gfx90a, gfx942,
+// TARGET: bankwise-report: error: --target: 'gfx1' is not known; there are gfx90a, gfx942,
 // FORMAT: bankwise-report: error: --format: 'pdf' is not one of text, json, markdown, html
 // FLAG: bankwise-report: error: unknown flag '--bank-maps'
 // BOTH: bankwise-report: error: --target is for IR that is only read
