@@ -12,6 +12,7 @@ from typing import Any
 
 from ..bank_model.families import family_of
 from ..bank_model.json_text import read_json
+from ..bank_model.shown_text import did_you_mean
 from .swept_kernels import Attention, Matmul, swept_attentions
 
 DTYPES = ("f16", "bf16", "f32")
@@ -216,4 +217,5 @@ def _module(entry: Mapping[str, Any], directory: Path) -> SweptKernel:
 def _refuse_unknown(entry: Mapping[str, Any], known: Sequence[str]) -> None:
     for name in entry:
         if name not in known:
-            raise _EntryError(f'unknown key "{name}"; known are {", ".join(known)}')
+            hint = did_you_mean(name, known)
+            raise _EntryError(f'unknown key "{name}"; known are {", ".join(known)}{hint}')

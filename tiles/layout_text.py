@@ -26,6 +26,7 @@ from ..bank_model.layouts import Layout, PaddedLayout, PlainLayout, SwizzledLayo
 from ..bank_model.lds_rules import Lds
 from ..bank_model.linear_swizzle import LinearSwizzle
 from ..bank_model.notations import CuteSwizzle
+from ..bank_model.shown_text import did_you_mean
 from ..bank_model.strided_layout import StridedLayout, row_padding
 from ..bank_model.swizzles import SWIZZLE_ATTRIBUTES, Swizzle, xor_chain
 from .cute_text import SWIZZLE, cute_layout, looks_like_cute, swizzle_of_bytes
@@ -41,6 +42,7 @@ _SWIZZLES = ", ".join(
     f"{name}<{', '.join(field.name for field in fields(kind))}>"
     for name, kind in SWIZZLE_ATTRIBUTES.items()
 )
+_NAMES = ("plain", "padded", *SWIZZLE_ATTRIBUTES, "Swizzle")
 _FORMS = (
     f"write plain, padded:8 (elements a row), {_SWIZZLES}, CuTe's Swizzle<B, M, S>, a chain of "
     "these joined by ' of ', CuTe's (64,64):(64,1), or what Triton, Wave, CK Tile and TMA call it"
@@ -91,6 +93,13 @@ def other_reading(given: str | Layout, tile: LdsTile) -> tuple[str, Layout] | No
 
 def _wrong(text: str, reason: str) -> TileArgumentError:
     return TileArgumentError("layout", f"'{shortened(text)}': {reason}")
+
+
+def _unknown(text: str, what: str) -> TileArgumentError:
+    """Returns the error for what begins with no layout's name, which names the nearest one."""
+    word = re.split(r"\W", text.removeprefix("#iree_codegen."), maxsplit=1)[0]
+    hint = "" if word in _NAMES else did_you_mean(word, _NAMES)
+    return TileArgumentError("layout", f"{what}; {_FORMS}{hint}")
 
 
 def _check(layout: Layout, tile: LdsTile, lds: Lds) -> None:
@@ -162,10 +171,10 @@ def _link(text: str) -> tuple[Swizzle, ...]:
         return xor_chain(CuteSwizzle(*map(int, match.groups())).linear())
     match = _ATTRIBUTE.fullmatch(text)
     if match is None:
-        raise TileArgumentError("layout", f"'{shortened(text)}' is no layout; {_FORMS}")
+        raise _unknown(text, f"'{shortened(text)}' is no layout")
     name, numbers = match[1], [int(each) for each in match[2].split(",")]
     if name not in SWIZZLE_ATTRIBUTES:
-        raise TileArgumentError("layout", f"there is no swizzle '{shortened(name)}'; {_FORMS}")
+        raise _unknown(name, f"there is no swizzle '{shortened(name)}'")
     try:
         return (SWIZZLE_ATTRIBUTES[name](*numbers),)
     except TypeError:

@@ -38,6 +38,7 @@ from ..bank_model.accesses import LdsAccess
 from ..bank_model.errors import InvalidParameterError
 from ..bank_model.lds_rules import AccessKind, Lds
 from ..bank_model.matrix_operands import OPERANDS, MatrixInstruction, matrix_instructions
+from ..bank_model.shown_text import did_you_mean
 from .lanes import Lanes
 from .memory_order import MemoryOrder
 from .tile_errors import AccessError, shortened
@@ -135,12 +136,13 @@ def named_accesses(request: PatternRequest) -> tuple[LdsAccess, ...]:
     if instruction is not None:
         return _operand(request, instruction)
     if name.removeprefix("v_").startswith(("mma", "mfma")):
-        raise AccessError(_other_instructions(lds))
+        raise AccessError(_other_instructions(lds, name.removeprefix("v_")))
+    hint = did_you_mean(name, (re.split(r"[:[]", each)[0] for each in pattern_names(lds)))
     raise AccessError(
         f"there is no pattern '{shortened(name)}'; there are {', '.join(_PATTERNS)}, {_LDMATRIX}, "
         "stmatrix, cp.async, wgmma, random:SEED, addresses=FILE.npy, layouts of Triton and CuTe, "
         "matrix operands, such as 'mfma_f32_16x16x16_f16:A', and formulas, such as "
-        "'(lane%16, lane//16*4 + reg)'"
+        f"'(lane%16, lane//16*4 + reg)'{hint}"
     )
 
 
@@ -184,11 +186,12 @@ def along_memory(
     raise reasons[0]
 
 
-def _other_instructions(lds: Lds) -> str:
+def _other_instructions(lds: Lds, name: str) -> str:
     names = list(matrix_instructions(lds.arch))
     known = ", ".join(names[:_LISTED])
     if len(names) > _LISTED:
         known += f" and {len(names) - _LISTED} more, which --list-patterns lists"
+    known += did_you_mean(name, names)
     return f"{lds.arch} has no such matrix instruction of one block; it has {known}"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from ..bank_model.families import DEFAULT_TARGET
+from ..bank_model.shown_text import did_you_mean
 from ..emulator.chips import EMULATED_CHIPS
 from ..passes.mode import modes
 from ..sweep.cases import DTYPES
@@ -70,6 +71,7 @@ def _check(settings: SweepSettings) -> None:
     if settings.kernels not in KERNEL_SETS and not settings.kernels.endswith(".json"):
         raise UsageError(
             f"--kernels: '{settings.kernels}' is neither {' nor '.join(KERNEL_SETS)} nor a .json"
+            f"{did_you_mean(settings.kernels, KERNEL_SETS)}"
         )
     if settings.jobs < 1 and settings.jobs != -1:
         raise UsageError(f"--jobs={settings.jobs}: expects a number from 1, or -1 for all")
