@@ -107,7 +107,7 @@ def measured(
     if not cases:
         return
     with _temporaries_of_workers(), _backend(workers):
-        parallel = Parallel(n_jobs=workers.jobs, return_as="generator_unordered")
+        parallel = Parallel(n_jobs=min(workers.jobs, len(cases)), return_as="generator_unordered")
         with _deaf_to_interrupts():
             rows: Any = parallel(delayed(measure)(case) for case in cases)
         yield from _until_workers_die(rows)

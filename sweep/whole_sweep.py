@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..iree_plugin.atomic_file import check_output, write_output
+from ..iree_plugin.atomic_file import OutputError, check_output, write_output
 from .cases import Case, cases, kernels_of_file, named_kernels
 from .engine import Workers, sweep
 from .result_files import SUFFIXES, result_files
@@ -37,7 +37,7 @@ class WholeSweep:
             RowsFileError: the rows cannot be kept.
         """
         chosen = _cases(settings)
-        settings.output.mkdir(parents=True, exist_ok=True)
+        _make_folder(settings.output)
         for suffix in SUFFIXES:
             check_output(str(settings.path(suffix)))
         with RowsFile(settings.path("rows.jsonl"), Row.of_document) as file:
@@ -93,9 +93,17 @@ def redraw(settings: SweepSettings, table: Path) -> list[Row]:
         rows, command = read_json_table(table.read_bytes())
     except SweepTableError as error:
         raise RowsFileError(f"'{table}': {error}") from None
-    settings.output.mkdir(parents=True, exist_ok=True)
+    _make_folder(settings.output)
     _write(settings, rows, command)
     return rows
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"-o names a folder, which cannot be made: {error.strerror}"
+        raise OutputError(str(folder), reason) from None
 
 
 def _write(settings: SweepSettings, rows: Sequence[Row], command: Sequence[str]) -> None:

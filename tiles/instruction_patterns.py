@@ -165,7 +165,10 @@ def _operands(starts: IntArray) -> Iterator[tuple[IntArray, bool]]:
 def _random(request: PatternRequest) -> tuple[LdsAccess, ...]:
     seed, *bits = request.words or ("",)
     if not re.fullmatch(r"\d{1,10}", seed) or int(seed) >= _LARGEST_SEED:
-        raise AccessError("write a seed behind it, as in 'random:1', and bits, as in 'random:1:64'")
+        raise AccessError(
+            f"write a seed behind it, below {_LARGEST_SEED}, as in 'random:1', and bits, as in "
+            "'random:1:64'"
+        )
     count = request.vector(bits)
     vectors = request.named.tile.elements // count
     # The numbers of this generator are the same in all versions of NumPy.

@@ -36,7 +36,7 @@ from .tile_errors import LayoutTextError, TileArgumentError, shortened
 _MOST_CHARACTERS = 4000
 _LABEL = re.compile(r"(?:bits|IREE|CuTe|Triton|Wave|CK Tile|TMA)(?:\s*:\s*|\s+)(?=\S)")
 _ATTRIBUTE = re.compile(r"(?:#iree_codegen\.)?(\w+)\s*<\s*(\d{1,10}(?:\s*,\s*\d{1,10})*)\s*>")
-_PADDED = re.compile(r"padded\s*(?::|by)\s*(\d{1,10})(?:\s+elements)?")
+_PADDED = re.compile(r"padded\s*(?::|by)\s*(\d{1,99})(?:\s+elements)?")
 _ALSO_PADDED = re.compile(rf"(.*\S)\s*,\s*{_PADDED.pattern}", re.DOTALL)
 _SWIZZLES = ", ".join(
     f"{name}<{', '.join(field.name for field in fields(kind))}>"

@@ -48,7 +48,7 @@ from .vectors import IntArray, joined, widest
 _LISTED = 6
 """How many matrix instructions an error names."""
 _TRANSPOSED = ".t"
-_BITS = re.compile(r"\d{1,9}", re.ASCII)
+_BITS = re.compile(r"\d{1,99}", re.ASCII)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ..bank_model.layouts import PlainLayout
 from ..bank_model.lds_rules import Lds
 from .tile_errors import AccessError, TileArgumentError, shortened
 
-_TILE = re.compile(r"\s*((?:\d{1,9}x)+)(\w{1,30})\s*", re.ASCII)
+_TILE = re.compile(r"\s*((?:\d+x)+)(\w{1,30})\s*", re.ASCII)
 _NUMBERED = re.compile(
     r"(?:bf|tf|fp|f|bfloat|float|uint|int|i|ui|si|u|s|b)(\d{1,3})(?:_?e\d+m\d+\w*|_t)?", re.ASCII
 )
@@ -101,11 +101,12 @@ def _parsed(text: str) -> NamedTile:
             f"'{shown}' is no tile: '{match[2]}' is no type that is known; write f16, bf16, half, "
             "e4m3, fp8, i4 or the like",
         )
-    if min(sizes) < 1 or not 1 <= bits <= _MOST_BITS:
+    if not 1 <= bits <= _MOST_BITS:
         raise TileArgumentError(
-            "tile",
-            f"'{shown}' has a size of 0; sizes begin at 1, and types have 1 to {_MOST_BITS} bits",
+            "tile", f"'{shown}' has elements of {bits} bits; types have 1 to {_MOST_BITS} bits"
         )
+    if min(sizes) < 1:
+        raise TileArgumentError("tile", f"'{shown}' has a size of 0; sizes begin at 1")
     return NamedTile(LdsTile(sizes, bits), text.strip())
 
 

@@ -41,7 +41,7 @@ def switch_of(word: str) -> bool:
     try:
         return truth(text) if separator else True
     except ValueError:
-        raise UsageError(f"{flag} expects true or false, got '{text}'") from None
+        raise UsageError(f"{flag} expects true or false, 1 or 0, got '{text}'") from None
 
 
 def truth(text: str) -> bool:
@@ -140,5 +140,7 @@ def size_of(flag: str, text: str) -> tuple[int, ...]:
     words = text.split(",")
     fits = all(word.isdecimal() and len(word) <= _MOST_DIGITS and int(word) > 0 for word in words)
     if len(words) > 3 or not fits:
-        raise UsageError(f"{flag}={text[:40]}: expects X, X,Y or X,Y,Z, numbers from 1")
+        raise UsageError(
+            f"{flag}={text[:40]}: expects X, X,Y or X,Y,Z, numbers from 1 to {10**_MOST_DIGITS - 1}"
+        )
     return tuple(map(int, words))

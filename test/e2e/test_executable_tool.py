@@ -288,7 +288,10 @@ def test_remarks_reach_whoever_started_the_compile(compiler: Compiler, tmp_path:
     ("variables", "reason"),
     [
         ({"BANKWISE_LEVEL": "most"}, "BANKWISE_LEVEL: 'most' is not one of layout, exact, fast"),
-        ({"BANKWISE_REMARKS": "loud"}, "BANKWISE_REMARKS expects true or false, got 'loud'"),
+        (
+            {"BANKWISE_REMARKS": "loud"},
+            "BANKWISE_REMARKS expects true or false, 1 or 0, got 'loud'",
+        ),
         ({"BANKWISE_LEVELS": "fast"}, "unknown variable BANKWISE_LEVELS"),
         ({"BANKWISE_FLAGS": "--no-such-flag"}, "Unknown command line argument '--no-such-flag'"),
         ({"BANKWISE_FLAGS": "'"}, "BANKWISE_FLAGS: No closing quotation"),

@@ -13,7 +13,7 @@
 // WARNS: warning: allocations not swizzled: the function has no GPU target; --iree-gpu-test-target=gfx942 names a GPU, and --block=64 the lanes of a workgroup
 // BEFORE: error: read of 1 element a lane of memref<32x32xf32> has 31 conflict cycles
 // NO-BLOCK: error: LDS accesses to memref<32x32xf32> cannot be verified: {{.*}} and no known block size, which --block=X,Y,Z gives to bankwise-opt
-// ZERO: bankwise-opt: error: --block=0: expects X, X,Y or X,Y,Z, numbers from 1
+// ZERO: bankwise-opt: error: --block=0: expects X, X,Y or X,Y,Z, numbers from 1 to 999999999
 // OPTIONS: bankwise-opt: error: bankwise-layouts has no options
 // UNKNOWN: did you mean 'bankwise-layouts'?
 // LIST: Pass pipelines:

@@ -67,6 +67,14 @@ def test_only_open_cases_are_measured(file: RowsFile[Row], measured):
     assert calls == ["a", "c"]
 
 
+def test_there_are_no_more_workers_than_cases(file: RowsFile[Row], measured):
+    measured(row)
+    finished: list[str] = []
+    workers = Workers(10**20, "threading")
+    sweep(CASES, file, workers, lambda r: finished.append(r.kernel))
+    assert sorted(finished) == ["a", "b", "c"]
+
+
 def test_rows_before_an_interruption_are_kept(file: RowsFile[Row], measured):
     def interrupted(of: Case) -> Row:
         if of.kernel.name == "b":

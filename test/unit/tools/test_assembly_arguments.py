@@ -59,7 +59,7 @@ def test_the_device_may_name_the_chip():
         ("k.s --grid=1 --device=emulated-gfx1", "--device=emulated-gfx1: assembly runs on"),
         ("k.s --grid=1 --target=gfx908", "--target: 'gfx908' is not one of gfx90a, gfx942, gfx950"),
         ("k.s --grid=1 --target=gfx942 --device=emulated-gfx950", "contradicts --device"),
-        ("k.s --grid=0", "--grid=0: expects X, X,Y or X,Y,Z, numbers from 1"),
+        ("k.s --grid=0", "--grid=0: expects X, X,Y or X,Y,Z, numbers from 1 to 999999999"),
         ("k.s --grid=1,2,3,4", "--grid=1,2,3,4: expects"),
         ("k.s --grid=1 --block=8x8", "--block=8x8: expects"),
         ("k.s --grid=1 --shared=-1", "--shared=-1: expects a number of bytes"),

@@ -77,7 +77,7 @@ def test_a_response_file_with_an_open_quote_is_named(tmp_path: Path) -> None:
         (["a.mlir", "b.mlir"], "several input files: 'a.mlir', 'b.mlir'"),
         (["--compile-mode=hal-executable"], "--compile-mode=hal-executable runs codegen in one"),
         (["--output-format=elf"], "'elf' is not one of vm-bytecode"),
-        (["--verify=maybe"], "--verify expects true or false, got 'maybe'"),
+        (["--verify=maybe"], "--verify expects true or false, 1 or 0, got 'maybe'"),
         (["--emit-mlir-bytecode-version=x"], "expects an integer, got 'x'"),
     ],
 )

@@ -50,7 +50,7 @@ def test_numbers_add_up() -> None:
         (["a.mlir", "--format"], "--format needs a value"),
         (["a.mlir", "--access=0"], "--access expects a number"),
         (["a.mlir", "--access=x"], "--access expects a number"),
-        (["a.mlir", "--bank-map=maybe"], "expects true or false"),
+        (["a.mlir", "--bank-map=maybe"], "expects true or false, 1 or 0"),
         (["a.mlir", "--bank-maps"], "unknown flag '--bank-maps'"),
         (["a.mlir", "--bankwise-maps"], "unknown flag '--bankwise-maps'"),
         (["a.mlir", "--compile", "--target=gfx942"], "--target is for IR that is only read"),
