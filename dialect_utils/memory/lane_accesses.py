@@ -37,6 +37,7 @@ from .copied_addresses import CopiedLanes
 from .lds_ops import Footprint, access_row, in_elements, required_alignment
 from .surroundings import Surroundings
 from .traced_views import TracedView
+from .vector_masks import Limits, mask_limits
 
 
 class Overrun(Refusal):
@@ -90,6 +91,9 @@ class _Issues(NamedTuple):
     """How often each issue occurs, by the loops whose iterations are not told apart."""
     copied: CopySources | None = None
     """Where the lanes of a `cp.async` read."""
+    kept: tuple[tuple[int, np.ndarray], ...] = ()
+    """Dimensions of the memref, with how many elements lanes access along them, where these are
+    not all in each lane."""
 
     def of_iteration(self, iteration: int, waves: int) -> _Issues:
         """Returns the issues in one iteration of the innermost loop."""
@@ -111,11 +115,26 @@ class _Issues(NamedTuple):
         chosen = np.arange(len(self.starts)).reshape(number, -1)[conflicts.argmax()]
         return self.of(chosen)._replace(loops=self.loops[1:])
 
+    def reaching(self, position: tuple[int, ...], run_dimension: int | None) -> _Issues | None:
+        """Returns the issues, with the lanes that access a run of their vectors; None without any.
+
+        Args:
+            position: where in the vectors the run begins.
+            run_dimension: that along which all of a run is accessed.
+        """
+        active = self.active
+        for dimension, count in self.kept:
+            if dimension != run_dimension:
+                active = active & (count > position[dimension])
+        issued = np.flatnonzero(active.any(axis=1))
+        return self._replace(active=active).of(issued) if issued.size else None
+
     def of(self, issues: np.ndarray) -> _Issues:
         """Returns some of the issues."""
         copied = None if self.copied is None else self.copied.of_issues(issues)
         starts, active = self.starts[issues], self.active[issues]
-        return self._replace(starts=starts, active=active, copied=copied)
+        kept = tuple((dimension, count[issues]) for dimension, count in self.kept)
+        return self._replace(starts=starts, active=active, copied=copied, kept=kept)
 
 
 @dataclass(frozen=True)
@@ -225,29 +244,93 @@ class LaneAccesses:
         if isinstance(everywhere, Unknown):
             raise Refusal(everywhere.reason)
         copied = self._copied(everywhere)
-        values = [first, everywhere, *indices, *([] if copied is None else copied.values)]
+        limits = self._limits
+        known = [] if isinstance(limits, Unknown) else limits
+        values = [first, everywhere, *indices, *(limit for _, limit in known)]
+        values += [] if copied is None else copied.values
         loops, (starts, running, *lanes) = _same_shape(values, evaluator)
+        lane_indices, lanes = lanes[: len(indices)], lanes[len(indices) :]
+        sizes = [(dimension, limit) for (dimension, _), limit in zip(known, lanes, strict=False)]
+        touched, kept = self._touched(lane_indices, sizes)
         active = running != 0
+        for _, count in kept:
+            active = active & (count > 0)
         depths = {loop.depth for loop in loops}
         weight = prod(n for depth, n in self.around.iterations.items() if depth not in depths)
         everything = _everywhere(active)
         if weight == 0 or not (everything or active.any()):
             return None
-        touches = zip(lanes[: len(indices)], footprint.extents, view.sizes, strict=True)
-        for lane_indices, extent, size in touches:
-            touched = lane_indices if everything else lane_indices[active]
-            if touched.min() < 0 or touched.max() + extent > size:
-                raise Overrun("index outside the view's bounds")
+        where = slice(None) if everything else active
+        for begin, end, size in zip(lane_indices, touched, view.sizes, strict=True):
+            if begin[where].min() < 0 or end[where].max() > size:
+                raise Overrun(f"index outside the view's bounds{self._why_unmasked}")
         if footprint.lanes:
             active = active & (np.arange(active.shape[1]) < footprint.lanes)
             if not active.any():
                 return None
-        sources = lanes[len(indices) :]
+        sources = lanes[len(known) :]
         found = None if copied is None else copied.sources(active, *sources)
-        issues = _Issues(starts, active, loops, weight, found)
+        issues = _Issues(starts, active, loops, weight, found, kept)
         if self.in_all_workgroups or not loops or loops[0].depth != WORKGROUP_DEPTH:
             return issues
         return issues.of_worst_workgroup(self._copied_bytes)
+
+    @cached_property
+    def _limits(self) -> Limits | Unknown:
+        """Returns how many elements the mask lets lanes access, if there is one and it is known."""
+        return [] if self.moved is not None else mask_limits(self.footprint, self.evaluator)
+
+    @property
+    def assumptions(self) -> list[str]:
+        """Returns what is taken for granted of the mask.
+
+        Of a vector of one element, and of one whose elements are stored apart, a mask is exact. A
+        longer run of elements counts as accessed at once.
+        """
+        footprint = self.footprint
+        is_exact = not isinstance(self._limits, Unknown) and self._run is None
+        return [] if is_exact or not footprint.assumption else [footprint.assumption]
+
+    @property
+    def _why_unmasked(self) -> str:
+        """Returns why a mask does not tell which elements are accessed; nothing if it does."""
+        if isinstance(self._limits, Unknown):
+            return f": which lanes its mask keeps from there is not known ({self._limits.reason})"
+        if (self.footprint.cut or self._limits) and self._run is not None:
+            return ": a lane accesses a part of its vector; let it be one element long"
+        return ""
+
+    @cached_property
+    def _run(self) -> int | None:
+        """Returns the dimension of the memref along which a lane's elements are consecutive."""
+        # Rows of one element have stride 1 too, but are consecutive only while not padded.
+        if self.tile.row_elements == 1:
+            return None
+        return _run_dimension(self.view.strides, self.footprint.extents)
+
+    def _touched(
+        self, begins: Sequence[np.ndarray], limits: Sequence[tuple[int, np.ndarray]]
+    ) -> tuple[list[np.ndarray], tuple[tuple[int, np.ndarray], ...]]:
+        """Returns the indices behind what lanes access, and how many elements they access along
+        the dimensions where a mask or the memref's bounds keep them from some.
+
+        What a lane accesses along the dimension of its run, it accesses as a whole.
+        """
+        extents, kept = self.footprint.extents, dict[int, np.ndarray]()
+        cut = () if self.moved is not None else self.footprint.cut
+        sizes = self.view.sizes
+        inside = [(each, sizes[each] - begins[each]) for each in cut if sizes[each] >= 0]
+        for dimension, limit in (*limits, *inside):
+            count = np.clip(limit, 0, extents[dimension])
+            kept[dimension] = np.minimum(count, kept.get(dimension, count))
+        if self._run in kept:
+            kept[self._run] = np.where(kept[self._run] > 0, extents[self._run], 0)
+        ends = [
+            begin + kept.get(dimension, extent)
+            for dimension, (begin, extent) in enumerate(zip(begins, extents, strict=True))
+        ]
+        parts = ((each, count) for each, count in kept.items() if (count < extents[each]).any())
+        return ends, tuple(parts)
 
     def _copied(self, running: LaneValues) -> CopiedLanes | None:
         """Returns where a `cp.async` reads, in the workgroup that counts if that is known."""
@@ -278,9 +361,15 @@ class LaneAccesses:
         # Rows of one element have stride 1 too, but are consecutive only while not padded.
         run_dimension = _run_dimension(strides, extents) if tile.row_elements > 1 else None
         count = 1 if run_dimension is None else extents[run_dimension]
-        starts, active = issues.starts, issues.active
-        mask = None if everything else active
-        for offset in run_offsets(strides, extents, run_dimension):
+        whole, is_masked = issues, not everything
+        for position in _run_positions(extents, run_dimension):
+            offset = _offset(position, strides)
+            if whole.kept:
+                kept = whole.reaching(position, run_dimension)
+                if kept is None:
+                    continue
+                issues, is_masked = kept, not _everywhere(kept.active)
+            starts, mask = issues.starts, issues.active if is_masked else None
             elements = starts + offset if offset else starts
             used = elements if mask is None else elements[mask]
             if used.min() < 0 or used.max() + count > tile.elements:
@@ -364,9 +453,19 @@ def run_offsets(
     strides: tuple[int, ...], extents: tuple[int, ...], run_dimension: int | None
 ) -> Iterator[int]:
     """Yields element offsets of the runs from the first element, the last dimension fastest."""
-    counts = [1 if d == run_dimension else n for d, n in enumerate(extents)]
-    for position in np.ndindex(*counts):
-        yield sum(p * s for p, s in zip(position, strides, strict=True))
+    for position in _run_positions(extents, run_dimension):
+        yield _offset(position, strides)
+
+
+def _run_positions(
+    extents: tuple[int, ...], run_dimension: int | None
+) -> Iterator[tuple[int, ...]]:
+    """Yields where in a vector the runs begin, the last dimension fastest."""
+    return np.ndindex(*(1 if d == run_dimension else n for d, n in enumerate(extents)))
+
+
+def _offset(position: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    return sum(p * s for p, s in zip(position, strides, strict=True))
 
 
 def without_repetition(access: LdsAccess) -> LdsAccess:

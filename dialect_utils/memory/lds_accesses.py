@@ -260,7 +260,7 @@ class _Trace:
                     self.traced += found
                     if iterations is not None:
                         self.iterations.append(iterations)
-            self.assumptions += [a for a in (footprint.assumption, *around.assumptions) if a]
+            self.assumptions += [*lanes.assumptions, *around.assumptions]
             self.assumptions += () if copied is None else copied.assumptions
         except Overrun as overrun:
             row = access_row(use.user)

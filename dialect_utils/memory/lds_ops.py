@@ -92,6 +92,12 @@ class Footprint(NamedTuple):
     where the hardware puts them: no swizzle applies."""
     lanes: int = 0
     """If not 0, only the first so many lanes of a wave take part."""
+    mask: ir.Value | None = None
+    """What keeps lanes from elements of their vectors, if something does."""
+    masked: tuple[int, ...] = ()
+    """The dimensions of the memref along which those of the mask run."""
+    cut: tuple[int, ...] = ()
+    """Those along which a lane accesses what lies inside the memref alone."""
 
 
 class Access(NamedTuple):
@@ -223,9 +229,15 @@ def required_alignment(operation: ir.Operation) -> int:
 
 def is_masked(transfer: ir.Operation) -> bool:
     """Returns whether a mask may keep lanes from elements of a `vector.transfer_*`."""
-    parent = transfer.parent
-    is_inside = parent is not None and parent.name == "vector.mask"
-    return is_inside or bool(segments_of(transfer)[-1])
+    return mask_of(transfer) is not None
+
+
+def mask_of(transfer: ir.Operation) -> ir.Value | None:
+    """Returns the mask of a `vector.transfer_*`, its own or that of the region around it."""
+    parent, own = transfer.parent, segments_of(transfer)[-1]
+    if own:
+        return own[0]
+    return parent.operands[0] if parent is not None and parent.name == "vector.mask" else None
 
 
 def is_in_bounds(transfer: ir.Operation) -> bool:
@@ -275,37 +287,43 @@ def _static(kind: ir.Type) -> ir.VectorType:
 
 
 def _transfer_read(operation: ir.Operation) -> Footprint:
-    _, indices, _, mask = segments_of(operation)
-    return _transfer(operation, operation.results[0], indices, mask, broadcasts=True)
+    _, indices, *_ = segments_of(operation)
+    return _transfer(operation, operation.results[0], indices, broadcasts=True)
 
 
 def _transfer_write(operation: ir.Operation) -> Footprint:
-    (vector,), _, indices, mask = segments_of(operation)
-    return _transfer(operation, vector, indices, mask, broadcasts=False)
+    (vector,), _, indices, _ = segments_of(operation)
+    return _transfer(operation, vector, indices, broadcasts=False)
 
 
 def _transfer(
     operation: ir.Operation,
     vector: ir.Value,
     indices: list[ir.Value],
-    mask: list[ir.Value],
     broadcasts: bool,
 ) -> Footprint:
     """Returns the footprint of a vector.transfer.
 
-    Vector dimension k runs along the memref dimension that its map names.
+    Vector dimension k runs along the memref dimension that its map names. A mask has the dimensions
+    of the memref that the map names, in their order there.
     """
     moved = _static(vector.type)
     attribute = operation.attributes["permutation_map"]
     assert isinstance(attribute, ir.AffineMapAttr)
     extents = [1] * len(indices)
-    for expression, size in zip(attribute.value.results, moved.shape, strict=True):
+    named, cut = list[int](), list[int]()
+    inside = [ir.BoolAttr(each).value for each in ir.ArrayAttr(operation.attributes["in_bounds"])]
+    for expression, size, stays in zip(attribute.value.results, moved.shape, inside, strict=True):
         if isinstance(expression, ir.AffineDimExpr):
             extents[expression.position] = size
+            named.append(expression.position)
+            cut += [] if stays else [expression.position]
         elif not broadcasts or not isinstance(expression, ir.AffineConstantExpr):
             raise Refusal(f"{operation.name} by {attribute.value}")
-    assumption = f"every element of a masked {operation.name} is accessed" if mask else ""
-    return Footprint(tuple(indices), tuple(extents), moved, assumption)
+    mask = mask_of(operation)
+    assumption = "" if mask is None else f"every element of a masked {operation.name} is accessed"
+    found = Footprint(tuple(indices), tuple(extents), moved, assumption)
+    return found._replace(mask=mask, masked=tuple(sorted(named)), cut=tuple(cut))
 
 
 def _minor(operation: ir.Operation, vector: ir.Value, indices: list[ir.Value]) -> Footprint:
@@ -331,18 +349,23 @@ def _vector_store(operation: ir.Operation) -> Footprint:
 
 
 def _masked_load(operation: ir.Operation) -> Footprint:
-    _, *indices, _, _ = operation.operands
-    return _masked(operation, operation.results[0], indices)
+    _, *indices, mask, _ = operation.operands
+    return _masked(operation, operation.results[0], indices, mask)
 
 
 def _masked_store(operation: ir.Operation) -> Footprint:
-    _, *indices, _, vector = operation.operands
-    return _masked(operation, vector, indices)
+    _, *indices, mask, vector = operation.operands
+    return _masked(operation, vector, indices, mask)
 
 
-def _masked(operation: ir.Operation, vector: ir.Value, indices: list[ir.Value]) -> Footprint:
+def _masked(
+    operation: ir.Operation, vector: ir.Value, indices: list[ir.Value], mask: ir.Value
+) -> Footprint:
     assumption = f"every element of a {operation.name} is accessed"
-    return _minor(operation, vector, indices)._replace(assumption=assumption)
+    found = _minor(operation, vector, indices)
+    rank = _static(vector.type).rank
+    masked = tuple(range(len(indices) - rank, len(indices)))
+    return found._replace(assumption=assumption, mask=mask, masked=masked)
 
 
 def _load(operation: ir.Operation) -> Footprint:

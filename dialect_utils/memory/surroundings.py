@@ -63,13 +63,12 @@ def surroundings_of(
     if not exists.all():
         found.masks.append(LaneValues(exists.astype(np.int64)))
     for outer, inner in reversed(path):
-        if outer.name == "vector.mask":
-            found.assumptions.append("every element of a masked access is accessed")
-        elif outer.name == FOR:
+        if outer.name == FOR:
             _add_loop(found, outer, evaluator)
         elif outer.name == IF:
             _add_condition(found, outer, inner, evaluator)
-        elif outer != function and not (outer.name == "scf.forall" and maps_to_workgroups(outer)):
+        elif outer != function and outer.name != "vector.mask" and not _is_for_workgroups(outer):
+            # The mask of a region is one of what is inside it.
             raise Refusal(f"inside {outer.name}")
     return found
 
@@ -100,6 +99,10 @@ def _add_condition(
     if inner.block.region != choice.regions[0]:
         holds = LaneValues(1 - holds.values, holds.loops)
     found.masks.append(holds)
+
+
+def _is_for_workgroups(outer: ir.Operation) -> bool:
+    return outer.name == "scf.forall" and maps_to_workgroups(outer)
 
 
 def maps_to_workgroups(forall: ir.Operation) -> bool:

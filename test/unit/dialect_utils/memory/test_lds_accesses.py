@@ -171,6 +171,117 @@ def test_masked_accesses_count_in_full(body: str, kind: AccessKind) -> None:
     assert "every element of a" in found.assumptions[0]
 
 
+def masked(mask: str, indices: str = "%c0, %x", vector: str = "1x1", bounds: str = "true, true"):
+    """Returns a read behind what makes its mask, or one without a mask."""
+    made = f"%k = {mask} : vector<{vector}xi1>" if mask else ""
+    return (
+        f"%limit = arith.subi %c2, %x : index\n{made}\n"
+        f"%r = vector.transfer_read %m[{indices}], %pad{', %k' * bool(mask)} "
+        f"{{in_bounds = [{bounds}]}} : {lds('4x5xf16')}, vector<{vector}xf16>"
+    )
+
+
+def lanes(found: AllocationAccesses) -> list[list[int]]:
+    """Returns the elements of the lanes that take part, one list per access."""
+    assert not found.unknown
+    on = [
+        np.ones_like(access.elements, bool) if access.active is None else access.active
+        for access in found.accesses
+    ]
+    return [each.elements[mask].tolist() for each, mask in zip(found.accesses, on, strict=True)]
+
+
+MASKED = {
+    # Lanes 2 and up have no element, and lane 5 and up would leave the row.
+    "numbers of elements": (masked("vector.create_mask %c1, %limit"), [[0, 1]]),
+    "more than there are": (masked("vector.create_mask %c8, %limit"), [[0, 1]]),
+    "no elements": (masked("vector.create_mask %c0, %c1"), []),
+    "a constant": (
+        masked("vector.constant_mask [2, 1]", "%c0, %c1", "3x1"),
+        [[1] * 8, [6] * 8],
+    ),
+    "all elements": (
+        masked("arith.constant dense<true>", "%c0, %c2"),
+        [[2] * 8],
+    ),
+    # From row 2 on, lanes 0 and 1 read two rows, and one; all others none.
+    "some rows of a vector": (
+        masked("vector.create_mask %limit, %c1", "%c2, %x", "2x1"),
+        [[10, 11], [15]],
+    ),
+    "the bounds": (masked("", bounds="true, false"), [[*range(5)]]),
+    "bounds of some rows": (
+        masked("", "%c2, %c1", "3x1", "false, true"),
+        [[11] * 8, [16] * 8],
+    ),
+    "the bounds and a mask": (
+        masked("vector.create_mask %c1, %x", bounds="true, false"),
+        [[1, 2, 3, 4]],
+    ),
+    "the mask of a region": (
+        "%limit = arith.subi %c2, %x : index\n"
+        "%k = vector.create_mask %c1, %limit : vector<1x1xi1>\n"
+        "%r = vector.mask %k { vector.transfer_read %m[%c0, %x], %pad {in_bounds = [true, true]} "
+        f": {lds('4x5xf16')}, vector<1x1xf16> }} : vector<1x1xi1> -> vector<1x1xf16>",
+        [[0, 1]],
+    ),
+    "a masked load": (
+        "%limit = arith.subi %c2, %x : index\n"
+        "%k = vector.create_mask %limit : vector<1xi1>\n"
+        "%p = arith.constant dense<0.0> : vector<1xf16>\n"
+        f"%r = vector.maskedload %m[%c0, %x], %k, %p : {lds('4x5xf16')}, vector<1xi1>, "
+        "vector<1xf16> into vector<1xf16>",
+        [[0, 1]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), MASKED.values(), ids=MASKED)
+def test_lanes_that_are_masked_off_access_nothing(body: str, expected: list[list[int]]) -> None:
+    found = trace(body, lds("4x5xf16"))
+    assert lanes(found) == expected
+    assert found.assumptions == ()
+
+
+def test_a_mask_of_rows_that_become_columns_runs_along_those_of_the_memref() -> None:
+    how = "permutation_map = affine_map<(i, j) -> (j, i)>, in_bounds = [true, true]"
+    body = (
+        "%k = vector.create_mask %c2, %c1 : vector<4x1xi1>\n"
+        f"%r = vector.transfer_read %m[%c0, %c1], %pad, %k {{{how}}} "
+        f": {lds('4x5xf16')}, vector<1x4xf16>"
+    )
+    assert lanes(trace(body, lds("4x5xf16"))) == [[1] * 8, [6] * 8]
+
+
+WHY_UNMASKED = {
+    "a mask that is not known": (
+        masked("vector.create_mask %c1, %arg"),
+        "which lanes its mask keeps from there is not known (a mask that depends on the block ",
+    ),
+    "a part of a vector": (
+        masked("vector.create_mask %c1, %limit", "%c0, %x", "1x2"),
+        "",
+    ),
+    "a part of a vector that would leave the row": (
+        masked("", "%c0, %x", "1x2", "true, false"),
+        "a lane accesses a part of its vector; let it be one element long",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "why"), WHY_UNMASKED.values(), ids=WHY_UNMASKED)
+def test_masks_that_do_not_tell_what_is_accessed(body: str, why: str) -> None:
+    found = trace(body, lds("4x5xf16"))
+    if why:
+        (unknown,) = found.unknown
+        assert not isinstance(unknown, Overrun)
+        assert f"index outside the view's bounds: {why}" in unknown.reason
+    else:
+        # Lane 1 has one element of its two.
+        assert lanes(found) == [[0, 1]]
+        assert found.assumptions == ("every element of a masked vector.transfer_read is accessed",)
+
+
 # Views.
 
 
@@ -394,7 +505,8 @@ OVERRUNS = {
         ),
         (
             f"%v = vector.transfer_read %m[%x, %k], %pad : {TILE}, vector<8xf16>",
-            "vector.transfer_read: index outside the view's bounds",
+            "vector.transfer_read: index outside the view's bounds: a lane accesses a part of its "
+            "vector; let it be one element long",
         ),
         (
             f"%f = memref.collapse_shape %m [[0, 1]] : {TILE} into memref<128xf16, {LDS}>\n"
