@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..dialect_utils.program_operations import BARRIER, UPDATES
+from ..dialect_utils.program_operations import ARG_COMPARE, BARRIER, UPDATES
 from ..passes.mode import LEVELLED, LEVELS, Mode
 from .compile_settings import PHASES, CompileSettings
 from .early_import import NUMPY, loading_paused
@@ -60,8 +60,9 @@ def changes_programs(settings: CompileSettings) -> bool:
 
 
 def may_be_wrong(invocation: SteppedInvocation) -> bool:
-    """Returns whether a program may have what IREE computes wrongly if it is left as it is."""
-    return invocation.holds(*UPDATES, BARRIER, nested=True) and has_tuning()
+    """Returns whether a program may have what IREE computes wrongly, or not at all, if it is left
+    as it is."""
+    return invocation.holds(*UPDATES, ARG_COMPARE, BARRIER, nested=True) and has_tuning()
 
 
 def keeps_unsigned(settings: CompileSettings) -> bool:

@@ -76,6 +76,7 @@ from .wgmma.arrange_operands import ArrangeOperands
 from .wgmma.form_wgmma import FormWgmma
 from .workarounds.carry_integers import CarryIntegers
 from .workarounds.check_products import CheckProducts
+from .workarounds.compare_elements import CompareElements
 from .workarounds.convert_arguments import ConvertArguments
 from .workarounds.copy_own_parts import CopyOwnParts
 from .workarounds.define_padding import DefinePadding
@@ -105,6 +106,7 @@ from .workarounds.unroll_private_loops import UnrollPrivateLoops
 from .workarounds.widen_sums import WidenSums
 
 PASSES: tuple[type[FunctionPass], ...] = (
+    CompareElements,
     ConvertArguments,
     CopyOwnParts,
     RaiseAttention,

@@ -43,7 +43,7 @@ _SELECT, _CAST, _INDEX = "arith.select", "arith.index_cast", "linalg.index"
 _PLACE_BITS = 32
 _PLACES = ("i32", "i64")
 _NOWHERE = (1 << _PLACE_BITS - 1) - 1
-_STRICT = {
+EXTREMES = {
     ("arith.cmpf", 2): ("arith.maximumf", "arith.maxnumf"),
     ("arith.cmpf", 4): ("arith.minimumf", "arith.minnumf"),
     ("arith.cmpi", 4): ("arith.maxsi",),
@@ -98,7 +98,7 @@ class ArgReduction(NamedTuple):
             return None
         element, other = (*compares.operands, None, None)[:2]
         predicate = compares.attributes["predicate"] if element is not None else None
-        known = _STRICT.get((compares.name, getattr(predicate, "value", -1)), ())
+        known = EXTREMES.get((compares.name, getattr(predicate, "value", -1)), ())
         if other != before[1 - place] or extreme.name not in known or element is None:
             return None
         if (element_bits(element.type) or 0) < LEAST_BITS:

@@ -10,7 +10,7 @@ from iree.compiler import ir
 from ...dialect_utils.dynamic_sizes import has_dynamic_tensor
 from ...dialect_utils.indexing_maps import GENERIC, PRODUCTS, summed_loops
 from ...dialect_utils.operations import EXPORT, IMPORT, operations_in
-from ...dialect_utils.program_operations import UPDATES
+from ...dialect_utils.program_operations import ARG_COMPARE, UPDATES
 from ...passes.base import FunctionPass
 from ...passes.mode import Mode
 from ...passes.pipeline_edit import PlannedPass, pass_classes
@@ -28,12 +28,16 @@ RaiseAttention, ShareMasks, SpecializeSizes = pass_classes(
 )
 SplitKeys, SplitRows, SplitSums = pass_classes(_FOLDER, "SplitKeys", "SplitRows", "SplitSums")
 (SliceStridedImages,) = pass_classes(f"{_TUNING}.convolutions", "SliceStridedImages")
-ConvertArguments, CopyOwnParts, WidenSums = pass_classes(
-    f"{_TUNING}.workarounds", "ConvertArguments", "CopyOwnParts", "WidenSums"
+CompareElements, ConvertArguments, CopyOwnParts, WidenSums = pass_classes(
+    f"{_TUNING}.workarounds", "CompareElements", "ConvertArguments", "CopyOwnParts", "WidenSums"
 )
 
 
-REPAIRS = (PlannedPass.of(ConvertArguments, {}), PlannedPass.of(CopyOwnParts, {}))
+REPAIRS = (
+    PlannedPass.of(ConvertArguments, {}),
+    PlannedPass.of(CopyOwnParts, {}),
+    PlannedPass.of(CompareElements, {}),
+)
 """What every mode has that has a level. None is loaded yet."""
 
 
@@ -85,6 +89,7 @@ _WORK: Mapping[str, Callable[[ir.Operation], bool]] = {
     RaiseAttention.textual_name: _named(_SOFTMAX),
     ConvertArguments.textual_name: _named(IMPORT, EXPORT),
     CopyOwnParts.textual_name: _named(*UPDATES),
+    CompareElements.textual_name: _named(ARG_COMPARE),
     WidenSums.textual_name: _named(*PRODUCTS, GENERIC),
     FoldBroadcasts.textual_name: _named("linalg.batch_matmul"),
     ShareMasks.textual_name: _named(_ATTENTION),
