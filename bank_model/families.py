@@ -31,6 +31,8 @@ NVIDIA = Family("cuda", "cuda", "sm_", "sm_80")
 FAMILIES = (AMD, NVIDIA)
 MLIR_DEFAULT_CHIPS = {"nvvm": "sm_75", "rocdl": "gfx900"}
 """The chips of MLIR's own targets that name none, by their dialects (NVVMOps.td, ROCDLOps.td)."""
+MOST_THREADS = 1024
+"""The most lanes of a workgroup, on all GPUs of both families."""
 DEFAULT_TARGET = AMD.usual
 """The architecture of tools that are told none."""
 

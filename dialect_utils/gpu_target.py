@@ -21,7 +21,7 @@ from math import prod
 from iree.compiler import ir
 from iree.compiler._mlir_libs._ireeCompilerDialects import iree_codegen
 
-from ..bank_model.families import MLIR_DEFAULT_CHIPS
+from ..bank_model.families import MLIR_DEFAULT_CHIPS, MOST_THREADS
 from ..bank_model.features import Features, features_of
 from ..bank_model.lds_rules import Lds
 from ..bank_model.lds_tables import UnknownTargetError, lds_of
@@ -170,7 +170,7 @@ def launch_of(
     launch = _translated(operation) or _launched(operation, test_target, arch)
     if launch is None or launch.threads <= 0 or launch.subgroup_size <= 0:
         return None
-    return launch if launch.waves * launch.subgroup_size <= _MOST_LANES else None
+    return launch if launch.waves * launch.subgroup_size <= MOST_THREADS else None
 
 
 def _translated(operation: ir.Operation) -> Launch | None:
@@ -219,14 +219,17 @@ def block_size_of(operation: ir.Operation) -> tuple[int, ...] | None:
     return None
 
 
-_MOST_LANES = 1 << 14
-"""Far beyond the 1024 lanes of a workgroup that the GPUs of AMD and NVIDIA allow."""
-WHY_NO_LAUNCH = (
-    "the function has no translation_info with workgroup and subgroup size of at most "
-    f"{_MOST_LANES} lanes, and no known block size, which --block=X,Y,Z gives to bankwise-opt and "
-    "bankwise-report"
-)
-"""Why a function has no launch."""
+def why_no_launch(function: ir.Operation) -> str:
+    """Returns why `launch_of` knows no launch of a function."""
+    said = _translated(function)
+    block = prod(block_size_of(function) or ())
+    lanes = block if said is None else max(said.threads, said.subgroup_size)
+    if lanes > MOST_THREADS:
+        return f"its workgroups have {lanes:,} lanes, and GPUs run at most {MOST_THREADS:,} in one"
+    return (
+        "the function has no translation_info with workgroup and subgroup size, and no known block "
+        "size, which --block=X,Y,Z gives to bankwise-opt and bankwise-report"
+    )
 
 
 _NO_FEATURES = Features("")
@@ -253,7 +256,7 @@ def lds_model(function: ir.Operation, test_target: str | None) -> tuple[Lds, Lau
         raise Refusal(f"the LDS of {info.arch} is not known")
     launch = launch_of(function, test_target)
     if launch is None:
-        raise Refusal(WHY_NO_LAUNCH)
+        raise Refusal(why_no_launch(function))
     of_waves = lds.of_waves(launch.subgroup_size)
     if of_waves is None:
         raise Refusal(

@@ -43,7 +43,7 @@ from ..bank_model.readings import shown_readings
 from ..bank_model.targets import arch_named
 from ..dialect_utils.described_tiles import arranged_number
 from ..dialect_utils.diagnostics import Refusal, SourceLocation
-from ..dialect_utils.gpu_target import WHY_NO_LAUNCH, Launch, gpu_target_of, launch_of, lds_model
+from ..dialect_utils.gpu_target import Launch, gpu_target_of, launch_of, lds_model, why_no_launch
 from ..dialect_utils.grid import workgroups_of
 from ..dialect_utils.lowering_config import has_padding_pass
 from ..dialect_utils.memory.lds_reading import ReadAllocation, read_allocations
@@ -342,7 +342,7 @@ def _lds(function: ir.Operation, launch: Launch | None, arch: str | None) -> Lds
         return lds_model(function, None)[0]
     lds = lds_of(arch_named(arch))
     if launch is None:
-        raise Refusal(WHY_NO_LAUNCH)
+        raise Refusal(why_no_launch(function))
     if launch.subgroup_size != lds.wave_size:
         raise Refusal(
             f"waves of {launch.subgroup_size} lanes, but {arch} has waves of {lds.wave_size}"

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bank_model.accesses import LdsAccess
+from ..bank_model.families import MOST_THREADS
 from ..bank_model.lds_rules import AccessKind, Lds
 from .tile_errors import TileArgumentError, whole_number
 
 IntArray = npt.NDArray[np.int64]
-MOST_THREADS = 1024
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 from ..emulator.chips import EMULATED_CHIPS
 from ..runtime.output_settings import OutputSettings
 from .argument_parser import ArgumentParser
-from .usage import UsageError, check_choice, flag_of, size_of, unknown_flag
+from .usage import UsageError, block_of, check_choice, flag_of, size_of, unknown_flag
 
 ASSEMBLY_SUFFIXES = (".s", ".S", ".asm", ".amdgcn", ".rocmasm", ".co", ".hsaco")
 """How the names of files end that hold kernels as assembly or as code objects."""
@@ -114,7 +114,7 @@ def assembly_settings(
         kernel=known.kernel or "",
         arguments=tuple(known.arg or ()),
         grid=size_of("--grid", known.grid),
-        block=size_of("--block", known.block) if known.block is not None else (),
+        block=block_of(known.block) if known.block is not None else (),
         shared=known.shared,
         target=_target(known),
         outputs=tuple(_of_argument("--output", text) for text in known.output),

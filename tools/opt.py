@@ -44,7 +44,7 @@ from ..passes.registry import (
 )
 from .endings import fail, let_pipes_end_process
 from .pass_options import option_descriptions
-from .usage import UsageError, check_target, flag_of, refuse_mistyped, size_of, truth
+from .usage import UsageError, block_of, check_target, flag_of, refuse_mistyped, truth
 
 PROGRAM = "bankwise-opt"
 HELP = """\
@@ -242,7 +242,7 @@ def _read_flag(line: _CommandLine, word: str, name: str, text: str | None) -> No
     elif name in _VALUES:
         line.settings = replace(line.settings, **{_VALUES[name]: text})
     elif name == _BLOCK:
-        line.settings = replace(line.settings, block=size_of("--block", text or ""))
+        line.settings = replace(line.settings, block=block_of(text or ""))
     elif name in _SWITCHES:
         line.settings = replace(line.settings, **{_SWITCHES[name]: _switch(word, text)})
     elif name in _PRINT_SWITCHES:

@@ -11,7 +11,7 @@ from ..iree_plugin.compile_settings import BEFORE_CODEGEN, CompileSettings, has_
 from ..passes.mode import LEVELS, MITIGATIONS, RETILE
 from ..report.formats import FORMATS
 from .compile_arguments import parse_arguments, unhonoured_flags
-from .usage import UsageError, check_choice, flag_of, size_of, switch_of, unknown_flag, value_of
+from .usage import UsageError, block_of, check_choice, flag_of, switch_of, unknown_flag, value_of
 
 HELP = """\
 OVERVIEW: Bank conflicts of every LDS allocation and access, before and after a layout is chosen
@@ -144,7 +144,7 @@ def _read_value(line: _CommandLine, name: str, value: str) -> None:
         line.settings = replace(line.settings, **{_NUMBERS[name]: known | {int(value)}})
         return
     if name == _BLOCK:
-        line.settings = replace(line.settings, block=size_of("--block", value))
+        line.settings = replace(line.settings, block=block_of(value))
         return
     if name == _MEASURED:
         line.settings = replace(line.settings, measured=(*line.settings.measured, value))

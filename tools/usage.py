@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from math import prod
 
+from ..bank_model.families import MOST_THREADS
 from ..bank_model.shown_text import did_you_mean
 
 
@@ -144,3 +146,17 @@ def size_of(flag: str, text: str) -> tuple[int, ...]:
             f"{flag}={text[:40]}: expects X, X,Y or X,Y,Z, numbers from 1 to {10**_MOST_DIGITS - 1}"
         )
     return tuple(map(int, words))
+
+
+def block_of(text: str) -> tuple[int, ...]:
+    """Returns the size of a workgroup that the value of `--block` gives.
+
+    Raises:
+        UsageError: it gives none, or more lanes than a workgroup may have.
+    """
+    size = size_of("--block", text)
+    if prod(size) > MOST_THREADS:
+        raise UsageError(
+            f"--block={text[:40]}: {prod(size):,} lanes; a workgroup has at most {MOST_THREADS:,}"
+        )
+    return size

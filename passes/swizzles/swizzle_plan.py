@@ -15,7 +15,7 @@ from ...bank_model.swizzle_legality import MOST_HINTS
 from ...bank_model.swizzles import Swizzle
 from ...dialect_utils.copy_slots import loads_directly
 from ...dialect_utils.diagnostics import Refusal
-from ...dialect_utils.gpu_target import Launch, lds_model
+from ...dialect_utils.gpu_target import Launch, gpu_target_of, lds_model
 from ...dialect_utils.memory.memref_types import shown_type
 from ..base import FunctionPass, PassContext
 from ..decisions import Action
@@ -118,7 +118,9 @@ class SwizzlingPass(FunctionPass):
         except Refusal as refusal:
             said = f"allocations not swizzled: {refusal}"
             if self.warns:
-                context.sink.warning(function.location, f"{said}; {_REMEDY}")
+                known = gpu_target_of(function, context.test_target)
+                remedy = "" if known else f"; {_REMEDY}"
+                context.sink.warning(function.location, f"{said}{remedy}")
             else:
                 context.sink.remark(function.location, said)
             for allocation in allocations:

@@ -6,11 +6,13 @@
 // RUN: not bankwise-opt %s --bankwise-layouts=x 2>&1 | FileCheck %s --check-prefix=OPTIONS
 // RUN: not bankwise-opt %s --bankwise-layout 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: bankwise-opt %s --bankwise-layouts 2>&1 | FileCheck %s --check-prefix=WARNS
+// RUN: bankwise-opt %s --iree-gpu-test-target=gfx942 --bankwise-layouts 2>&1 | FileCheck %s --check-prefix=NO-LANES
 // RUN: bankwise-opt --list-passes | FileCheck %s --check-prefix=LIST
 
 // One flag takes a hand-written kernel, in whatever form, to swizzled addresses.
 
 // WARNS: warning: allocations not swizzled: the function has no GPU target; --iree-gpu-test-target=gfx942 names a GPU, and --block=64 the lanes of a workgroup
+// NO-LANES: warning: allocations not swizzled: {{.*}}, which --block=X,Y,Z gives to bankwise-opt and bankwise-report{{$}}
 // BEFORE: error: read of 1 element a lane of memref<32x32xf32> has 31 conflict cycles
 // NO-BLOCK: error: LDS accesses to memref<32x32xf32> cannot be verified: {{.*}} and no known block size, which --block=X,Y,Z gives to bankwise-opt
 // ZERO: bankwise-opt: error: --block=0: expects X, X,Y or X,Y,Z, numbers from 1 to 999999999

@@ -321,5 +321,8 @@ def test_a_gpu_has_many_names(name: str, arch: str) -> None:
     ["", "gfx94", "gfx942:", "gfx942:xnack", "gfx942a", "sm_90ab", "sm_", "rtx9990", "h", 942],
 )
 def test_other_names_are_refused(name) -> None:
-    with pytest.raises(UnknownTargetError, match="GPU is .*; allowed: gfx90a, gfx942, .* and products such as mi300x"):
+    with pytest.raises(
+        UnknownTargetError,
+        match="GPU is .*; allowed: gfx90a, gfx942, .* and products such as mi300x",
+    ):
         arch_named(name)

@@ -120,9 +120,13 @@ def test_no_launch(attributes: str) -> None:
         (
             "gfx942",
             None,
-            "the function has no translation_info with workgroup and subgroup size of at most "
-            "16384 lanes, and no known block size, which --block=X,Y,Z gives to bankwise-opt and "
-            "bankwise-report",
+            "the function has no translation_info with workgroup and subgroup size, and no known "
+            "block size, which --block=X,Y,Z gives to bankwise-opt and bankwise-report",
+        ),
+        (
+            "gfx942",
+            2048,
+            "its workgroups have 2,048 lanes, and GPUs run at most 1,024 in one",
         ),
         ("gfx942", 32, "waves of 32 lanes: the LDS of gfx942 is only known for 64"),
     ],
