@@ -176,9 +176,6 @@ def constant(value: int) -> LaneValues:
     return LaneValues(np.full((1, 1), value, dtype=np.int64))
 
 
-_ZERO = constant(0)
-
-
 def align(values: Sequence[LaneValues]) -> tuple[tuple[Loop, ...], list[IntArray]]:
     """Gives all values the same loops; returns these and arrays that broadcast together."""
     loops = values[0].loops if values else ()
@@ -263,10 +260,10 @@ class LaneEvaluator:
         self,
         indices: Iterable[ir.Value | int],
         strides: Iterable[int],
-        begin: LaneValues | Unknown = _ZERO,
+        begin: LaneValues | Unknown | None = None,
     ) -> LaneValues | Unknown:
-        """Returns the element of a buffer that indices denote, counted from where `begin` is."""
-        total = begin
+        """Returns a buffer's element that indices denote, counted from `begin` if it is given."""
+        total = constant(0) if begin is None else begin
         for index, stride in zip(indices, strides, strict=True):
             value = constant(index) if isinstance(index, int) else self.evaluate(index)
             total = combine(lambda t, v, by=stride: t + v * by, total, value)
