@@ -20,8 +20,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .. import bank_model
-from ..bank_model.families import AMD, NVIDIA, family_of
+from ..bank_model.families import AMD, NVIDIA, Family, family_of
 from ..bank_model.quick_tuple import NamedTuple
+from ..bank_model.shown_text import did_you_mean
 from .compile_settings import joined_flags
 from .later_import import imported_later
 
@@ -176,6 +177,9 @@ def refuse_unknown_names(flags: Sequence[str]) -> str:
 
 
 _VARIANT_NAME = re.compile(rf"{NVIDIA.prefix}(\d+)[af]?")
+_AMD_FAULT = re.compile(
+    r"error: (?:loc\(unknown\): )?(ROCM target not set.*|Unknown ROCM target '(.*)')"
+)
 _FAULT = re.compile(r"^(.*?: )?error: missing GPU target", re.MULTILINE)
 
 
@@ -188,19 +192,39 @@ def unknown_cuda_target(flags: Sequence[str]) -> str:
     return name if _VARIANT_NAME.fullmatch(name) and name not in _compiled() else ""
 
 
-def _compiled() -> list[str]:
-    """Returns the NVIDIA GPUs that code can be compiled for, but for names of products."""
-    return [
-        each
-        for each in lds_tables.known_targets()
-        if family_of(each) is NVIDIA and compiles_for(each)
-    ]
+_AMD_FLAG = re.compile(rf"--?iree-{AMD.backend}-target=(.*)")
+_FOR_AMD = re.compile(r"--?iree-hal-target-(?:device|backends)=.*(?:hip|amdgpu|rocm)")
+
+
+def unknown_amd_target(flags: Sequence[str]) -> str:
+    """Returns the AMD GPU that flags name and that may not be known, or "hip" where they ask for
+    one and name none; nothing otherwise.
+
+    A program that says itself what its target is compiles all the same.
+    """
+    words = joined_flags(flags)
+    names = [match[1] for word in words if (match := _AMD_FLAG.fullmatch(word))]
+    if not names:
+        return AMD.device if any(map(_FOR_AMD.match, words)) else ""
+    try:
+        return "" if compiles_for(targets.arch_named(names[-1])) else names[-1]
+    except lds_tables.UnknownTargetError:
+        return names[-1]
+
+
+def _compiled(family: Family = NVIDIA) -> list[str]:
+    """Returns the GPUs that code can be compiled for, but for names of products."""
+    known = lds_tables.known_targets()
+    return [each for each in known if family_of(each) is family and compiles_for(each)]
 
 
 def missing_target(arch: str, diagnostics: str, version: str) -> str:
     """Returns the sentence for diagnostics that come from this GPU; nothing for any others."""
+    if fault := _AMD_FAULT.search(diagnostics):
+        hint = did_you_mean(fault[2], _compiled(AMD)) if fault[2] else ""
+        return f"error: {fault[1]}{hint}"
     fault = _FAULT.search(diagnostics)
-    if fault is None:
+    if fault is None or not arch.startswith(NVIDIA.prefix):
         return ""
     sentence = f"{fault[1] or ''}error: IREE {version} does not know the GPU {arch}"
     best = _replacement(arch)

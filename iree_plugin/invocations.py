@@ -21,7 +21,7 @@ from iree.compiler.api import Session, Source
 from ..bank_model.quick_dataclass import dataclass
 from .atomic_file import is_stream_or_device
 from .compile_settings import CompileSettings, joined_flags
-from .described_target import missing_target, unknown_cuda_target
+from .described_target import missing_target, unknown_amd_target, unknown_cuda_target
 from .embedding import StepError, SteppedInvocation, compiler_version
 
 if TYPE_CHECKING:
@@ -72,9 +72,10 @@ class Invocations:
     _users_configuration: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        # The compiler says that it does not know a GPU by all of its IR, in the place of which one
-        # line shall stand.
-        self._unknown_gpu = unknown_cuda_target(self.settings.process_flags)
+        # The compiler says in many lines that it does not know a GPU, in the place of which one
+        # shall stand.
+        flags = self.settings.process_flags
+        self._unknown_gpu = unknown_cuda_target(flags) or unknown_amd_target(flags)
         self.holds = not self.console or bool(self._unknown_gpu)
 
     def __enter__(self) -> Invocations:

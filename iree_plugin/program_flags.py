@@ -7,10 +7,12 @@ some of them only.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from .compile_settings import joined_flags
 from .described_target import refuse_unknown_names
 
 VALUES = {
@@ -104,5 +106,20 @@ def check_python_flags(flags: Sequence[str]) -> None:
         elif name.startswith("help"):
             raise ValueError(f"flags holds {word!r}: {_PRINTS}")
         before = word
-    if wrong := refuse_unknown_names(flags):
+    if wrong := wrong_value(flags):
         raise ValueError(wrong)
+
+
+_READ = ("iree-codegen-tuning-spec-path", "iree-codegen-transform-dialect-library")
+
+
+def wrong_value(flags: Sequence[str]) -> str:
+    """Returns what is wrong with the value of a compiler's flag, of which the compiler would say
+    so by a crash or by pages of IR; nothing if it takes all of them."""
+    for word in joined_flags(flags):
+        name, _, path = word.lstrip("-").partition("=")
+        # A sequence of a library may stand behind its file: `FILE@NAME`.
+        files = path, path.partition("@")[0]
+        if name in _READ and path and not any(os.access(each, os.R_OK) for each in files):
+            return f"--{name}: there is no file '{path}' that can be read"
+    return refuse_unknown_names(flags)

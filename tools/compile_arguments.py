@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..iree_plugin.compile_settings import COMPILE_MODES, OUTPUT_FORMATS, CompileSettings
-from ..iree_plugin.described_target import refuse_unknown_names
 from ..iree_plugin.program_flags import (
     PRINT_LISTS,
     SWITCHES,
     VALUES,
     expand_response_files,
     flags_of_attributes,
+    wrong_value,
 )
 from ..passes.mode import LEVELS, MITIGATIONS, MODE_PARTS, RETILE, gone_value, without_effect
 from .usage import (
@@ -128,7 +128,7 @@ def parse_arguments(argv: Sequence[str], others: Iterable[str] = ()) -> CompileS
     _check_together(result, given)
     source, flags = _take_input(rest)
     refuse_mistyped(flags, [*VALUES, *SWITCHES, *_OTHERS, *others])
-    if wrong := refuse_unknown_names(flags):
+    if wrong := wrong_value(flags):
         raise UsageError(wrong)
     return replace(result, input=source, process_flags=tuple(flags), given=frozenset(given))
 

@@ -33,6 +33,14 @@ import pytest
         ("compile a.mlir --bankwise-mitigation=", "--bankwise-mitigation needs a value"),
         ("compile a.mlir --bankwise-retile=search", "--bankwise-retile=search is gone; use on"),
         ("compile a.mlir --bankwise-retile search", "--bankwise-retile=search is gone; use on"),
+        (
+            "compile a.mlir --iree-codegen-tuning-spec-path=gone.mlir",
+            "--iree-codegen-tuning-spec-path: there is no file 'gone.mlir' that can be read",
+        ),
+        (
+            "report a.mlir --iree-codegen-transform-dialect-library gone.mlir@f",
+            "-library: there is no file 'gone.mlir@f' that can be read",
+        ),
         ("compile a.mlir --compile-mode=x", "--compile-mode: 'x'"),
         ("compile a.mlir --bankwise-remarks=2", "--bankwise-remarks"),
         ("report a.mlir --target=gfx1", "'gfx1'"),
