@@ -12,13 +12,18 @@ import argparse
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 
 import shtab
 
+from ..bank_model.lds_tables import known_targets
+from ..emulator.chips import EMULATED_CHIPS
+from ..report.formats import FORMATS
+from ..runtime.module_run import DEVICES
 from .argument_parser import SHELLS
 from .endings import fail
+from .sweep_arguments import listed_values
 from .usage import UsageError, check_choice, flag_of, value_of
 
 _FLAG = "--print-completion"
@@ -50,10 +55,24 @@ def print_completion(tool: str, argv: Sequence[str]) -> int:
         from ..iree_plugin.embedding import compiler_tool
 
         add_listed_flags(parser, _printed(str(compiler_tool("iree-opt")), "--list-passes"))
+    offer_values(parser, tool)
     if tool not in _WITHOUT_INPUT:
         parser.add_argument("inputs", nargs="*", metavar="FILE", help="input file")
     print(script(parser, shell))
     return 0
+
+
+def offer_values(parser: argparse.ArgumentParser, tool: str) -> None:
+    """Gives flags values to offer that may have others too, such as a product or a device's URI."""
+    offered: Mapping[str, Collection[str]] = {}
+    if tool == "run":
+        offered = {"--device": DEVICES, "--target": EMULATED_CHIPS}
+    elif tool == "sweep":
+        offered = listed_values()
+    elif tool in ("report", "tile"):
+        offered = {"--target": known_targets(), "--format": FORMATS}
+    for flag, values in offered.items():
+        parser._option_string_actions[flag].choices = [*values]
 
 
 def _printed(*command: str) -> str:

@@ -55,7 +55,7 @@ def _check_redrawing(parser: ArgumentParser, known: Namespace) -> None:
         raise UsageError(f"--redraw: '{known.redraw}' is no .json")
 
 
-def _lists() -> Mapping[str, Collection[str]]:
+def listed_values() -> Mapping[str, Collection[str]]:
     """Returns what may stand in a list, by its flag."""
     return {"--dtypes": DTYPES, "--targets": EMULATED_CHIPS, "--modes": modes()}
 
@@ -63,7 +63,7 @@ def _lists() -> Mapping[str, Collection[str]]:
 def _listed(flag: str, text: str) -> tuple[str, ...]:
     words = tuple(dict.fromkeys(text.split(",")))
     for word in words:
-        check_choice(flag, word, _lists()[flag])
+        check_choice(flag, word, listed_values()[flag])
     return words
 
 

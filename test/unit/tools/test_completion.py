@@ -122,6 +122,13 @@ def test_flags_and_passes_are_offered(tool: str, word: str, offered: str) -> Non
         ("report", ["--bankwise-level", "=", "e"], ["exact"]),
         ("run", ["--bankwise-level", "=", "e"], ["exact"]),
         ("tile", ["--format", "=", "j"], ["json"]),
+        ("tile", ["--target", "=", "gfx9"], ["gfx90a", "gfx942", "gfx950"]),
+        ("run", ["--device", "=", "emulated-gfx9"], [f"emulated-gfx9{n}" for n in ("0a", 42, 50)]),
+        ("run", ["--target", "=", "gfx95"], ["gfx950"]),
+        ("sweep", ["--modes", "=", "st"], ["stock"]),
+        ("sweep", ["--targets", "=", "gfx95"], ["gfx950"]),
+        ("report", ["--target", "=", "gfx95"], ["gfx950"]),
+        ("report", ["--format", "=", "h"], ["html"]),
     ],
 )
 def test_values_are_offered_behind_a_flag(tool: str, words: list[str], offered: list[str]) -> None:
