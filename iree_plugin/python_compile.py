@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -173,6 +174,12 @@ def open_source(session: Session, source: str | os.PathLike[str]) -> Source:
     return source_of_file(session, os.fspath(source))
 
 
+_PROGRAMS_WORDS = re.compile(
+    r"^bankwise-compile: (?:error: )?|  Try: 'bankwise-compile --help'$", re.MULTILINE
+)
+"""What the program says to whoever has called it from a shell."""
+
+
 def _compile_in_child(source: str | os.PathLike[str], flags: Sequence[str], mode: str) -> bytes:
     with temporary_directory("bankwise-") as directory:
         output = directory / "module.vmfb"
@@ -206,7 +213,7 @@ def compile_in_child(
     environment = {name: value for name, value in os.environ.items() if name not in unread}
     run = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
     if run.returncode != 0:
-        raise CompileError(run.stderr.strip())
+        raise CompileError(_PROGRAMS_WORDS.sub("", run.stderr).strip())
     for line in run.stderr.splitlines():
         if line.startswith(NOTE):
             warnings.warn(line.removeprefix(NOTE), stacklevel=4)

@@ -172,17 +172,29 @@ def value_bytes(
         return _number(argument, value), None
     if argument.kind == LDS_POINTER:
         if not isinstance(value, LdsBytes):
-            raise ArgumentError("is a pointer into the LDS: give it bytes of LDS, as 4096:lds")
+            raise ArgumentError("is a pointer into the LDS: give it bytes of LDS, as " + _LDS)
         return lds_offset.to_bytes(argument.size, "little"), None
     raise ArgumentError(f"is a '{argument.kind}', which the emulator does not pass")
+
+
+_ARRAY, _LDS = "@file.npy, 16x16xf16=0 or null", "4096:lds"
+_NUMPY = {"i": "int", "f": "float"}
+
+
+def in_python(message: str) -> str:
+    """Returns what an error says to whoever calls from Python: values are no texts there."""
+    message = message.replace(_ARRAY, "a NumPy array or None").replace(_LDS, "LdsBytes(4096)")
+    return re.sub(
+        r"\bNUMBER:([if])(\d+)", lambda each: f"np.{_NUMPY[each[1]]}{each[2]}(...)", message
+    )
 
 
 def forms_for(argument: KernelArgument) -> str:
     """Returns how a value for an argument is written."""
     if argument.kind == POINTER:
-        return "@file.npy, 16x16xf16=0 or null"
+        return _ARRAY
     if argument.kind == LDS_POINTER:
-        return "4096:lds"
+        return _LDS
     types = _TYPES_OF_SIZE.get(argument.size)
     if types:
         return " or ".join(f"NUMBER:{name}" for name in types)
@@ -196,8 +208,7 @@ def _buffer(value: Value, memory: GlobalMemory, name: str) -> int | None:
         return None
     if isinstance(value, LdsBytes) or np.ndim(value) == 0:
         raise ArgumentError(
-            f"is a pointer to a buffer, and {_value_name(value)} is none: write @file.npy, "
-            "16x16xf16=0 or null"
+            f"is a pointer to a buffer, and {_value_name(value)} is none: write {_ARRAY}"
         )
     return memory.allocate(packed(np.asarray(value)), name=name)
 

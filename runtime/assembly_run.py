@@ -43,6 +43,7 @@ from .argument_values import (
     check_element,
     check_type,
     forms_for,
+    in_python,
     shown,
     value_bytes,
 )
@@ -132,7 +133,11 @@ def run_assembly(
     _check_texts(kernel=kernel, target=target)
     more = {"timing": timing, "waits": waits, "assume_xf32": assume_xf32}
     options = LaunchOptions.checked(grid, block, shared, workgroups, max_steps, **more)
-    return run_kernel(read_kernel(source, kernel, target), arguments, options, variables or {})
+    code = read_kernel(source, kernel, target)
+    try:
+        return run_kernel(code, arguments, options, variables or {})
+    except ArgumentError as error:
+        raise ArgumentError(in_python(str(error))) from None
 
 
 def _check_texts(**texts: object) -> None:

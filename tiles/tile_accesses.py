@@ -266,8 +266,8 @@ class AccessReader:
         elements, threads = self.named.tile.elements, self.lanes.threads
         if elements % threads:
             raise AccessError(
-                f"{elements} elements are not shared evenly by {threads} threads; say how far reg "
-                "counts, as in `... for reg in range(4)`"
+                f"{elements} elements are not shared evenly by {threads} threads; the text of a "
+                "formula says how far reg counts, as in `... for reg in range(4)`"
             )
         return elements // threads
 
@@ -295,8 +295,8 @@ class AccessReader:
         place = f"({place})" if len(indices) > 1 else place
         return (
             f"lane {lane} of wave {wave} is at {place} in step {step}, outside the tile "
-            f"{self.named.text}; say how far reg counts, as in `... for reg in range({step or 1})` "
-            "with `if lane < 32` behind it where not all lanes take part"
+            f"{self.named.text}; the text of a formula says how far reg counts, as in `... for reg "
+            f"in range({step or 1})` with `if lane < 32` behind it where not all lanes take part"
         )
 
     def _vectors(

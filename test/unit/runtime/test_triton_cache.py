@@ -166,7 +166,7 @@ def test_a_kernel_that_wants_scratch_memory_gets_it_for_each_program(cache: Path
         ((), {"block": (128,)}, r"block is 128x1x1, and .*matmul.json says 256"),
         ((), {"shared": 64}, r"shared is 64, and .*matmul.json says 4096"),
         ((LEFT.astype(np.float32),), {}, "argument 0 'a' .* points to f16 .*, and f32 is given"),
-        (ARGUMENTS[:4], {}, "argument 4 'k' of kernel 'matmul' is missing, of 5: write NUMBER:i32"),
+        (ARGUMENTS[:4], {}, "argument 4 'k' of kernel 'matmul' is missing, of 5: write np.int32"),
     ],
 )
 def test_what_contradicts_the_cache_is_refused(

@@ -115,6 +115,7 @@ def test_several_arguments_and_given_accesses() -> None:
         ("16x16xf16", "(reg, lane%16) : 64", "4 elements, 64 bits, are not side by side"),
         ("16x16xf16", 7, "7 is neither text"),
         ("16x16xf16", lambda x: x, "its parameter `x` is none of lane, wave, thread, reg"),
+        ("16x16xf16", lambda lane: lane + 999, "the text of a formula says how far reg counts"),
         ("16x16xf16", lambda lane: lane / 2, "no whole number"),
         ("16x16xf16", LdsAccess(AccessKind.WRITE, np.arange(64), 1), "it is a write"),
         ("16x16xf16", LdsAccess(AccessKind.READ, np.arange(32), 1), "it has 32 lanes"),
