@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..program_families.program import Program
-from . import attentions, epilogues, parts, products, rows, stablehlo_convolutions
+from . import attentions, epilogues, parts, products, rows, searches, stablehlo_convolutions
 from .bytes_products import Product
 from .generic_convolutions import Convolution
 
@@ -81,6 +81,7 @@ KINDS: Mapping[str, Kind] = {
         rows.integer_rows, "neutral-elements-of-rows", AMD + CUDA, stock_ends=False
     ),
     "top_k": Kind(rows.top_k, "top-k", AMD + CUDA),
+    "places": Kind(searches.search, "places-of-largest-elements", AMD + CUDA, stock_ends=False),
     "scans": Kind(rows.scan, "top-k", AMD + CUDA),
     "moves": Kind(
         parts.moved, "parts-of-a-tensor-that-move-within-it", AMD + CUDA, stock_ends=False
