@@ -12,8 +12,12 @@ from ...runtime.dtypes import dtype_of
 from ..program_families.program import TOLERANCE, Array, Program, integers, tensor
 
 _LEAST = {
-    "f16": "0xFC00", "bf16": "0xFF80", "f32": "0xFF800000",
-    "i8": "-128", "i16": "-32768", "i32": "-2147483648",
+    "f16": "0xFC00",
+    "bf16": "0xFF80",
+    "f32": "0xFF800000",
+    "i8": "-128",
+    "i16": "-32768",
+    "i32": "-2147483648",
 }
 """What a search for the largest element begins with."""
 _COMPARES: dict[str, Callable[[Array, Array], Array]] = {"gt": np.greater, "ge": np.greater_equal}
