@@ -323,6 +323,6 @@ def test_a_gpu_has_many_names(name: str, arch: str) -> None:
 def test_other_names_are_refused(name) -> None:
     with pytest.raises(
         UnknownTargetError,
-        match="GPU is .*; allowed: gfx90a, gfx942, .* and products such as mi300x",
+        match=r"GPU is .*; allowed: gfx90a, gfx942, .* and products such as mi300x",
     ):
         arch_named(name)
