@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..passes.mode import LEVELLED
 from .contents import Contents, Sums
 
 
@@ -24,6 +25,8 @@ class Headline:
         proposed: whether a proposal is among the layouts that `chosen` counts.
         complete: whether everything could be counted; if not, the figures are lower bounds.
         known: whether anything could be counted at all.
+        ours: whether a compile of ours has made the tiles, and the accesses to them, that are
+            counted in all layouts. Stock's code may have others.
     """
 
     before: int
@@ -33,6 +36,7 @@ class Headline:
     proposed: bool
     complete: bool
     known: bool
+    ours: bool = False
 
     @staticmethod
     def of(contents: Contents) -> Headline | None:
@@ -48,6 +52,7 @@ class Headline:
             proposed=any(each.is_proposed for each in allocations),
             complete=sums.complete and not unread,
             known=bool(allocations) and not sums.nothing_known,
+            ours=contents.mitigation in LEVELLED,
         )
 
     @property
@@ -78,6 +83,7 @@ class Headline:
             f"{self._shown(self.before)} conflict cycles in the plain layout, "
             f"{self._shown(self.padded)} with stock's padding, "
             f"{self._shown(self.chosen)} in the {self.word} one"
+            f"{', for the accesses of this compile' if self.ours else ''}"
         )
         return (
             text

@@ -81,7 +81,8 @@ def _headline(headline: Headline, contents: Contents) -> Iterator[str]:
     sums = Sums.of([each.report for each in contents.allocations]).of_layouts
     stands_plain = headline.proposed and headline.standing == headline.before
     plain = "plain, as the IR stands" if stands_plain else "plain"
-    rows = [(plain, "before"), ("stock's padding", "padded")]
+    padded = "stock's padding of these accesses" if headline.ours else "stock's padding"
+    rows = [(plain, "before"), (padded, "padded")]
     if headline.proposed and not stands_plain:
         rows.append(("as the IR stands", "standing"))
     rows.append((headline.word, "chosen"))

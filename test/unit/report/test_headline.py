@@ -64,6 +64,18 @@ def test_allocations_that_are_left_out_do_not_count() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("mitigation", "whose"),
+    [("auto", ", for the accesses of this compile"), ("stock", ""), ("none", ""), ("", "")],
+)
+def test_it_says_whose_accesses_it_counts(mitigation: str, whose: str) -> None:
+    """What ours has renamed and padded as stock pads is nobody's code."""
+    found = Headline.of(replace(contents_of(report("f", hinted=True)), mitigation=mitigation))
+    assert str(found).endswith(
+        f"stock's padding, 0 in the proposed one{whose}; 248 as the IR stands"
+    )
+
+
 def test_what_is_not_known_is_no_zero() -> None:
     partly = Headline.of(contents_of(report("f", hinted=True, index="%unknown")))
     assert partly is not None
