@@ -5,8 +5,9 @@
 
 The first figures are those of the layouts that stock gives the tiles as the kernels have them, with
 its padding, and with the accesses of lanes as they were before our passes renamed or joined them.
-Nothing is compiled twice for them. A kernel counts with all of its workgroups, once, where their
-number is known.
+Nothing is compiled twice for them: where the tiles are ours, stock's own code has others, and other
+figures, and the line says of how many kernels that is so. A kernel counts with all of its
+workgroups, once, where their number is known.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 
 from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.shown_text import counted
-from ..passes.decisions import DecisionLog
+from ..passes.decisions import Action, DecisionLog
 from .compile_settings import CompileSettings
 
 
@@ -27,12 +28,19 @@ class KernelCost(NamedTuple):
         conflicts: the conflict cycles, or None where they are not known.
         instructions: the LDS instructions, or None where they are not known.
         workgroups: how many it is launched with; None where only the running program knows.
+        other_tiles: whether its workgroups compute other tiles than stock's.
     """
 
     as_stock: bool = False
     conflicts: tuple[int, int] | None = None
     instructions: tuple[int, int] | None = None
     workgroups: int | None = None
+    other_tiles: bool = False
+
+    @property
+    def has_lds(self) -> bool:
+        """Returns whether a figure of it is not 0."""
+        return any((*(self.conflicts or ()), *(self.instructions or ())))
 
     @staticmethod
     def of(name: str, log: DecisionLog, workgroups: int | None) -> KernelCost:
@@ -44,11 +52,13 @@ class KernelCost(NamedTuple):
         """
         stock = log.stock_costs(name)
         conflicts, instructions = log.conflict_cycles_left(name), log.lds_instructions_left(name)
+        retiled = any(d.function == name and d.action is Action.RETILE for d in log)
         return KernelCost(
             False,
             None if stock is None or conflicts is None else (stock[0], conflicts),
             None if stock is None or instructions is None else (stock[1], instructions),
             workgroups,
+            retiled,
         )
 
 
@@ -73,6 +83,9 @@ def summary_text(kernels: Sequence[KernelCost], settings: CompileSettings) -> st
     known = [each for each in ours if each.conflicts is not None]
     if known and len(known) < len(ours):
         parts.append(f"{len(ours) - len(known)} not counted")
+    others = sum(each.other_tiles and each.has_lds for each in known)
+    if others:
+        parts.append(f"{others} in other tiles than stock's")
     single = sum(each.workgroups is None and any(each.conflicts or ()) for each in known)
     if single:
         parts.append(f"{single} counted for one workgroup, because the grid is not known")

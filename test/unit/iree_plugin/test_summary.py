@@ -7,12 +7,15 @@ import pytest
 
 from bankwise.iree_plugin.compile_settings import CompileSettings
 from bankwise.iree_plugin.summary import AS_STOCK, KernelCost, summary_text
+from bankwise.passes.decisions import Action, Decision, DecisionLog
 
 ATTENTION = KernelCost(False, (2176, 0), (5536, 1952), 32)
 NO_LDS = KernelCost(False, (0, 0), (0, 0), None)
 DYNAMIC = KernelCost(False, (10, 4), (8, 8), None)
 UNKNOWN = KernelCost(False, None, None, 4)
 DESCRIBED = KernelCost(False, (100, 0), None, 2)
+RETILED = KernelCost(False, (10, 0), (8, 8), 2, other_tiles=True)
+RETILED_WITHOUT_LDS = KernelCost(False, (0, 0), (0, 0), 2, other_tiles=True)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +42,27 @@ DESCRIBED = KernelCost(False, (100, 0), None, 2)
             "1 not counted",
         ),
         ([ATTENTION, DESCRIBED], "2 kernels: 69,832 -> 0 conflict cycles"),
+        (
+            [RETILED, RETILED_WITHOUT_LDS, NO_LDS, AS_STOCK],
+            "4 kernels: 20 -> 0 conflict cycles, 16 -> 16 LDS instructions; 1 as stock; "
+            "1 in other tiles than stock's",
+        ),
         ([UNKNOWN], "1 kernel: conflict cycles not known"),
         ([AS_STOCK], "1 kernel as stock"),
     ],
 )
 def test_line(kernels: list[KernelCost], line: str) -> None:
     assert summary_text(kernels, CompileSettings()) == line
+
+
+@pytest.mark.parametrize("action", [Action.RETILE, Action.KEEP])
+def test_a_kernel_has_other_tiles_where_a_decision_says_so(action: Action) -> None:
+    decisions = [
+        Decision("p", name, "linalg.generic", "", each, "", conflict_cycles_after=0)
+        for name, each in (("f", action), ("g", Action.RETILE))
+    ]
+    cost = KernelCost.of("f", DecisionLog(decisions), 1)
+    assert cost.other_tiles == (action is Action.RETILE)
 
 
 def test_other_mitigations_and_compiles_without_code() -> None:
