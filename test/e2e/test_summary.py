@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from bankwise.runtime.emulated_run import run_emulated
@@ -46,6 +48,50 @@ def test_conflict_cycles_are_those_of_both_codes(kernel: Kernel, tool: Tool, tmp
     assert said[:3] == [1, before[conflicts], after[conflicts]]
     # Not all pairs are those that LLVM makes.
     assert said[3] <= before["SQ_INSTS_LDS"]
+
+
+TRANSPOSED = """
+func.func @f(%a: tensor<64x32xf16>) -> tensor<32x64xf16> {
+  %e = tensor.empty() : tensor<32x64xf16>
+  %t = linalg.transpose ins(%a : tensor<64x32xf16>) outs(%e : tensor<32x64xf16>)
+    permutation = [1, 0]
+  return %t : tensor<32x64xf16>
+}"""
+SOFTMAX = """
+func.func @f(%a: tensor<4x640xf16>) -> tensor<4x640xf16> {
+  %e = tensor.empty() : tensor<4x640xf16>
+  %s = linalg.softmax dimension(1)
+    ins(%a : tensor<4x640xf16>) outs(%e : tensor<4x640xf16>) -> tensor<4x640xf16>
+  return %s : tensor<4x640xf16>
+}"""
+COLUMNS = Matmul(128, 128, 128, "bf16")
+COUNTED = {
+    # Of IREE's two tiles LLVM leaves out one, which nobody reads.
+    "a tile that nobody reads": (TRANSPOSED, "gfx942", [np.ones((64, 32), np.float16)]),
+    # Some lanes are masked off where five waves read their partial results.
+    "masked lanes": (SOFTMAX, "gfx942", [np.ones((4, 640), np.float16)]),
+    # Stock reads columns by an instruction that has no form with two addresses.
+    "reads that transpose": (COLUMNS.source(), "gfx950", inputs_of(COLUMNS)),
+}
+
+
+@pytest.mark.sampled(every=3)
+@pytest.mark.parametrize(("source", "target", "inputs"), COUNTED.values(), ids=COUNTED)
+def test_both_counters_are_those_of_both_codes(
+    source: str, target: str, inputs: list[Any], tool: Tool, tmp_path: Path
+):
+    flags = (*target_flags(target), "--bankwise-level=layout", "-o", "out.vmfb")
+    (tmp_path / "in.mlir").write_text(source)
+    (line,) = tool("bankwise-compile", "in.mlir", *flags).stderr.splitlines()
+    found = LINE.fullmatch(line)
+    assert found is not None, line
+    counted = [
+        run_emulated(source, target_flags(target), mode, inputs).counters
+        for mode in ("stock", "auto/layout")
+    ]
+    names = ("SQ_LDS_BANK_CONFLICT", "SQ_INSTS_LDS")
+    expected = [each[name] for name in names for each in counted]
+    assert [int(each.replace(",", "")) for each in found.groups()] == [1, *expected]
 
 
 def test_quiet_and_failed_compiles_say_nothing(tool: Tool, tmp_path: Path):
