@@ -9,7 +9,8 @@ dynamic LDS, to which the kernel gets a pointer).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -181,12 +182,17 @@ _ARRAY, _LDS = "@file.npy, 16x16xf16=0 or null", "4096:lds"
 _NUMPY = {"i": "int", "f": "float"}
 
 
-def in_python(message: str) -> str:
-    """Returns what an error says to whoever calls from Python: values are no texts there."""
-    message = message.replace(_ARRAY, "a NumPy array or None").replace(_LDS, "LdsBytes(4096)")
-    return re.sub(
-        r"\bNUMBER:([if])(\d+)", lambda each: f"np.{_NUMPY[each[1]]}{each[2]}(...)", message
-    )
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Lets errors say what a caller from Python writes, where values are no texts."""
+    try:
+        yield
+    except ArgumentError as error:
+        text = str(error).replace(_ARRAY, "a NumPy array or None").replace(_LDS, "LdsBytes(4096)")
+        written = re.sub(
+            r"\bNUMBER:([if])(\d+)", lambda each: f"np.{_NUMPY[each[1]]}{each[2]}(...)", text
+        )
+        raise ArgumentError(written) from None
 
 
 def forms_for(argument: KernelArgument) -> str:

@@ -84,6 +84,7 @@ class AssemblyRun:
         return totals(self.record.kernel, self.record.counters)
 
 
+@in_python()
 def run_assembly(
     source: str | os.PathLike[str],
     arguments: Sequence[Value],
@@ -133,11 +134,7 @@ def run_assembly(
     _check_texts(kernel=kernel, target=target)
     more = {"timing": timing, "waits": waits, "assume_xf32": assume_xf32}
     options = LaunchOptions.checked(grid, block, shared, workgroups, max_steps, **more)
-    code = read_kernel(source, kernel, target)
-    try:
-        return run_kernel(code, arguments, options, variables or {})
-    except ArgumentError as error:
-        raise ArgumentError(in_python(str(error))) from None
+    return run_kernel(read_kernel(source, kernel, target), arguments, options, variables or {})
 
 
 def _check_texts(**texts: object) -> None:
