@@ -43,7 +43,7 @@ class AtomicFile:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if not directory.is_dir():
                 raise FileNotFoundError(errno.ENOENT, f"there is no directory '{directory}'")
-            with contextlib.suppress(FileNotFoundError):
+            if self._target.is_file():  # To open a pipe waits for a reader.
                 # A rename would replace a file that is protected from being written.
                 os.close(os.open(self._target, os.O_WRONLY))
             self.temporary = temporary_neighbour(self._target)
