@@ -88,10 +88,8 @@ class GlobalMemory:
         if image in self._images:
             return self._images[image]
         base = self._images[image] = self._next
-        following = [region.start for region in image.regions[1:]]
-        for region, contents, after in zip(
-            image.regions, image.at(base), [*following, sys.maxsize], strict=True
-        ):
+        starts = [*(region.start for region in image.regions), sys.maxsize]
+        for region, contents, after in zip(image.regions, image.at(base), starts[1:], strict=True):
             self._place_code(image, base + region.start)
             self._next = base + region.start
             what = "variables" if region.writable else "read-only data"
