@@ -28,6 +28,7 @@ This works around IREE 3.13 (`docs/for_iree.md#attention-with-a-large-head-in-f3
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 from typing import ClassVar
 
@@ -45,7 +46,7 @@ from ...dialect_utils.lowering_config import (
     basis_attribute,
     basis_of,
 )
-from ...dialect_utils.operations import function_around, operations_in
+from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
 from ..attention.attention_tiles import (
     DECOMPOSITION,
@@ -94,28 +95,34 @@ class SumAllWarps(FunctionPass):
             for name, each in contractions_of(operation).items()
         }
         operation.attributes[DECOMPOSITION] = decomposition_of(contractions, here)
-        _launch(operation, prod(bases[OUTPUTS][0]), context)
+        _launch(function, [operation], prod(bases[OUTPUTS][0]), context)
 
 
-def _launch(operation: ir.Operation, warps: int, context: PassContext) -> None:
-    """Gives the workgroups of an operation's function fewer warps."""
-    function = function_around(operation.results[0])
+def _launch(
+    function: ir.Operation, losing: Iterable[ir.Operation], warps: int, context: PassContext
+) -> None:
+    """Gives the workgroups of a function fewer warps, some of whose sums operations would lose."""
     launch = WarpLaunch.of(function)
     function.attributes[TRANSLATION_INFO] = launch.with_warps(warps)
     text = f"IREE would lose the sums of some of {launch.warps} warps: it gets {warps}"
-    context.sink.remark(operation.location, text)
+    for operation in losing:
+        context.sink.remark(operation.location, text)
 
 
 def _fit_sums(function: ir.Operation, context: PassContext) -> None:
     """Gives all sums of a function bases of warps whose sums are all read."""
     found = _fitting_sums(function)
+    losing = [
+        each for each, (config, counts, _) in found.items() if counts != [*basis_of(config)[0]]
+    ]
     for operation, (config, counts, order) in found.items():
         basis = basis_attribute(counts, order, function.context)
         operation.attributes[CONFIG] = config.with_entries(**{BASIS: basis}).attribute(
             function.context
         )
-        if counts != [*basis_of(config)[0]]:
-            _launch(operation, prod(counts), context)
+    if losing:
+        _, counts, _ = next(iter(found.values()))  # All have one number of warps.
+        _launch(function, losing, prod(counts), context)
 
 
 def _fitting_sums(function: ir.Operation) -> dict[ir.Operation, Basis]:

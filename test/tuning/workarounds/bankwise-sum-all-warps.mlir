@@ -71,3 +71,28 @@ func.func @rows_by_lanes(%x: tensor<4096xf32>, %e: tensor<f32>) -> tensor<f32>
   } -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// Each of two sums would lose those of the same five warps.
+// CHECK-LABEL: func.func @two_sums
+//  CHECK-SAME: workgroup_size = [32, 1, 1]
+// CHECK-COUNT-2: subgroup_basis = {{\[}}[1], [0]]
+func.func @two_sums(%x: tensor<5xf32>, %y: tensor<5xf32>, %e: tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [160, 1, 1] subgroup_size = 32>} {
+  // expected-remark @below {{IREE would lose the sums of some of 5 warps: it gets 1}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<5xf32>) outs(%e : tensor<f32>)
+      attrs = {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1], [0]], partial_reduction = [5], subgroup_basis = [[5], [0]], thread = [1]}>} {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  // expected-remark @below {{IREE would lose the sums of some of 5 warps: it gets 1}}
+  %1 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]}
+      ins(%y : tensor<5xf32>) outs(%e : tensor<f32>)
+      attrs = {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1], [0]], partial_reduction = [5], subgroup_basis = [[5], [0]], thread = [1]}>} {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
