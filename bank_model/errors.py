@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
 from operator import index
 from typing import TYPE_CHECKING
@@ -64,6 +65,12 @@ def is_power_of_two(value: int) -> bool:
 def up_to_power_of_two(value: int) -> int:
     """Returns the smallest power of two that is not below `value`, which is positive."""
     return 1 << (value - 1).bit_length()
+
+
+def divisors(number: int, most: int | None = None) -> Iterator[int]:
+    """Yields the divisors of a positive number, the greatest first, up to `most` if it is given."""
+    first = number if most is None else min(number, most)
+    return (each for each in range(first, 0, -1) if number % each == 0)
 
 
 def require_power_of_two(parameter: str, value: int) -> None:

@@ -43,6 +43,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.errors import divisors
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
@@ -219,10 +220,10 @@ class LoopShare(NamedTuple):
         if not extents:
             return LoopShare((), ()) if size == warps == 1 else None
         *outer, inner = extents
-        for tile in _divisors(gcd(inner, size)):
+        for tile in divisors(gcd(inner, size)):
             if tile % least:
                 continue
-            for along in _divisors(gcd(tile // least, warps)):
+            for along in divisors(gcd(tile // least, warps)):
                 rest = LoopShare.of(outer, size // tile, warps // along, 1)
                 if rest is not None:
                     return LoopShare((*rest.tiles, tile), (*rest.warps, along))
@@ -238,15 +239,10 @@ def _parts_of(size: int, loops: int, least: int) -> Iterator[tuple[int, ...]]:
     if loops == 1:
         yield from [(size,)] if size % least == 0 else []
         return
-    for inner in _divisors(size):
+    for inner in divisors(size):
         if inner % least == 0:
             for outer in _parts_of(size // inner, loops - 1, 1):
                 yield (*outer, inner)
-
-
-def _divisors(number: int) -> Iterator[int]:
-    """Yields the divisors of a number, the greatest first."""
-    return (each for each in range(number, 0, -1) if number % each == 0)
 
 
 class MemoryRows(NamedTuple):

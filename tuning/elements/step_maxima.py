@@ -34,6 +34,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.errors import divisors
 from ...bank_model.shown_text import counted
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.indexing_maps import loops_of, summed_loops
@@ -121,7 +122,6 @@ def _steps(root: ir.Operation) -> dict[ir.Operation, dict[int, int]]:
 
 def _step(length: int) -> int:
     """Returns how many neighbouring elements of a row a step has, a divisor of its length."""
-    divisors = [each for each in range(1, min(length, 8 * _MOST) + 1) if length % each == 0]
-    short = max(each for each in divisors if each <= _MOST)
-    longer = [each for each in divisors if each > _MOST]
-    return longer[0] if short < _LEAST and longer else short
+    short = next(divisors(length, _MOST))
+    longer = [each for each in divisors(length, 8 * _MOST) if each > _MOST]
+    return longer[-1] if short < _LEAST and longer else short

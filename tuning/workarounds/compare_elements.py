@@ -40,6 +40,7 @@ from ...dialect_utils.builders import Builder
 from ...dialect_utils.operations import (
     children,
     defining_operation,
+    number_of,
     operands_with,
     operations_in,
     redirect,
@@ -51,7 +52,7 @@ from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import LayoutRound
 from ..elements.arg_reductions import EXTREMES
 
-_CONSTANT, _FILL = "arith.constant", "linalg.fill"
+_FILL = "linalg.fill"
 
 
 class CompareElements(FunctionPass):
@@ -135,9 +136,5 @@ def _extreme(search: ir.Operation) -> str | None:
 def _begins_with_number(search: ir.Operation) -> bool:
     """Returns whether the element before the first one is a number, or infinite."""
     fill = defining_operation(segments_of(search)[2][0])
-    value = (
-        defining_operation(fill.operands[0]) if fill is not None and fill.name == _FILL else None
-    )
-    if value is None or value.name != _CONSTANT:
-        return False
-    return not math.isnan(ir.FloatAttr(value.attributes["value"]).value)
+    number = number_of(fill.operands[0]) if fill is not None and fill.name == _FILL else None
+    return number is not None and not math.isnan(number)
