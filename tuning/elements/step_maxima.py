@@ -16,8 +16,9 @@ not end in minutes. This pass lets the lane read the row in steps, as it does fo
     %max = linalg.generic ... maxnumf ... attrs = {lowering_config =
         #iree_gpu.lowering_config<{reduction = [0, 125]}>}
 
-which compiles in 0.2 s. The predicted time of the kernel stays (64x777 f16 on gfx942: 0.98 of
-IREE's, 64x2625 f32 1.00), since a row of that length does not fit the registers.
+which compiles in 0.2 s. The kernel's time stays there: 1.02 of IREE's on an H200, 0.97 with f16.
+Shorter rows keep what IREE makes of them, whose compile ends: with steps, rows of 3,000 f32 took
+1.24 of IREE's time on an H200, of 1,000 1.10 and of 777 1.09.
 
 A maximum does not depend on the order of the elements: all results are the same bits. Reductions
 that do, such as sums of floats, stay as they are. Where lanes may share rows, they do
@@ -50,12 +51,11 @@ from ..tiles.tiled_operation import loop_sizes
 from .row_loops import loops_along, row_root
 from .row_masks import combiners_of
 
-_HELD = 512
-"""How many elements of a row a lane may hold in registers, of which no GPU gives it more."""
+_LONG = 4096
+"""From how many elements of a row on its maximum is found in steps. For rows of 4,095 f32 IREE's
+compile works 12 s for gfx942, 16 s for gfx1201 and 2 s for sm_80."""
 _LEAST, _MOST = 8, 128
 """How many elements a step has, where the length of the row has such divisors."""
-_ENDLESS = 4096
-"""From this length on a step of fewer elements is better than IREE's compile of whole rows."""
 
 
 class StepMaxima(FunctionPass):
@@ -102,10 +102,7 @@ def _steps(root: ir.Operation) -> dict[ir.Operation, dict[int, int]]:
     extents = loop_sizes(root, loops_of(root), range(len(root.operands)))
     summed = sorted(summed_loops(root))
     sizes = [extents[loop] for loop in summed]
-    if min(sizes) <= 0 or prod(sizes) <= _HELD:
-        return {}
-    last = _step(sizes[-1])
-    if last < _LEAST and prod(sizes) < _ENDLESS:
+    if min(sizes) <= 0 or prod(sizes) < _LONG:
         return {}
     along = [loops_along(root, loop) for loop in summed]
     found: dict[ir.Operation, dict[int, int]] = {}
@@ -116,7 +113,7 @@ def _steps(root: ir.Operation) -> dict[ir.Operation, dict[int, int]]:
         with suppress(Refusal):
             if not any(each.keeps_order for each in combiners_of(operation)):
                 found[operation] = {loop: 1 for loop in loops if loop is not None}
-                found[operation][max(found[operation])] = last
+                found[operation][max(found[operation])] = _step(sizes[-1])
     return found
 
 
