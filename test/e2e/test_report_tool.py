@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from bankwise.bank_model.families import NVIDIA
+from bankwise.passes.decisions import Action
 from bankwise.sweep.swept_kernels import Attention, Matmul
 
 from .conftest import Tool
@@ -22,6 +24,24 @@ def attention(tmp_path: Path) -> Path:
     path = tmp_path / "attention.mlir"
     path.write_text(Attention(1, 1024, 128, "f32").source())
     return path
+
+
+def convolution(images: int, side: int, channels: int, filters: int, window: int) -> str:
+    """Returns a convolution of NHWC images in f16."""
+    out = side - window + 1
+    image = f"tensor<{images}x{side}x{side}x{channels}xf16>"
+    weights = f"tensor<{window}x{window}x{channels}x{filters}xf16>"
+    result = f"tensor<{images}x{out}x{out}x{filters}xf32>"
+    return f"""
+func.func @conv(%image: {image}, %weights: {weights}) -> {result} {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {result}
+  %none = linalg.fill ins(%zero : f32) outs(%empty : {result}) -> {result}
+  %r = linalg.conv_2d_nhwc_hwcf ins(%image, %weights : {image}, {weights})
+      outs(%none : {result}) -> {result}
+  return %r : {result}
+}}
+"""
 
 
 def totals(tool: Tool, path: Path, *flags: str) -> dict[str, dict[str, int]]:
@@ -188,3 +208,38 @@ def test_bad_compiles_are_located_and_leave_no_output(tool: Tool, tmp_path: Path
     assert missing.stderr == (
         "bankwise-report: error: cannot open input 'none.mlir': No such file or directory\n"
     )
+
+
+@pytest.mark.sampled("source", every=3)
+@pytest.mark.parametrize("target", ["sm_90a", "sm_80"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        convolution(2, 34, 64, 128, 3),
+        convolution(1, 58, 64, 96, 3),
+        convolution(2, 28, 320, 64, 1),
+        Matmul(512, 640, 768, "f16").source(),
+    ],
+    ids=["conv3", "conv3_96", "conv1", "matmul"],
+)
+def test_copies_count_as_their_decisions_say(
+    tool: Tool, tmp_path: Path, source: str, target: str
+) -> None:
+    """Copies that a loop of `wgmma` issues without a branch may read nothing, and may conflict."""
+    path = tmp_path / "kernel.mlir"
+    path.write_text(source)
+    flags = *NVIDIA.flags(target), "--bankwise-level=exact"
+    made = tool("bankwise-compile", path, *flags, "--bankwise-decisions=d.json", "-o", "k.vmfb")
+    assert made.returncode == 0, made.stderr
+    decisions = json.loads((tmp_path / "d.json").read_text())["decisions"]
+    cycles = [
+        each["conflict_cycles_after"]
+        for each in decisions
+        if each["action"] == Action.OVERLAP.value
+    ]
+    assert cycles
+    found = totals(tool, path, *flags)
+    assert sum(cycles) == found["chosen"]["conflict_cycles"]
+    assert found["complete"] is True
+    if "34x34" in source:
+        assert (target, sum(cycles)) in (("sm_90a", 160), ("sm_80", 0))

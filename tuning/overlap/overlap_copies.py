@@ -152,13 +152,20 @@ class OverlapCopies(FunctionPass):
         check_copies(loop)
         slots = self._slots(function, loop, contractions, noted, context)
         slots_read = SPARED_SLOTS if slots >= SLOTS_TO_SPARE and _is_read_behind(loop) else 1
+        later = slots - slots_read
+        # What is read before a loop of `wgmma` shall lie where the copies go (`share_lds.py`).
+        described = has_described_tile(function)
+        launch = launch_of(function, context.test_target)
+        alone = launch is not None and launch.threads <= GROUP_WARPS * launch.subgroup_size
+        before_wait = _part_before_wait(loop, alone=alone) if slots_read > 1 else 0.0
+        one_block = self._is_one_block(function, loop, slots, before_wait > 0, context)
         for tile in loop.tiles:
             kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
             after = slots_bytes(tile, slots)
-            later = slots - slots_read
             ahead = "the next iteration" if later == 1 else f"the next {later} iterations"
             reason = f"the copies of {ahead} run while an iteration computes"
-            conflicts = None if counter is None else _conflicts(counter, tile)
+            before_loop = later if one_block else None
+            conflicts = None if counter is None else _conflicts(counter, tile, loop, before_loop)
             memory = tile.allocation.results[0]
             self.record(
                 context,
@@ -176,12 +183,6 @@ class OverlapCopies(FunctionPass):
             if conflicts is not None and not tile.copies[0].is_direct:
                 text = f"{text}; {conflicts}"
             context.sink.remark(tile.allocation.location, text)
-        # What is read before a loop of `wgmma` shall lie where the copies go (`share_lds.py`).
-        described = has_described_tile(function)
-        launch = launch_of(function, context.test_target)
-        alone = launch is not None and launch.threads <= GROUP_WARPS * launch.subgroup_size
-        before_wait = _part_before_wait(loop, alone=alone) if slots_read > 1 else 0.0
-        one_block = self._is_one_block(function, loop, slots, before_wait > 0, context)
         AsyncCopies(loop, slots, not described, one_block, slots_read, before_wait).carry_out()
 
     def _is_one_block(
@@ -246,12 +247,14 @@ class OverlapCopies(FunctionPass):
         return slots
 
 
-def _conflicts(counter: ConflictCounter, tile: StagedTile) -> CopyConflicts:
-    """Returns the bank conflicts of a tile's copies."""
+def _conflicts(
+    counter: ConflictCounter, tile: StagedTile, loop: StagingLoop, before: int | None
+) -> CopyConflicts:
+    """Returns the bank conflicts of a tile's copies, as `ConflictCounter.count`."""
     if any(copy.is_direct for copy in tile.copies):
         # Loads that go direct to the LDS have been so before.
         return CopyConflicts(0, 0)
-    return counter.count(tile)
+    return counter.count(tile, loop, before)
 
 
 def _is_read_behind(loop: StagingLoop) -> bool:
