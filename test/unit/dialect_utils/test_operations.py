@@ -4,13 +4,19 @@ same."""
 
 from __future__ import annotations
 
+import importlib
+import sys
+
 import pytest
+from iree.compiler import ir
 
 from bankwise.dialect_utils.operations import (
     children,
     dependents,
+    has_operation,
     likeness,
     makers_behind,
+    operations_in,
     reached_from,
     value_behind,
 )
@@ -120,3 +126,60 @@ def test_what_is_behind_a_node_is_asked_when_that_is_not_enough() -> None:
         pytest.fail(f"{node} was enough")
 
     assert next(reached_from([1], onward)) == 1
+
+
+NESTED = """
+func.func @f(%a: index, %b: index, %c: i1) {
+  scf.for %i = %a to %b step %a {
+    scf.if %c { scf.for %j = %a to %b step %a { } } else { scf.if %c { } }
+    scf.for %j = %a to %b step %a { %0 = arith.addi %i, %j : index }
+  }
+  %1 = arith.addi %a, %b : index
+  scf.for %i = %a to %b step %a { }
+  return
+OTHERS
+}
+"""
+UNREACHED = """^bb1:
+  %2 = arith.addi %a, %b : index
+  cf.br ^bb2
+^bb2:
+  scf.if %c { }
+  cf.br ^bb1"""
+
+
+def by_name(root: ir.Operation, *names: str) -> list[ir.Operation]:
+    """What stands in the text, block by block."""
+    inside = (op.operation for region in root.regions for block in region for op in block)
+    found = [op for each in inside for op in by_name(each, *names)]
+    return [root, *found] if root.name in names else found
+
+
+@pytest.mark.parametrize("others", ["", UNREACHED], ids=["one block", "blocks without way"])
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_operations_by_name_are_in_the_order_of_the_text(
+    others: str, is_loaded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for dialect in ("arith", "func", "memref", "scf"):
+        name = f"iree.compiler.dialects.{dialect}"
+        if is_loaded:
+            importlib.import_module(name)
+        else:
+            monkeypatch.delitem(sys.modules, name, raising=False)
+    module = parse(NESTED.replace("OTHERS", others))
+    loop = operations_in(module.function, "scf.for")[0]
+    kinds = (
+        *(("scf.for",), ("scf.if",), ("arith.addi",), ("func.func",), ("memref.load",)),
+        *(("scf.for", "scf.if"), ("arith.addi", "scf.if", "scf.for", "func.func", "scf.if")),
+    )
+    roots = (module.function, loop, operations_in(loop, "arith.addi")[0])
+    found = [
+        (root, names, operations_in(root, *names), has_operation(root, *names))
+        for root in roots
+        for names in kinds
+    ]
+    loaded = {f"iree.compiler.dialects.{each}" in sys.modules for each in ("memref", "scf")}
+    assert loaded == {is_loaded}
+    for root, names, operations, is_there in found:
+        assert operations == by_name(root, *names)
+        assert is_there == bool(operations)
