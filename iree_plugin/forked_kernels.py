@@ -29,6 +29,7 @@ from iree.compiler import ir
 
 from ..bank_model.quick_tuple import NamedTuple
 from .embedding import one_thread
+from .ending_forks import end_fork, wait_for_ending
 
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _NUMBER_BYTES = 4
@@ -103,6 +104,8 @@ class _Fork(NamedTuple):
 class ForkedKernels:
     """Forks that work on kernels until the body of a `with` is left.
 
+    Whoever made it calls `wait_for_ending` then, at last before the process ends.
+
     Args:
         context: that of the module.
         kernels: their numbers.
@@ -121,6 +124,7 @@ class ForkedKernels:
         self._sent: dict[int, Sent | None] = {}
         self._forks: list[_Fork] = []
         most = min(len(kernels), processors(), most)
+        wait_for_ending()  # They have memory and numbers that the next ones may need.
         # There may be no more processes, or files. The forks that there are do it.
         with contextlib.suppress(OSError), contextlib.ExitStack() as end:
             numbers, to_fill = os.pipe()
@@ -144,11 +148,7 @@ class ForkedKernels:
     def __exit__(self, *unused: object) -> None:
         for fork in self._forks:
             fork.results.close()
-            # Where SIGCHLD is ignored, its number may be that of somebody's process by now.
-            with contextlib.suppress(ChildProcessError):
-                if os.waitpid(fork.process, os.WNOHANG) == (0, 0):
-                    os.kill(fork.process, signal.SIGKILL)
-                    os.waitpid(fork.process, 0)
+            end_fork(fork.process)
         self._forks.clear()
 
     def sent(self, number: int) -> Sent | None:
@@ -221,6 +221,7 @@ class ForkedKernels:
                 _send(number, Sent(result, os.pread(printed, printed_bytes(), 0)))
             except Exception:  # It fails again where its errors are heard.
                 _send(number, None)
+        wait_for_ending()
 
 
 def printed_bytes() -> int:

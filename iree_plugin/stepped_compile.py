@@ -36,6 +36,7 @@ from .compile_settings import (
 from .described_target import DEVICES_ASSIGNED, DescribedTarget
 from .early_import import begin_loading, program_changed
 from .embedding import Lost, Pipeline, StepError, SteppedInvocation, work_in_one_thread
+from .ending_forks import wait_for_ending
 from .invocations import CompileError, Invocations
 from .program_passes import (
     BEFORE_DISPATCHES,
@@ -131,6 +132,7 @@ class SteppedCompile:
 
     def __exit__(self, *unused: object) -> None:
         self.close()
+        wait_for_ending()
 
     @cached_property
     def described(self) -> DescribedTarget | None:

@@ -14,6 +14,7 @@ from bankwise.iree_plugin.forked_kernels import longest_of
 _PROGRAM = """
 import os, signal, sys, threading, time
 from iree.compiler import ir
+from bankwise.iree_plugin.ending_forks import wait_for_ending
 from bankwise.iree_plugin.forked_kernels import ForkedKernels, may_fork
 
 def work(number):
@@ -32,6 +33,7 @@ processors = 1
 os.sched_getaffinity = lambda _: range(processors)
 
 def left():
+    wait_for_ending()
     try:
         os.waitpid(-1, os.WNOHANG)
     except ChildProcessError:
@@ -81,6 +83,31 @@ with ForkedKernels(context, range(3), work) as forks:
 print(left())
 """)
     assert said == ["None", "none is left"]
+
+
+def test_nobody_waits_for_forks_before_the_end_and_none_is_left_then() -> None:
+    said = _run("""
+import ctypes
+ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: what a fork leaves becomes ours.
+
+def work(number):
+    if number == 1:
+        time.sleep(100)
+    with ForkedKernels(context, [1], work):
+        pass
+    return ended()
+
+def ended():
+    return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT).si_status
+
+with ForkedKernels(context, [0], work) as forks:
+    # It tells of no other kernel, and has ended when that is known.
+    print(forks.sent(0).result, forks.sent(1))
+with ForkedKernels(context, [1], work):
+    pass
+print(ended(), left())
+""")
+    assert said == ["9 None", "9 none is left"]
 
 
 def test_without_files_or_processes_or_with_other_threads_nothing_is_forked() -> None:
