@@ -139,8 +139,9 @@ class PassRunner:
         printing: which of our passes print their IR to stderr.
         dumps: where the IR after each of our passes is written, if anywhere.
         verify: whether the IR is verified behind our passes.
-        each_verified: whether it is verified behind each of the compiler's, and not only behind all
-            that run together; what fails then is to be done again with it, and is `Lost`.
+        each_verified: whether it is verified behind each of the compiler's, and not only where the
+            next of these follow, behind ours; what fails then is to be done again with it, and is
+            `Lost`.
         flagged: whether flags of the process are for the compiler's pass managers.
         check: called behind each of our passes; raises a `RecoverableFailure` where the function in
             work is to be compiled in another way.
@@ -183,7 +184,8 @@ class PassRunner:
             ReplayError: another pass failed, and has said why.
             RecoverableFailure: one of the passes `optional` cannot process the function, or the
                 compiler, or another pass, cannot go on with what it made; or `check` has raised it.
-            Lost: passes of the compiler have failed that are to run again, verified one by one.
+            Lost: passes of the compiler are to run again, verified one by one, because some have
+                failed or the function is invalid.
         """
         unverified: list[str] = []
         for step in _segments(steps):
@@ -205,6 +207,8 @@ class PassRunner:
                 _apply_patterns(function, step[0].name)
             else:
                 self.run_native_passes(function, step, blamed)
+                if not self.each_verified:
+                    unverified += [each.name for each in step]
         self._verify(function, unverified)
         return blamed
 
@@ -224,18 +228,21 @@ class PassRunner:
             self.check()
 
     def _verify(self, function: ir.Operation, passes: list[str]) -> None:
-        """Verifies what passes of ours have made that have run behind each other.
+        """Verifies what passes have made that have run behind each other.
 
-        To verify a kernel takes longer than most of them.
+        To verify a kernel takes longer than most of ours.
 
         Raises:
             ReplayError: it is invalid, which is said.
+            Lost: it is invalid, and passes of the compiler's were not verified one by one.
         """
         if not passes or not self.verify:
             return
         try:
             function.verify()
         except ir.MLIRError as error:
+            if not self.each_verified:
+                raise Lost from error
             for diagnostic in error.error_diagnostics:
                 _emit_again(diagnostic)
             raise ReplayError(f"{', '.join(passes)} failed") from error
@@ -274,7 +281,6 @@ class PassRunner:
         around = AROUND_NATIVE_PASS.get(passes[0].name)
         if self.ahead and around is None and not self.flagged:
             self.ahead.run(self._managers_for(function, passes), function)
-            self._verify_all(function)
             return
         try:
             with nullcontext() if around is None else around(function):
@@ -329,20 +335,7 @@ class PassRunner:
             if not self.each_verified:
                 raise Lost from error
             return error.error_diagnostics
-        self._verify_all(function)
         return None
-
-    def _verify_all(self, function: ir.Operation) -> None:
-        """Verifies what passes of the compiler's have made that were not verified one by one.
-
-        Raises:
-            Lost: it is invalid.
-        """
-        if not self.each_verified:
-            try:
-                function.verify()
-            except ir.MLIRError as error:
-                raise Lost from error
 
     def _managers_for(
         self, function: ir.Operation, passes: Sequence[NativePass]

@@ -48,12 +48,12 @@ def begin_here(self, function):
     open(f"beside-{os.getppid() == parent}", "w").close()
     begin(self, function)
 
-def lose(self, function):
+def lose(self, function, passes):
     if not self.each_verified and "matmul" in str(function.attributes["sym_name"]):
         open("lost", "w").close()
         raise Lost
 
-Beside.begin, PassRunner._verify_all = begin_here, lose
+Beside.begin, PassRunner._verify = begin_here, lose
 os.sched_getaffinity = lambda _: range(processors)
 sys.exit(main(sys.argv[2:]))
 """
@@ -132,13 +132,13 @@ import os, resource, sys
 from bankwise.iree_plugin.replay import PassRunner
 from bankwise.tools.commands import compile_command
 
-def crash(self, function):
+def crash(self, function, passes):
     if not self.each_verified:
         print("crashed", flush=True)
         os.abort()
 
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-PassRunner._verify_all = crash
+PassRunner._verify = crash
 os.sched_getaffinity = lambda _: (0, 1)
 compile_command()
 """
