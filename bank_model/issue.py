@@ -39,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,9 +163,28 @@ class LayoutCosts:
         self.tile = tile
         self.accesses = tuple(accesses)
         self._counted: dict[Layout, LayoutCost] = {}
-        self._last: tuple[Layout, npt.NDArray[np.int64], Sequence[Batch]] | None = None
+        self._totals: dict[Layout, npt.NDArray[np.int64]] = {}
+        self._last: tuple[Layout, Sequence[Batch]] | None = None
+        """The machine accesses of the last layout, which are large."""
         self._issued: dict[Layout, int] = {}
         self._unpaired = _Unpaired() if unpaired is None else unpaired
+        self._same: tuple[LayoutCosts, npt.NDArray[np.int64]] | None = None
+        """The costs of the same accesses in other segments, and the number of each among these."""
+
+    def regrouped(self, accesses: Sequence[LdsAccess]) -> LayoutCosts:
+        """Returns the costs of other accesses.
+
+        Where they are these in other segments, in any order, nothing is counted twice: that makes a
+        difference to pairs alone.
+        """
+        found = LayoutCosts(self.lds, self.tile, accesses)
+        numbers: dict[tuple[object, ...], list[int]] = {}
+        for number, access in enumerate(self.accesses):
+            numbers.setdefault(access.alone_key, []).append(number)
+        order = [known.pop() for each in accesses if (known := numbers.get(each.alone_key))]
+        if len(order) == len(accesses) == len(self.accesses):
+            found._same = self, np.array(order, dtype=np.int64)
+        return found
 
     @property
     def phases(self) -> dict[CountedParts, PhaseSets]:
@@ -199,9 +219,8 @@ class LayoutCosts:
     def of(self, layout: Layout) -> LayoutCost:
         """Returns `layout_cost` of `layout`, with its errors."""
         if layout not in self._counted:
-            totals, batches = self._batches(layout)
-            issued = _issued(self.lds, self.accesses, batches)
-            costs = access_costs_of(totals)
+            costs = access_costs_of(self._totals_of(layout))
+            issued = self.instructions(layout)
             self._counted[layout] = LayoutCost(*self.cycles(layout), issued, costs)
         return self._counted[layout]
 
@@ -209,8 +228,7 @@ class LayoutCosts:
         """Returns the cycles and the conflict cycles of `layout`, a part of the work of `of`."""
         counted = self._unpaired.cycles
         if layout not in counted:
-            totals, _ = self._batches(layout)
-            conflicts, cycles, _ = totals @ self._weights
+            conflicts, cycles, _ = self._totals_of(layout) @ self._weights
             counted[layout] = int(cycles), int(conflicts)
         return counted[layout]
 
@@ -223,21 +241,30 @@ class LayoutCosts:
         return alike_accesses(self.lds, self.tile, self.accesses)
 
     def _machines(self, layout: Layout) -> Sequence[Batch]:
-        return machine_batches(self.lds, self.tile, layout, self.accesses, self._alike)
-
-    def _batches(self, layout: Layout) -> tuple[npt.NDArray[np.int64], Sequence[Batch]]:
-        """Returns the costs of the accesses, and their machine accesses, which are large."""
+        """Returns the machine accesses."""
+        if self._same is not None:
+            others, order = self._same
+            places = np.argsort(order)
+            return [(each, places[owners]) for each, owners in others._machines(layout)]
         if self._last is None or self._last[0] != layout:
-            self._last = (
-                layout,
-                *counted_batches(self.lds, self.tile, layout, self.accesses, self._alike),
-            )
-        return self._last[1:]
+            batches = machine_batches(self.lds, self.tile, layout, self.accesses, self._alike)
+            self._last = layout, batches
+        return self._last[1]
+
+    def _totals_of(self, layout: Layout) -> npt.NDArray[np.int64]:
+        """Returns the costs of the accesses [fields of `AccessCost`, accesses]."""
+        if layout not in self._totals:
+            if self._same is None:
+                self._totals[layout] = counted_batches(
+                    self.lds, self.tile, layout, self.accesses, self._machines(layout)
+                )
+            else:
+                others, order = self._same
+                self._totals[layout] = others._totals_of(layout)[:, order]
+        return self._totals[layout]
 
     def instructions(self, layout: Layout) -> int:
         """Returns the instructions of `layout` alone, which are counted in half the time."""
-        if layout in self._counted:
-            return self._counted[layout].instructions
         if layout not in self._issued:
             self._issued[layout] = _issued(self.lds, self.accesses, self._machines(layout))
         return self._issued[layout]
@@ -258,6 +285,9 @@ class _Piece(NamedTuple):
 
 def _issued(lds: Lds, accesses: Sequence[LdsAccess], batches: Sequence[Batch]) -> int:
     """Returns weighted instructions of all waves."""
+    if not lds.paired_bytes:
+        owners = chain.from_iterable(owners.tolist() for _, owners in batches)
+        return sum(accesses[each].weight * len(accesses[each].elements) for each in owners)
     single = 0
     families: dict[tuple[object, ...], list[int]] = {}
     weights: dict[tuple[object, ...], int] = {}

@@ -497,7 +497,8 @@ def access_costs(
     lds: Lds, tile: LdsTile, layout: Layout, accesses: Sequence[LdsAccess]
 ) -> tuple[AccessCost, ...]:
     """Counts every access exactly; raises what `machine_accesses` raises."""
-    return access_costs_of(counted_batches(lds, tile, layout, accesses)[0])
+    batches = machine_batches(lds, tile, layout, accesses)
+    return access_costs_of(counted_batches(lds, tile, layout, accesses, batches))
 
 
 def access_costs_of(totals: npt.NDArray[np.int64]) -> tuple[AccessCost, ...]:
@@ -510,12 +511,10 @@ def counted_batches(
     tile: LdsTile,
     layout: Layout,
     accesses: Sequence[LdsAccess],
-    alike: Sequence[AlikeAccesses] | None = None,
-) -> tuple[npt.NDArray[np.int64], list[Batch]]:
-    """Returns the fields of `access_costs` [fields, accesses] and the `machine_batches` that they
-    were counted from, whose arguments it takes."""
+    batches: Sequence[Batch],
+) -> npt.NDArray[np.int64]:
+    """Returns the fields of `access_costs` [fields, accesses], counted from `machine_batches`."""
     totals = np.zeros((3, len(accesses)), dtype=np.int64)
-    batches = machine_batches(lds, tile, layout, accesses, alike)
     for machine, owner in batches:
         costs = _phase_costs_once(machine, lds.bank_width_bytes)
         totals[0, owner] += np.maximum(costs - 1, 0).sum(axis=(1, 2))
@@ -525,7 +524,7 @@ def counted_batches(
         copy = None if access.copied is None else access_copy(lds, tile, layout, access)
         if copy is not None:
             totals[:2, number] = copy.conflict_cycles, copy.lds_cycles
-    return totals, batches
+    return totals
 
 
 def access_copy(lds: Lds, tile: LdsTile, layout: Layout, access: LdsAccess) -> CopyCost | None:

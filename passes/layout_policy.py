@@ -215,7 +215,7 @@ class _Choosing:
         self.rules = HintRules.of(known.tile, known.accesses, self.stores)
         self.decision = self._solve(self.written, self.rules)
         emitted = known.emitted(False) if self.decision.plain_conflict_cycles else None
-        self.run = self.written if emitted is None else LayoutCosts(policy.lds, known.tile, emitted)
+        self.run = self.written if emitted is None else self.written.regrouped(emitted)
         self.plain = self.run.of(PlainLayout())
         self.in_any_layout = policy.gathered_conflicts(known.tile, known.gathers)
 

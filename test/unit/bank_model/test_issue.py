@@ -114,3 +114,25 @@ def test_a_layout_is_counted_once():
     for layout in (PlainLayout(), PaddedLayout(4)):
         assert costs.of(layout) == layout_cost(GFX942, ROWS, layout, costs.accesses)
         assert costs.of(layout) is costs.of(layout)
+
+
+@pytest.mark.parametrize("lds", [GFX942, SM80], ids=["pairs", "no pairs"])
+def test_costs_of_the_same_accesses_in_other_segments_are_taken_over(lds):
+    """The first and the last reach the same elements; the first and the third become a pair."""
+    lanes = np.arange(lds.wave_size)
+    apart = [
+        LdsAccess(READ, COLUMN[lanes], 4),
+        LdsAccess(READ, lanes * 8, 4),
+        LdsAccess(READ, COLUMN[lanes] + 16, 4),
+        LdsAccess(READ, COLUMN[lanes], 4, weight=2),
+    ]
+    places = zip((2, 0, 3, 1), (0, 0, 1, 1), strict=True)
+    together = [replace(apart[place], segment=segment) for place, segment in places]
+    joined = [replace(together[0], count=8), *together[1:]]
+    costs = LayoutCosts(lds, ROWS, apart)
+    for layout in (SwizzledLayout((XorShuffle(64, 4),)), PlainLayout(), PaddedLayout(4)):
+        for others in (together, joined, together[1:], [*together, together[0]]):
+            found = costs.regrouped(others)
+            assert found.of(layout) == layout_cost(lds, ROWS, layout, others)
+            assert found.instructions(layout) == found.of(layout).instructions
+        assert costs.of(layout) == layout_cost(lds, ROWS, layout, apart)
