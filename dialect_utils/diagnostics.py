@@ -61,6 +61,8 @@ def location_at(place: str, operation: ir.Operation) -> ir.Location:
 
 def _unescape(text: str) -> str:
     """Undoes the escapes of an MLIR string: `\\\\` and two hexadecimal digits for a UTF-8 byte."""
+    if "\\" not in text:
+        return text
     plain = re.sub(
         rb"\\(\\|[0-9A-Fa-f]{2})",
         lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1], 16)]),

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from functools import reduce
+from functools import lru_cache, reduce
 from math import gcd
 from types import MappingProxyType
 
@@ -42,6 +42,7 @@ from .index_ops import (
     forall_bounds,
     linearize_digits,
     linearized,
+    mixed_radix,
 )
 from .lane_values import LaneEvaluator, Unknown
 
@@ -159,6 +160,7 @@ def _facts(may: int, must: int, upper: int, multiple: int, exact: bool = False) 
 UNKNOWN = Bits(_ALL, 0, _ALL, 1)
 
 
+@lru_cache(256)
 def constant_bits(value: int) -> Bits:
     """Returns the facts on a constant."""
     upper = value if 0 <= value < _BOUND else _ALL
@@ -207,11 +209,11 @@ def multiply(a: Bits, b: Bits, exact: bool = False) -> Bits:
         return constant_bits(0)
     may, must = _ALL, 0
     if constant is not None and constant.bit_count() <= 8:
-        may, must = 0, 0
-        for shift in range(constant.bit_length()):
-            if constant >> shift & 1:
-                shifted = (a.may << shift) & _ALL, (a.must << shift) & _ALL
-                may, must = _carried(may, must, *shifted, 0)
+        factor = low_bit(constant)
+        may, must = a.may * factor & _ALL, a.must * factor & _ALL
+        while constant := constant ^ factor:
+            factor = low_bit(constant)
+            may, must = _carried(may, must, a.may * factor & _ALL, a.must * factor & _ALL, 0)
     return _facts(may, must, upper, multiple, exact)
 
 
@@ -338,35 +340,36 @@ class IndexBits:
         if isinstance(value, ir.BlockArgument):
             return _induction(operands or _bounds_of_forall(value))
         operation = defining(value)
-        if operation.name in _LAUNCH_BOUNDS:
+        name = operation.name
+        if name in _LAUNCH_BOUNDS:
             return _launch_bound(operation, self._launch)
-        transfer = _TRANSFER.get(operation.name)
+        transfer = _TRANSFER.get(name)
         if transfer is None:
             return UNKNOWN
-        if operation.name == "affine.linearize_index":
-            operands = self._bounded_digits(operation, operands)
+        if name == "affine.linearize_index" and self.lanes is not None:
+            return self._linearized(operation, operands, self.lanes)
         result = ir.OpResult(value).result_number
         return _truncate(transfer(operation, result, operands), width)
 
-    def _bounded_digits(self, linearize: ir.Operation, operands: list[Bits]) -> list[Bits]:
-        """Returns the facts on the operands.
-
-        Those on digits are below their bases where all lanes have such digits.
-        """
+    def _linearized(
+        self, linearize: ir.Operation, operands: list[Bits], lanes: LaneEvaluator
+    ) -> Bits:
+        """Returns what `_linearize` does of digits that are below their bases where all lanes have
+        such digits."""
         count = linearize_digits(linearize)
         basis = basis_of(linearize, operands[count:], constant_bits)
-        bounded = list(operands)
+        bounded = operands[:count]
         for number, base in enumerate(basis, start=count - len(basis)):
-            facts = operands[number]
-            if self.lanes is None or not base.constant or facts.upper < base.constant:
+            facts = bounded[number]
+            if not base.constant or facts.upper < base.constant:
                 continue
-            exact = self.lanes.evaluate(linearize.operands[number])
+            exact = lanes.evaluate(linearize.operands[number])
             if isinstance(exact, Unknown) or not exact.values.size:
                 continue
             if exact.values.min() >= 0 and exact.values.max() < base.constant:
                 bounded[number] = _facts(facts.may, facts.must, base.constant - 1, facts.multiple)
                 self._rests_on_lanes = True
-        return bounded
+        return mixed_radix(bounded, basis, constant_bits, _onward)
 
 
 def _operands_of(value: ir.Value) -> list[ir.Value]:
@@ -438,7 +441,18 @@ def _exact(operation: ir.Operation) -> bool:
 
 
 def _wrapping(function: Callable[[Bits, Bits, bool], Bits]) -> _Transfer:
-    return lambda operation, _, operands: function(operands[0], operands[1], _exact(operation))
+    """Returns an operation that may wrap, which makes no difference to a small result."""
+
+    def compute(operation: ir.Operation, result: int, operands: list[Bits]) -> Bits:
+        found = function(operands[0], operands[1], False)
+        if found.bounded or not _exact(operation):
+            return found
+        return function(operands[0], operands[1], True)
+
+    return compute
+
+
+_PRODUCT = _wrapping(multiply)
 
 
 def _binary(function: Callable[[Bits, Bits], Bits]) -> _Transfer:
@@ -466,7 +480,7 @@ def _shift_left(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
     amount = operands[1].constant
     if amount is None or amount >= 31:
         return UNKNOWN
-    return multiply(operands[0], constant_bits(1 << amount), _exact(operation))
+    return _PRODUCT(operation, _, [operands[0], constant_bits(1 << amount)])
 
 
 def _shift_right_unsigned(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
@@ -600,11 +614,11 @@ def _linearize(operation: ir.Operation, _: int, operands: list[Bits]) -> Bits:
     constants out of digits keep the keyword, though what is left may be negative. See
     `IndexBits.lanes`.
     """
+    return linearized(operation, operands, constant_bits, _onward)
 
-    def onward(total: Bits, base: Bits, digit: Bits) -> Bits:
-        return add(multiply(total, base, exact=True), digit, exact=True)
 
-    return linearized(operation, operands, constant_bits, onward)
+def _onward(total: Bits, base: Bits, digit: Bits) -> Bits:
+    return add(multiply(total, base, exact=True), digit, exact=True)
 
 
 _TRANSFER: Mapping[str, _Transfer] = MappingProxyType(
@@ -612,7 +626,7 @@ _TRANSFER: Mapping[str, _Transfer] = MappingProxyType(
         "arith.constant": _constant,
         "arith.addi": _wrapping(add),
         "arith.subi": _wrapping(subtract),
-        "arith.muli": _wrapping(multiply),
+        "arith.muli": _PRODUCT,
         "arith.shli": _shift_left,
         "arith.shrui": _shift_right_unsigned,
         "arith.shrsi": _signed(_shift_right_unsigned),

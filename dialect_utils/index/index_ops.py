@@ -72,14 +72,15 @@ def computed_from(value: ir.Value, names: Container[str]) -> list[ir.Value]:
     if isinstance(value, ir.BlockArgument):
         return bounds_of(block_owner(value)) if is_induction(value) else []
     operation = defining(value)
-    number = ir.OpResult(value).result_number
-    if operation.name not in names:
+    name = operation.name
+    if name not in names:
         return []
-    if operation.name == IF:
+    if name == IF:
+        number = ir.OpResult(value).result_number
         yields = map(terminator, operation.regions)
         return [operation.operands[0], *(each.operands[number] for each in yields)]
-    if operation.name in _PER_RESULT:
-        return [operation.operands[number]]
+    if name in _PER_RESULT:
+        return [operation.operands[ir.OpResult(value).result_number]]
     return list(operation.operands)
 
 
@@ -198,16 +199,26 @@ def linearized(
     constant: Callable[[int], Known],
     onward: Callable[[Known, Known, Known], Known],
 ) -> Known:
-    """Returns the mixed-radix number that a linearize_index makes of digits, by Horner's rule.
-
-    Args:
-        onward: returns a number times a base, plus a digit. The base of the first digit is a
-            promise, and not used.
-    """
+    """Returns the number that a linearize_index makes of its operands, as `mixed_radix` does."""
     count = linearize_digits(operation)
     bases = basis_of(operation, operands[count:], constant)
-    total, *digits = operands[:count] or [constant(0)]
-    for base, digit in zip(bases[len(bases) - len(digits) :], digits, strict=True):
+    return mixed_radix(operands[:count], bases, constant, onward)
+
+
+def mixed_radix(
+    digits: Sequence[Known],
+    bases: Sequence[Known],
+    constant: Callable[[int], Known],
+    onward: Callable[[Known, Known, Known], Known],
+) -> Known:
+    """Returns the mixed-radix number of digits, by Horner's rule.
+
+    Args:
+        bases: those of a linearize_index. That of the first digit is a promise, and not used.
+        onward: returns a number times a base, plus a digit.
+    """
+    total, *rest = digits or [constant(0)]
+    for base, digit in zip(bases[len(bases) - len(rest) :], rest, strict=True):
         total = onward(total, base, digit)
     return total
 

@@ -173,7 +173,7 @@ class LaneValues:
 
 def constant(value: int) -> LaneValues:
     """Returns the value that is `value` everywhere."""
-    return LaneValues(np.full((1, 1), value, dtype=np.int64))
+    return LaneValues(np.array(((value,),), dtype=np.int64))
 
 
 def align(values: Sequence[LaneValues]) -> tuple[tuple[Loop, ...], list[IntArray]]:
@@ -200,10 +200,12 @@ def combine(function: Callable[..., Any], *values: LaneValues | Unknown) -> Lane
             return each
         known.append(each)
     loops, arrays = align(known)
-    shapes = {each.shape for each in arrays if each.size != 1}
-    size = prod(shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes))
-    if size > MAX_LANE_VALUES:
-        return Unknown(f"{size} values over all iterations of the loops are too many to enumerate")
+    # Together they are no more than their product, which is counted sooner.
+    if prod(each.size for each in arrays) > MAX_LANE_VALUES:
+        size = prod(np.broadcast_shapes(*(each.shape for each in arrays)))
+        if size > MAX_LANE_VALUES:
+            what = f"{size} values over all iterations of the loops"
+            return Unknown(f"{what} are too many to enumerate")
     return LaneValues(np.asarray(function(*arrays), dtype=np.int64), loops)
 
 
@@ -647,14 +649,23 @@ def _delinearize(
 
     All digits but the first are taken modulo their base.
     """
-    basis = basis_of(operation, operands[1:], constant)
-    if any((base.values <= 0).any() for base in basis):
+    number, *dynamic = operands
+    least = [int(each.values.min(initial=1)) for each in dynamic]
+    if min(basis_of(operation, least, int), default=1) <= 0:
         return Unknown("affine.delinearize_index by a number below 1")
-    bases = digit_bases(operation, operands[1:], constant)
-    value: LaneValues | Unknown = operands[0]
-    for base in bases[result:]:
-        value = combine(np.floor_divide, value, base)
-    return value if result == 0 else combine(np.mod, value, bases[result - 1])
+    sizes = digit_bases(operation, dynamic, int)
+    above, own = sizes[result:], sizes[result - 1 : result] if result else []
+    used = [each for each in (*above, *own) if isinstance(each, LaneValues)]
+
+    def digit(value: Any, *given: Any) -> Any:
+        known = iter(given)
+        for size in above:
+            value = value // (next(known) if isinstance(size, LaneValues) else size)
+        for size in own:
+            value = value % (next(known) if isinstance(size, LaneValues) else size)
+        return value
+
+    return combine(digit, number, *used)
 
 
 def _linearize(
