@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import product
 from math import gcd, prod
 
 import numpy as np
@@ -23,7 +24,7 @@ from ...bank_model.lds_rules import AccessKind
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import DirectStore, contiguous_run
-from ..diagnostics import Refusal, SourceLocation
+from ..diagnostics import Refusal
 from ..index.lane_values import (
     LaneEvaluator,
     LaneValues,
@@ -147,6 +148,8 @@ class LaneAccesses:
     evaluator: LaneEvaluator
     operation: ir.Operation
     footprint: Footprint
+    location: str = ""
+    """Where in the source the operation stands."""
     moved: MovedVector | None = None
     copied: CopiedLanes | None = None
     """Where in global memory a `cp.async` reads, if that is known."""
@@ -204,7 +207,7 @@ class LaneAccesses:
                 length,
                 issues.weight,
                 mask,
-                self._location,
+                self.location,
                 # Where a swizzle parts what a lane stores, only the first part is as aligned.
                 alignment=1 if number else self._alignment,
             )
@@ -219,10 +222,6 @@ class LaneAccesses:
         assert row is not None
         assert row.kind is not None
         return row.kind
-
-    @cached_property
-    def _location(self) -> str:
-        return str(SourceLocation.of(self.operation.location) or "")
 
     @cached_property
     def _alignment(self) -> int:
@@ -246,10 +245,14 @@ class LaneAccesses:
         copied = self._copied(everywhere)
         limits = self._limits
         known = [] if isinstance(limits, Unknown) else limits
-        values = [first, everywhere, *indices, *(limit for _, limit in known)]
+        # Where all lanes access all of their vectors, indices need not be known lane by lane.
+        is_plain = not known and not footprint.cut and bool((everywhere.values != 0).all())
+        values = [first, everywhere, *([] if is_plain else indices), *(limit for _, limit in known)]
         values += [] if copied is None else copied.values
         loops, (starts, running, *lanes) = _same_shape(values, evaluator)
-        lane_indices, lanes = lanes[: len(indices)], lanes[len(indices) :]
+        lane_indices = [each.values for each in indices]
+        if not is_plain:
+            lane_indices, lanes = lanes[: len(indices)], lanes[len(indices) :]
         sizes = [(dimension, limit) for (dimension, _), limit in zip(known, lanes, strict=False)]
         touched, kept = self._touched(lane_indices, sizes)
         active = running != 0
@@ -384,7 +387,7 @@ class LaneAccesses:
                 count,
                 issues.weight,
                 mask,
-                self._location,
+                self.location,
                 footprint.instruction,
                 self._alignment if offset == 0 else 1,
                 copied=issues.copied,
@@ -461,7 +464,7 @@ def _run_positions(
     extents: tuple[int, ...], run_dimension: int | None
 ) -> Iterator[tuple[int, ...]]:
     """Yields where in a vector the runs begin, the last dimension fastest."""
-    return np.ndindex(*(1 if d == run_dimension else n for d, n in enumerate(extents)))
+    return product(*(range(1 if d == run_dimension else n) for d, n in enumerate(extents)))
 
 
 def _offset(position: tuple[int, ...], strides: tuple[int, ...]) -> int:

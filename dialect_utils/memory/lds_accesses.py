@@ -23,7 +23,7 @@ from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.quick_dataclass import dataclass
 from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import DirectStore
-from ..diagnostics import Refusal
+from ..diagnostics import Refusal, SourceLocation
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown
 from ..loops import carried_as
 from .copied_addresses import CopiedAddresses, CopiedLanes
@@ -201,6 +201,8 @@ class _Trace:
     met: dict[ir.Value, list[TracedView]] = field(default_factory=dict)
     """The different views that each join may stand for."""
     around: dict[ir.Block, Surroundings] = field(default_factory=dict)
+    place: tuple[ir.Location, str] | None = None
+    """The location that was read last."""
 
     def onward(self, use: Use, target: ir.Value, view: TracedView) -> TracedView | None:
         """Returns what `target` shows of the allocation.
@@ -243,6 +245,7 @@ class _Trace:
             copied = self._copied(use.user)
             lanes = LaneAccesses(
                 *(self.tile, view, around, self.evaluator, use.user, footprint),
+                location=self._location(use.user),
                 copied=copied,
                 in_all_workgroups=self.in_all_workgroups,
             )
@@ -283,6 +286,14 @@ class _Trace:
             reason = f"the bank conflicts of a cp.async are not counted: {refusal.reason}"
             self.uncounted.append(Refusal(reason, operation.location))
             return None
+
+    def _location(self, operation: ir.Operation) -> str:
+        """Returns where in the source an operation stands. Many in a row stand in one place, and
+        to read it from its text takes as long as half of their other facts."""
+        place = operation.location
+        if self.place is None or place != self.place[0]:
+            self.place = place, str(SourceLocation.of(place) or "")
+        return self.place[1]
 
     def _surroundings(self, operation: ir.Operation) -> Surroundings:
         """Returns what is around an operation, read once for all of its block."""
