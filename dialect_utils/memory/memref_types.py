@@ -10,7 +10,7 @@ one behind the other, without a gap, are *row-major*.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 from iree.compiler import ir
@@ -42,6 +42,22 @@ def is_memref(value: ir.Value) -> bool:
 def is_workgroup_memref(kind: ir.Type) -> bool:
     """Returns whether `kind` is a ranked memref in workgroup memory (LDS)."""
     return isinstance(kind, ir.MemRefType) and is_workgroup_space(kind.memory_space)
+
+
+def with_workgroup_buffers(
+    operations: Iterable[ir.Operation], buffer_of: Callable[[ir.Operation], ir.Value]
+) -> list[ir.Operation]:
+    """Returns the operations whose buffers lie in workgroup memory, which is asked once of a type:
+    a memory space is read from its text."""
+    known: dict[ir.Type, bool] = {}
+    found: list[ir.Operation] = []
+    for operation in operations:
+        kind = buffer_of(operation).type
+        if kind not in known:
+            known[kind] = is_workgroup_memref(kind)
+        if known[kind]:
+            found.append(operation)
+    return found
 
 
 def is_workgroup_space(space: ir.Attribute | None) -> bool:

@@ -26,8 +26,8 @@ from ...dialect_utils.gpu_target import Launch, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator
 from ...dialect_utils.memory.flow import (
+    has_lds_allocation,
     is_lds_allocation,
-    lds_allocations,
     lds_allocations_at,
     roots_of,
 )
@@ -67,15 +67,13 @@ class AlignLdsAccesses(FunctionPass):
 
         Those with hints of its own are: where a function has no others, the stage is left to it.
         """
-        allocations = lds_allocations(function)
-        if are_hints_marked(function):
-            return bool(allocations)
-        return any(not stowed_attributes(allocation) for allocation in allocations)
+        is_marked = are_hints_marked(function)
+        return has_lds_allocation(function, lambda each: is_marked or not stowed_attributes(each))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Adds `alignment` attributes; never fails."""
         function = function.operation
-        if not lds_allocations(function):
+        if not has_lds_allocation(function):
             return
         with function.context:
             launch = launch_of(function, context.test_target)
@@ -96,21 +94,26 @@ def _are_aligned(rows: Sequence[tuple[ir.Operation, Access]], bits: IndexBits) -
 
     They show it sooner than the addresses of all lanes. Where they do not, it may still be so.
     """
-    return all(_is_aligned(each, row, bits) for each, row in rows if required_alignment(each) > 1)
+    needing: dict[ir.Value, list[tuple[ir.Operation, Access]]] = {}
+    for operation, row in rows:
+        if required_alignment(operation) > 1:
+            number = row.buffer_operand(operation)
+            if number is None:
+                return False
+            needing.setdefault(operation.operands[number], []).append((operation, row))
+    return all(
+        not _may_be_lds(buffer) or _are_aligned_in(buffer, accesses, bits)
+        for buffer, accesses in needing.items()
+    )
 
 
-def _is_aligned(operation: ir.Operation, row: Access, bits: IndexBits) -> bool:
-    """Returns whether an access has the alignment that it needs in the LDS, by its indices alone.
+def _are_aligned_in(
+    buffer: ir.Value, accesses: Sequence[tuple[ir.Operation, Access]], bits: IndexBits
+) -> bool:
+    """Returns whether accesses to LDS have the alignment that they need, by their indices alone.
 
-    That can be told of accesses to an LDS allocation itself, which are behind no swizzle, and of
-    those to other memory.
+    That can be told of accesses to an LDS allocation itself, which are behind no swizzle.
     """
-    number = row.buffer_operand(operation)
-    if number is None or row.footprint is None:
-        return False
-    buffer = operation.operands[number]
-    if not _may_be_lds(buffer):
-        return True
     allocation = defining_operation(buffer)
     if not is_lds_allocation(allocation):
         return False
@@ -118,11 +121,22 @@ def _is_aligned(operation: ir.Operation, row: Access, bits: IndexBits) -> bool:
     width, strides = element_bits(kind.element_type), static_strides(kind)
     if STOWED_SWIZZLE in allocation.attributes or width is None or strides is None:
         return False
+    return all(_is_aligned(each, row, bits, width, strides) for each, row in accesses)
+
+
+def _is_aligned(
+    operation: ir.Operation, row: Access, bits: IndexBits, width: int, strides: Sequence[int]
+) -> bool:
+    """Returns whether the indices of an access show that it has the alignment that it needs.
+
+    Args:
+        width: the bits of an element.
+    """
     try:
-        footprint = row.footprint(operation)
+        footprint = None if row.footprint is None else row.footprint(operation)
     except Refusal:
         return False
-    if footprint.wave_elements:
+    if footprint is None or footprint.wave_elements:
         return False
     multiple = bits.multiple(footprint.indices, strides)
     return multiple % in_elements(required_alignment(operation), width) == 0

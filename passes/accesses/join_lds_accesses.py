@@ -31,7 +31,7 @@ a copy by `cp.async` is one load and one store, and goes past the registers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import field
 from math import gcd, prod
 from typing import ClassVar
@@ -53,7 +53,7 @@ from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown
 from ...dialect_utils.loops import FOR, bounds_of, is_flat, loop_depth, unroll
 from ...dialect_utils.memory.buffer_starts import begins_at_multiple_of
-from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations, ways_to
+from ...dialect_utils.memory.flow import has_lds_allocation, is_lds_allocation, ways_to
 from ...dialect_utils.memory.joined_accesses import MOST_UNROLLED
 from ...dialect_utils.memory.lds_ops import access_row, is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import (
@@ -62,6 +62,7 @@ from ...dialect_utils.memory.memref_types import (
     shown_type,
     static_strides,
     type_of,
+    with_workgroup_buffers,
 )
 from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
 from ...dialect_utils.operations import (
@@ -107,26 +108,26 @@ class JoinLdsAccesses(FunctionPass):
 
         A block in a loop may do so from one iteration to the next.
         """
-        function = function.operation
-        accesses = (each for each in operations_in(function, *_KINDS) if _accesses_lds(each))
+        accesses = _lds_accesses(function.operation)
         if any(map(is_flat, {each.parent for each in accesses if each.parent.name == FOR})):
             return True
-        return any(True for _ in _blocks_with_accesses(function))
+        return any(True for _ in _blocks_with_several(accesses))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites accesses; never fails."""
         function = function.operation
         launch = launch_of(function, context.test_target)
-        if launch is None or not lds_allocations(function):
+        if launch is None or not has_lds_allocation(function):
             return
         joined: dict[tuple[frozenset[ir.Operation], AccessKind], tuple[int, int]] = {}
         with function.context:
-            _unroll_loops(function, LaneEvaluator(launch))
-            evaluator = LaneEvaluator(launch)
+            accesses, evaluator = _lds_accesses(function), LaneEvaluator(launch)
+            if _unroll_loops(accesses, evaluator):
+                accesses, evaluator = _lds_accesses(function), LaneEvaluator(launch)
             features = gpu_features_of(function, context.test_target)
             keep_copies = self.keep_copies and features.async_copies
             reader = _Reader(evaluator, IndexBits(function, evaluator), keep_copies)
-            for block in list(_blocks_with_accesses(function)):
+            for block in list(_blocks_with_several(accesses)):
                 for segment in list(reader.segments(block)):
                     for chunk in list(_chunks(segment)):
                         key = chunk[0].allocations, chunk[0].kind
@@ -297,13 +298,16 @@ def _origin_of(buffer: ir.Value) -> _Origin | None:
     return _Origin(frozenset(filter(is_lds_allocation, known)), is_plain)
 
 
-def _blocks_with_accesses(function: ir.Operation) -> Iterator[ir.Block]:
-    """Yields the blocks in which two loads, or two stores, of one LDS buffer stand."""
+def _lds_accesses(function: ir.Operation) -> list[ir.Operation]:
+    """Returns the accesses to the LDS that may be joined, in the order of the text."""
+    return with_workgroup_buffers(operations_in(function, *_KINDS), _buffer_of)
+
+
+def _blocks_with_several(accesses: Iterable[ir.Operation]) -> Iterator[ir.Block]:
+    """Yields the blocks in which two of the loads, or two of the stores, have one buffer."""
     seen: set[tuple[ir.Block, ir.Value, AccessKind]] = set()
     found: set[ir.Block] = set()
-    for operation in operations_in(function, *_KINDS):
-        if not _accesses_lds(operation):
-            continue
+    for operation in accesses:
         block = operation.block
         key = block, _buffer_of(operation), _KINDS[operation.name]
         if key in seen and block not in found:
@@ -319,24 +323,26 @@ def _copies(operation: ir.Operation) -> bool:
     source = defining_operation(operation.operands[0])
     if source is not None and source.name == "arith.select":
         source = defining_operation(source.operands[1])
-    return source is not None and source.name == "vector.load" and not _accesses_lds(source)
-
-
-def _accesses_lds(operation: ir.Operation) -> bool:
-    return is_workgroup_memref(_buffer_of(operation).type)
+    if source is None or source.name != "vector.load":
+        return False
+    return not is_workgroup_memref(_buffer_of(source).type)
 
 
 def _buffer_of(operation: ir.Operation) -> ir.Value:
     return operation.operands[0 if _KINDS[operation.name] is AccessKind.READ else 1]
 
 
-def _unroll_loops(function: ir.Operation, evaluator: LaneEvaluator) -> None:
-    """Unrolls the loops that access neighbours of an LDS buffer in different iterations."""
+def _unroll_loops(accesses: Iterable[ir.Operation], evaluator: LaneEvaluator) -> bool:
+    """Unrolls the loops that access neighbours of an LDS buffer in different iterations.
+
+    Returns:
+        whether there are any.
+    """
     loops: dict[ir.Operation, None] = {}
     candidates: dict[ir.Operation, bool] = {}
-    for operation in operations_in(function, *_KINDS):
+    for operation in accesses:
         loop = operation.parent
-        if loop.name != FOR or loop in loops or not _accesses_lds(operation):
+        if loop.name != FOR or loop in loops:
             continue
         if loop not in candidates:
             candidates[loop] = _may_unroll(loop, evaluator)
@@ -347,6 +353,7 @@ def _unroll_loops(function: ir.Operation, evaluator: LaneEvaluator) -> None:
         iterations = evaluator.trip_count(loop)
         if lower is not None and step is not None and isinstance(iterations, int):
             unroll(loop, [lower + iteration * step for iteration in range(iterations)])
+    return bool(loops)
 
 
 def _may_unroll(loop: ir.Operation, evaluator: LaneEvaluator) -> bool:

@@ -26,9 +26,9 @@ from ...dialect_utils.memory.lds_ops import (
     view_row,
 )
 from ...dialect_utils.memory.memref_types import (
-    is_workgroup_memref,
     static_strides,
     type_of,
+    with_workgroup_buffers,
 )
 from ...dialect_utils.operations import (
     defining_operation,
@@ -43,20 +43,19 @@ def fold_views_into_accesses(function: ir.Operation) -> None:
 
     Views whose strides are not static, and those in another address space, stay.
     """
+    numbers: dict[ir.Operation, int] = {}
     for operation in accesses_in(function):
         row = access_row(operation)
-        if row is None or row.offset is not Offset.FLAT:
-            continue
-        number = row.buffer_operand(operation)
-        if number is not None:
-            _fold(operation, number)
+        number = None if row is None else row.buffer_operand(operation)
+        if row is not None and row.offset is Offset.FLAT and number is not None:
+            numbers[operation] = number
+    for operation in with_workgroup_buffers(numbers, lambda each: each.operands[numbers[each]]):
+        _fold(operation, numbers[operation])
 
 
 def _fold(operation: ir.Operation, number: int) -> None:
     """Folds the views of which one is this operand of an access."""
     buffer = operation.operands[number]
-    if not is_workgroup_memref(buffer.type):
-        return
     views = _views_of_flat(buffer)
     if not views:
         return
