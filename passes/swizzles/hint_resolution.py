@@ -20,6 +20,7 @@ from iree.compiler import ir
 
 from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import (
+    AccessFootprint,
     contiguous_run,
     may_be_whole_runs,
     placement,
@@ -39,8 +40,22 @@ from .access_offsets import KnownOffsets
 from .hinted_buffers import BufferAccess, BufferGroup
 
 
-def check_resolvable(group: BufferGroup, known: KnownOffsets) -> None:
-    """Makes sure that all accesses of a group whose chains are known can be rewritten.
+class PlacedAccess(NamedTuple):
+    """An access that can be rewritten.
+
+    Attributes:
+        chain: the swizzles that it goes through, which move runs of `run` elements.
+        footprint: how it lies relative to these.
+    """
+
+    access: BufferAccess
+    chain: Chain
+    run: int
+    footprint: AccessFootprint
+
+
+def resolvable_accesses(group: BufferGroup, known: KnownOffsets) -> list[PlacedAccess]:
+    """Returns the accesses through hints of a group whose chains are known.
 
     Where gathers have written permuted data there is no plain layout to fall back to. There a hint
     means what it says also where the buffer is not known to be whole rows, and a vector that may
@@ -50,16 +65,24 @@ def check_resolvable(group: BufferGroup, known: KnownOffsets) -> None:
         Refusal: one of them cannot.
     """
     must = group.is_permuted_by_gathers
+    found: list[PlacedAccess] = []
+    runs: dict[ir.Value, int] = {}
     for access in group.accesses:
-        chain = group.chain(access.buffer)
+        buffer = access.buffer
+        chain = group.chain(buffer)
         if access.is_gather or not chain:
             continue
-        run = contiguous_run(chain)
-        _check_layout(access.buffer.type)
+        is_new = buffer not in runs
+        run = runs.setdefault(buffer, contiguous_run(chain))
+        if is_new:
+            _check_layout(buffer.type)
         _check_shape(access, run)
-        if not must:
-            _check_permutation(group, access, chain, known.bits)
-        _check_placed(access, run, known, must)
+        if is_new and not must:
+            _check_permutation(group, buffer, chain, known.bits)
+        footprint = known.footprint(access, run)
+        _check_placed(access, run, footprint, must)
+        found.append(PlacedAccess(access, chain, run, footprint))
+    return found
 
 
 def check_one_layout(group: BufferGroup, bits: IndexBits) -> None:
@@ -147,11 +170,9 @@ def _are_frames(group: BufferGroup, bits: IndexBits) -> bool:
     )
 
 
-def _check_permutation(
-    group: BufferGroup, access: BufferAccess, chain: Chain, bits: IndexBits
-) -> None:
-    """Makes sure that the swizzles leave every element of the buffer of `access` in it."""
-    length = length_of(access.buffer, bits)
+def _check_permutation(group: BufferGroup, buffer: ir.Value, chain: Chain, bits: IndexBits) -> None:
+    """Makes sure that the swizzles leave every element of a buffer in it."""
+    length = length_of(buffer, bits)
     reason = why_no_permutation(chain, length.divisor)
     if reason is None or _fill_their_roots(group, chain, bits) or _may_ask(group, bits):
         reason = why_no_permutation(chain, None)
@@ -223,9 +244,8 @@ def _fill_their_roots(group: BufferGroup, chain: Chain, bits: IndexBits) -> bool
     return all(why_no_permutation(chain, each.divisor) is None for each in lengths)
 
 
-def _check_placed(access: BufferAccess, run: int, known: KnownOffsets, must: bool) -> None:
+def _check_placed(access: BufferAccess, run: int, footprint: AccessFootprint, must: bool) -> None:
     """Makes sure that an access can be rewritten: whole, in runs, or element by element."""
-    footprint = known.footprint(access, run)
     reason = why_not_rewritten(run, footprint)
     divisible = not footprint.whole and placement(run, footprint) is None
     if reason is None or not divisible or not (must or may_be_whole_runs(run, footprint)):

@@ -31,9 +31,10 @@ from .access_offsets import KnownOffsets
 from .flat_accesses import fold_views_into_accesses
 from .hint_ownership import HintPass, unmark_hints
 from .hint_resolution import (
+    PlacedAccess,
     check_one_layout,
-    check_resolvable,
     read_of_another_layout,
+    resolvable_accesses,
 )
 from .hinted_buffers import BufferGroup, group_hinted_buffers
 from .offset_terms import OffsetSplitter
@@ -78,17 +79,17 @@ class ResolveSwizzleHints(HintPass):
             bits = IndexBits(function, lanes)
             known = KnownOffsets(bits, lanes)
             groups = group_hinted_buffers(_layout_hints(hints), function)
-            refusals = [self._refusal(group, known) for group in groups]
+            judged = [self._resolvable(group, known) for group in groups]
             builder = IndexBuilder(function)
             offsets = SwizzledOffsets(builder, bits, OffsetSplitter(builder, bits))
             rewriter = AccessRewriter(known, offsets)
             replaced: list[ir.Operation] = []
-            for group, refusal in zip(groups, refusals, strict=True):
-                if refusal is not None:
-                    self._report_dropped(function, context, group, refusal.reason)
+            for group, accesses in zip(groups, judged, strict=True):
+                if isinstance(accesses, Refusal):
+                    self._report_dropped(function, context, group, accesses.reason)
                     continue
                 self._warn_of_mixtures(context, group)
-                done = rewriter.rewrite(group)
+                done = rewriter.rewrite(group, accesses)
                 replaced += done.replaced
                 self._report_resolved(function, context, group, done)
             for operation in replaced:
@@ -96,8 +97,10 @@ class ResolveSwizzleHints(HintPass):
             remove_hints(hints)
             unmark_hints(function)
 
-    def _refusal(self, group: BufferGroup, known: KnownOffsets) -> Refusal | None:
-        """Returns why the group's hints must be dropped; None if all accesses can be rewritten."""
+    def _resolvable(
+        self, group: BufferGroup, known: KnownOffsets
+    ) -> Sequence[PlacedAccess] | Refusal:
+        """Returns the accesses to be rewritten, or why the group's hints must be dropped."""
         # There is no plain layout to fall back to, and the hints can do without the rest.
         apart = group.hints_apart and group.is_permuted_by_gathers and not self.one_layout
         try:
@@ -105,7 +108,7 @@ class ResolveSwizzleHints(HintPass):
                 raise group.problem
             if self.one_layout:
                 check_one_layout(group, known.bits)
-            check_resolvable(group, known)
+            return resolvable_accesses(group, known)
         except Refusal as refusal:
             if group.is_permuted_by_gathers:
                 raise PassFailure(
@@ -113,7 +116,6 @@ class ResolveSwizzleHints(HintPass):
                     f"{GATHER} uses swizzled memory, so all swizzle hints must resolve: {refusal}",
                 ) from refusal
             return refusal
-        return None
 
     def _warn_of_mixtures(self, context: PassContext, group: BufferGroup) -> None:
         mixture = read_of_another_layout(group)

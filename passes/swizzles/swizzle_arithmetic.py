@@ -140,6 +140,27 @@ class XorNetwork(NamedTuple):
         return tuple(XorTerm(distance, mask) for distance, mask in sorted(masks.items()))
 
 
+class _Form(NamedTuple):
+    """How the offsets of a chain are emitted.
+
+    Attributes:
+        number: which of the chains of the function it is.
+        network: the chain, if it is linear over F2.
+        rotated: what it adds to a field, if it is one swizzle that does so.
+    """
+
+    number: int
+    period: int
+    network: XorNetwork | None
+    rotated: FieldStep | None
+
+    @staticmethod
+    def of(chain: tuple[Swizzle, ...], number: int) -> _Form:
+        """Returns the form of a chain."""
+        rotated = chain[0].rotated_field() if len(chain) == 1 else None
+        return _Form(number, chain_period(chain), XorNetwork.of(chain), rotated)
+
+
 @dataclass
 class SwizzledOffsets:
     """Emits swizzled offsets in one function, sharing what accesses have in common."""
@@ -147,6 +168,7 @@ class SwizzledOffsets:
     builder: IndexBuilder
     bits: IndexBits
     splitter: OffsetSplitter
+    _forms: dict[tuple[Swizzle, ...], _Form] = field(default_factory=dict)
     _shared: dict[tuple[object, ...], EmittedIndex] = field(default_factory=dict)
     _anchors: dict[tuple[object, ...], list[tuple[int, IntArray]]] = field(default_factory=dict)
     """By chain and base: constants that were added to it, and where they lie in all lanes."""
@@ -173,16 +195,16 @@ class SwizzledOffsets:
         constant += split_off
         if base is None:
             return self.builder.constant(swizzle_constant(chain, constant))
-        period = chain_period(chain)
+        if chain not in self._forms:
+            self._forms[chain] = _Form.of(chain, len(self._forms))
+        number, period, network, rotated = self._forms[chain]
         inside = constant % period
         periods = constant - inside
-        network = XorNetwork.of(chain)
-        rotated = chain[0].rotated_field() if len(chain) == 1 else None
         if network is None and rotated is None:
             return self._link_by_link(user, chain, base, constant, period)
         base, inside = self._made_disjoint(self._shown_bounded(base), inside)
         if network is not None:
-            register, rest = self._xored(chain, network, base, inside)
+            register, rest = self._xored(number, network, base, inside)
         else:
             assert rotated is not None
             register, rest = self._rotated(rotated, base, inside)
@@ -243,11 +265,11 @@ class SwizzledOffsets:
         return self._once(("plus", base, constant), lambda: self.builder.index(base) + constant)
 
     def _xored(
-        self, chain: tuple[Swizzle, ...], network: XorNetwork, base: ir.Value, constant: int
+        self, number: int, network: XorNetwork, base: ir.Value, constant: int
     ) -> tuple[ir.Value, int]:
         """Emits S(base + constant) of disjoint bits; returns it as (register, addend)."""
         may = self.bits.of(base).may
-        key = ("xor", chain, base)
+        key = ("xor", number, base)
         swizzled_base = self._once(key, lambda: _network(network, self.builder.index(base), may))
         image = network.image(may)
         moved = network.apply(constant)

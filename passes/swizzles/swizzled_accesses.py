@@ -25,7 +25,7 @@ alignment (`stated_alignment.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from itertools import pairwise
 from math import gcd
@@ -38,7 +38,6 @@ from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import (
     AccessFootprint,
     Placement,
-    contiguous_run,
     may_be_whole_runs,
     placement,
     split_points,
@@ -53,7 +52,7 @@ from ...dialect_utils.memory.stated_alignment import state_alignment
 from ...dialect_utils.operations import defining_operation
 from ...dialect_utils.swizzle_hint import Chain, unhinted
 from .access_offsets import KnownOffsets, element_count
-from .hint_resolution import AskedLength, asked_length
+from .hint_resolution import AskedLength, PlacedAccess, asked_length
 from .hinted_buffers import BufferAccess, BufferGroup
 from .swizzle_arithmetic import SwizzledOffsets
 
@@ -64,19 +63,16 @@ class AccessRewriter(NamedTuple):
     known: KnownOffsets
     offsets: SwizzledOffsets
 
-    def rewrite(self, group: BufferGroup) -> RewrittenAccesses:
-        """Rewrites all accesses of a group, each by the chain of hints of its own buffer."""
+    def rewrite(self, group: BufferGroup, accesses: Iterable[PlacedAccess]) -> RewrittenAccesses:
+        """Rewrites accesses of a group, each by the chain of hints of its own buffer."""
         # How other memory is aligned is not known.
         allocations = [] if group.problem is not None else lds_allocations_at(group.roots)
         done = RewrittenAccesses()
-        for access in group.accesses:
-            chain = group.chain(access.buffer)
-            if access.is_gather or not chain:
-                continue
-            run = contiguous_run(chain)
+        for access, chain, run, footprint in accesses:
             asked = asked_length(group, access, self.known.bits)
             condition = None if asked is None else self._fills(asked)
-            _Rewriting(chain, run, self, allocations, condition).rewrite(access, done)
+            rewriting = _Rewriting(chain, run, self, allocations, condition)
+            rewriting.rewrite(access, footprint, done)
         return done
 
     def _fills(self, asked: AskedLength) -> ir.Value:
@@ -131,10 +127,10 @@ class _Rewriting(NamedTuple):
     allocations: Sequence[ir.Operation]
     condition: ir.Value | None = None
 
-    def rewrite(self, access: BufferAccess, done: RewrittenAccesses) -> None:
+    def rewrite(
+        self, access: BufferAccess, footprint: AccessFootprint, done: RewrittenAccesses
+    ) -> None:
         """Rewrites one access, and notes in `done` what it has become."""
-        known = self.rewriter.known
-        footprint = known.footprint(access, self.run)
         placed = placement(self.run, footprint)
         done.swizzled += 1
         if placed is Placement.INSIDE:
@@ -145,7 +141,7 @@ class _Rewriting(NamedTuple):
         is_split = placed is Placement.SPLIT
         order = None
         if is_split and self.condition is None:
-            order = known.common_order(access, self.chain, self.run)
+            order = self.rewriter.known.common_order(access, self.chain, self.run)
         if order is not None:
             self._reorder(access, order)
             return
