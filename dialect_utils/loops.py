@@ -11,7 +11,7 @@ variable and then the carried values. Nothing else counts these positions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from iree.compiler import ir
@@ -22,6 +22,7 @@ from .operations import (
     GPU_LAUNCH,
     constant_value,
     operands_with,
+    operations_in,
     operations_of,
     parents_of,
     redirect,
@@ -96,6 +97,15 @@ def counts_by_index(loop: ir.Operation) -> bool:
 def body_of(loop: ir.Operation) -> ir.Block:
     """Returns the block that a loop repeats."""
     return loop.regions[0].blocks[0]
+
+
+def operations_by_place(body: Iterable[ir.Operation]) -> Iterator[tuple[int, ir.Operation]]:
+    """Yields the operations of a body and those inside them, each with the place in the body."""
+    for place, outer in enumerate(body):
+        if len(outer.regions):
+            yield from ((place, each) for each in operations_in(outer))
+        else:
+            yield place, outer
 
 
 def loops_around(operations: Iterable[ir.Operation]) -> list[ir.Operation]:

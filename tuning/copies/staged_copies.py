@@ -36,7 +36,14 @@ from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal
 from ...dialect_utils.dynamic_sizes import DYNAMIC
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.loops import FOR, IF, body_of, bounds_of, counts_by_index
+from ...dialect_utils.loops import (
+    FOR,
+    IF,
+    body_of,
+    bounds_of,
+    counts_by_index,
+    operations_by_place,
+)
 from ...dialect_utils.memory.barrier_order import orders_lds
 from ...dialect_utils.memory.buffer_starts import start_alignment
 from ...dialect_utils.memory.flow import roots_of
@@ -60,7 +67,6 @@ from ...dialect_utils.operations import (
     has_zero_bits,
     is_inside,
     makers_behind,
-    operations_in,
     operations_of,
     parents_of,
     segments_of,
@@ -223,9 +229,11 @@ class _Body:
     def __init__(self, loop: ir.Operation, bits: IndexBits) -> None:
         self.loop = loop
         self.bits = bits
-        operations = operations_of(body_of(loop))
-        self.places = {each: place for place, each in enumerate(operations)}
-        self.barriers = [each for each in operations if each.name == BARRIER and orders_lds(each)]
+        self._operations = operations_of(body_of(loop))
+        self.places = {each: place for place, each in enumerate(self._operations)}
+        self.barriers = [
+            each for each in self._operations if each.name == BARRIER and orders_lds(each)
+        ]
         self._known: dict[ir.Value, bool] = {}
         """Whether values differ between iterations: those of copies have much in common."""
 
@@ -363,13 +371,16 @@ class _Body:
         width = whole_element_bits(type_of(buffer).element_type)
         if strides is None or width is None:
             return 1
+        promised = promised_alignment(access)
+        if promised >= most:
+            return gcd(promised, most)
         multiple = 1
         if width % (8 * most):
             known_strides = [1 if each == DYNAMIC else each for each in strides]
             multiple = self.bits.multiple(list(access.operands)[number + 1 :], known_strides)
         begin = most if is_workgroup_memref(buffer.type) else start_alignment(buffer)
         known = gcd(multiple * width // 8, begin, most)
-        return gcd(max(known, promised_alignment(access)), most)
+        return gcd(max(known, promised), most)
 
     def _check_order(self, stores: Sequence[ir.Operation], reads: Sequence[ir.Operation]) -> None:
         """Makes sure that a barrier comes between copies and reads, and between iterations."""
@@ -390,14 +401,14 @@ class _Body:
         own = {operation for tile in tiles for operation in tile.reads}
         own |= {copy.store for tile in tiles for copy in tile.copies}
         pure: dict[str, bool] = {}
-        for operation in operations_in(self.loop):
+        for place, operation in operations_by_place(self._operations):
             name = operation.name
             if name not in pure:
                 pure[name] = takes_no_memref(operation)
             if pure[name] or operation in own:
                 continue
             if any(is_workgroup_memref(operand.type) for operand in operation.operands):
-                first = self._place(operation)
+                first = place
                 break
         else:
             first = len(self.places)

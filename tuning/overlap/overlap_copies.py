@@ -31,6 +31,7 @@ multiply matrices. A loop stays as it is where something is not proven
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -58,7 +59,7 @@ from ...dialect_utils.memory.memref_types import (
 )
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.multiplications import EXPONENTIALS, MFMA, MULTIPLY_ADD
-from ...dialect_utils.operations import has_operation, operations_in
+from ...dialect_utils.operations import operations_in
 from ...passes.base import FunctionPass, PassContext
 from ...passes.decisions import Action
 from ..copies.staged_copies import StagedCopy, StagedTile, StagingLoop, staging_loops
@@ -144,13 +145,13 @@ class OverlapCopies(FunctionPass):
         counter: ConflictCounter | None,
         context: PassContext,
     ) -> None:
-        contractions = _contractions(loop.operation)
-        if not contractions:
-            raise Refusal("the loop multiplies no matrices")
+        computing = operations_in(loop.operation, MMA, MFMA, MULTIPLY_ADD, *EXPONENTIALS)
+        contractions = _contractions(computing)
         if loop.refusals:
             raise loop.refusals[0]
         check_copies(loop)
-        slots = self._slots(function, loop, contractions, noted, context)
+        others = allocated_bytes(function, {tile.allocation for tile in loop.tiles})
+        slots = self._slots(function, loop, contractions, noted, others, context)
         slots_read = SPARED_SLOTS if slots >= SLOTS_TO_SPARE and _is_read_behind(loop) else 1
         later = slots - slots_read
         # What is read before a loop of `wgmma` shall lie where the copies go (`share_lds.py`).
@@ -158,7 +159,9 @@ class OverlapCopies(FunctionPass):
         launch = launch_of(function, context.test_target)
         alone = launch is not None and launch.threads <= GROUP_WARPS * launch.subgroup_size
         before_wait = _part_before_wait(loop, alone=alone) if slots_read > 1 else 0.0
-        one_block = self._is_one_block(function, loop, slots, before_wait > 0, context)
+        one_block = self._is_one_block(
+            function, loop, computing, slots, others, before_wait > 0, context
+        )
         for tile in loop.tiles:
             kind, before = type_of(tile.allocation), lds_bytes(type_of(tile.allocation))
             after = slots_bytes(tile, slots)
@@ -189,7 +192,9 @@ class OverlapCopies(FunctionPass):
         self,
         function: ir.Operation,
         loop: StagingLoop,
+        computing: Sequence[ir.Operation],
         slots: int,
+        others: int,
         before_wait: bool,
         context: PassContext,
     ) -> bool:
@@ -203,18 +208,21 @@ class OverlapCopies(FunctionPass):
         before an iteration waits stand among no contractions, and lost, too (f16 4096^3, B by
         columns: 1.05 times), but in loops that ptxas unrolls whole where there is no branch
         (8192x8192x1024: 0.92 times).
+
+        Args:
+            computing: the exponentials of the loop, beside other operations.
+            others: the bytes of LDS beside the tiles.
         """
         given = context.test_target
         processor = processor_of(gpu_features_of(function, given).arch)
         launch = launch_of(function, given)
         if processor is None or launch is None:
             return False
-        if loop.is_repeated or has_operation(loop.operation, *EXPONENTIALS):
+        if loop.is_repeated or any(each.name in EXPONENTIALS for each in computing):
             return False
         if has_described_tile(function):
             return not before_wait or (loop.trip_count or _UNROLLED + 1) <= _UNROLLED
-        lds = allocated_bytes(function, {tile.allocation for tile in loop.tiles})
-        lds += sum(slots_bytes(tile, slots) for tile in loop.tiles)
+        lds = others + sum(slots_bytes(tile, slots) for tile in loop.tiles)
         alone = 2 * (lds + processor.lds_overhead) > processor.lds_bytes
         few = launch.threads <= SCHEDULERS * launch.subgroup_size
         return alone and few and (loop.trip_count or 0) >= _LONG * (slots - 1)
@@ -225,23 +233,24 @@ class OverlapCopies(FunctionPass):
         loop: StagingLoop,
         contractions: int,
         noted: int,
+        others: int,
         context: PassContext,
     ) -> int:
         """Returns how many slots each tile gets of a loop that takes as long as so many `mma.sync`.
 
         Args:
             noted: how many were predicted to be the best when the tile was chosen; 0 if none were.
+            others: the bytes of LDS beside the tiles.
 
         Raises:
             Refusal: not even two fit.
         """
         limit = lds_limit(function, context.test_target)
-        rest = allocated_bytes(function, {tile.allocation for tile in loop.tiles})
         copied = sum(slots_bytes(tile, 1) for tile in loop.tiles)
         slots = self.slots or noted
-        if not slots or (not self.slots and rest + slots * copied > limit):
-            slots = rotating_slots(contractions, loop.trip_count, copied, rest, limit)
-        needed = rest + max(slots, 2) * copied
+        if not slots or (not self.slots and others + slots * copied > limit):
+            slots = rotating_slots(contractions, loop.trip_count, copied, others, limit)
+        needed = others + max(slots, 2) * copied
         if needed > limit:
             raise Refusal(f"{max(slots, 2)} slots take {needed} bytes of LDS, of {limit}")
         return slots
@@ -346,13 +355,20 @@ def _begins_within_sectors(copy: StagedCopy) -> bool:
     return row == DYNAMIC or row * bits % (8 * SECTOR_BYTES) != 0
 
 
-def _contractions(loop: ir.Operation) -> int:
-    """Returns how many matrix instructions a loop has, or what its multiply-adds count as."""
-    contractions = len(operations_in(loop, MMA, MFMA))
+def _contractions(operations: Sequence[ir.Operation]) -> int:
+    """Returns how many matrix instructions there are, or what multiply-adds count as.
+
+    Raises:
+        Refusal: there are none of both.
+    """
+    contractions = sum(each.name in (MMA, MFMA) for each in operations)
     if contractions:
         return contractions
-    results = [each.results[0].type for each in operations_in(loop, MULTIPLY_ADD)]
-    return sum(map(element_count, results)) // MULTIPLY_ADDS
+    results = [each.results[0].type for each in operations if each.name == MULTIPLY_ADD]
+    contractions = sum(map(element_count, results)) // MULTIPLY_ADDS
+    if not contractions:
+        raise Refusal("the loop multiplies no matrices")
+    return contractions
 
 
 def _overlaps(function: ir.Operation) -> bool:
