@@ -42,7 +42,14 @@ from ...dialect_utils.element_types import element_bits, scalar_type
 from ...dialect_utils.gpu_target import launch_of
 from ...dialect_utils.index.index_cloner import IndexCloner
 from ...dialect_utils.index.index_ops import block_owner
-from ...dialect_utils.loops import IF, YIELD, body_of, bounds_of, loops_around
+from ...dialect_utils.loops import (
+    IF,
+    YIELD,
+    body_of,
+    bounds_of,
+    loops_around,
+    operations_by_place,
+)
 from ...dialect_utils.memory.lds_ops import BARRIER, COPIES_END, COPIES_WAIT, COPY, SUBVIEW
 from ...dialect_utils.memory.memref_types import is_memref, is_workgroup_memref, whole_element_bits
 from ...dialect_utils.memory.mma_operands import MMA
@@ -50,7 +57,6 @@ from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
 from ...dialect_utils.multiplications import ACCUMULATOR
 from ...dialect_utils.operations import (
     defining_operation,
-    has_operation,
     is_inside,
     operations_in,
     operations_of,
@@ -62,6 +68,8 @@ from ..fragments.live_registers import REGISTER_BITS, UNCOUNTED, LoopRegisters, 
 _LOST_BITS = 8
 """The bits of f8, as which integers are multiplied: in IREE 3.13 what a loop carries and what its
 block takes get different types where they become LLVM's."""
+_BEGIN = 2
+"""The operations with which an iteration begins: a wait and a barrier."""
 _OF_COPIES = frozenset({COPY, COPIES_END, IF, YIELD})
 
 
@@ -84,7 +92,7 @@ class LoadOperandsAhead(FunctionPass):
         for loop in _overlapping_loops(function):
             try:
                 ahead = _Ahead.of(loop)
-                needed = LoopRegisters(loop).count() + UNCOUNTED + ahead.registers
+                needed = LoopRegisters(loop, ahead.body).count() + UNCOUNTED + ahead.registers
                 limit = lane_registers(launch.threads)
                 if needed > limit:
                     raise Refusal(f"that takes {needed} registers of {limit}")
@@ -103,20 +111,24 @@ class LoadOperandsAhead(FunctionPass):
 
 def _overlapping_loops(function: ir.Operation) -> list[ir.Operation]:
     """Returns the loops that wait for their copies and multiply matrices."""
-    waiting = loops_around(operations_in(function, COPIES_WAIT))
-    return [loop for loop in waiting if has_operation(loop, MMA)]
+    operations = operations_in(function, COPIES_WAIT, MMA)
+    waiting = loops_around(each for each in operations if each.name == COPIES_WAIT)
+    multiplying = [each for each in operations if each.name == MMA]
+    return [loop for loop in waiting if any(is_inside(each, loop) for each in multiplying)]
 
 
 class _Ahead(NamedTuple):
     """A loop, and what its iterations multiply first.
 
     Attributes:
+        body: the operations of the loop.
         wait, barrier: what an iteration begins with.
         reads: the reads of operands that no contraction of the iteration comes before.
         place: the first of the contractions that all others of their elements come before.
     """
 
     loop: ir.Operation
+    body: Sequence[ir.Operation]
     wait: ir.Operation
     barrier: ir.Operation
     reads: Sequence[ir.Operation]
@@ -130,23 +142,22 @@ class _Ahead(NamedTuple):
             Refusal: that does not suffice.
         """
         body = operations_of(body_of(loop))
-        wait, barrier = _begin(loop, body)
+        wait, barrier = _begin(body)
         steps = _steps(body)
         last = max(steps.values(), default=0)
         if not last:
             raise Refusal("an iteration adds one contraction to each element")
         firsts = [each for each, step in steps.items() if step == 0]
-        reads = _reads_of(firsts, loop)
+        reads = _reads_of(firsts, loop, body)
         place = next(each for each in body if steps.get(each) == last)
-        last_place, known = body.index(place), {}
-        for number, operation in enumerate(body[len((wait, barrier)) :], len((wait, barrier))):
-            _check(operation, known, is_behind=number >= last_place)
+        _check(body, body.index(place))
+        known: dict[ir.Value, bool] = {}
         for read in reads:
             if _element_bits(read) == _LOST_BITS:
                 raise Refusal("MLIR lowers no loop that carries operands of 8 bits")
             for operand in read.operands:
-                _check_operand(loop, operand)
-        return _Ahead(loop, wait, barrier, reads, place)
+                _check_operand(loop, operand, known)
+        return _Ahead(loop, body, wait, barrier, reads, place)
 
     @property
     def registers(self) -> int:
@@ -211,14 +222,15 @@ def _element_bits(read: ir.Operation) -> int | None:
     return element_bits(scalar_type(read.results[0].type))
 
 
-def _begin(loop: ir.Operation, body: Sequence[ir.Operation]) -> tuple[ir.Operation, ir.Operation]:
+def _begin(body: Sequence[ir.Operation]) -> tuple[ir.Operation, ir.Operation]:
     """Returns the wait and the barrier that an iteration begins with.
 
     Raises:
         Refusal: it begins otherwise, or has others.
     """
-    found = operations_in(loop, COPIES_WAIT, BARRIER)
-    if len(found) != len(body[:2]) or found != body[:2] or found[0].name != COPIES_WAIT:
+    inside = operations_by_place(body)
+    found = [each for _, each in inside if each.name in (COPIES_WAIT, BARRIER)]
+    if len(found) != len(body[:_BEGIN]) or found != body[:_BEGIN] or found[0].name != COPIES_WAIT:
         raise Refusal("an iteration does not begin with its only barrier")
     wait, barrier = found
     return wait, barrier
@@ -233,10 +245,13 @@ def _steps(body: Sequence[ir.Operation]) -> dict[ir.Operation, int]:
     steps: dict[ir.Operation, int] = {}
     before: dict[ir.Value, int] = {}
     for operation in body:
-        counts = [before.get(operand, 0) for operand in operation.operands]
-        if operation.name != MMA and not any(counts):
+        multiplies = operation.name == MMA
+        if not multiplies and not before:
             continue
-        if operation.name == MMA:
+        counts = [before.get(operand, 0) for operand in operation.operands]
+        if not multiplies and not any(counts):
+            continue
+        if multiplies:
             steps[operation] = counts.pop(ACCUMULATOR)
             if any(counts):
                 raise Refusal("a contraction multiplies what another one has made")
@@ -245,8 +260,13 @@ def _steps(body: Sequence[ir.Operation]) -> dict[ir.Operation, int]:
     return steps
 
 
-def _reads_of(contractions: Sequence[ir.Operation], loop: ir.Operation) -> list[ir.Operation]:
+def _reads_of(
+    contractions: Sequence[ir.Operation], loop: ir.Operation, body: Sequence[ir.Operation]
+) -> list[ir.Operation]:
     """Returns the reads of a loop that bring what some contractions multiply, in the text's order.
+
+    Args:
+        body: the operations of the loop.
 
     Raises:
         Refusal: something else than a read of the LDS brings it.
@@ -270,37 +290,42 @@ def _reads_of(contractions: Sequence[ir.Operation], loop: ir.Operation) -> list[
             found.add(operation)
         else:
             raise Refusal("what an iteration multiplies first is not read from the LDS")
-    return [each for each in operations_of(body_of(loop)) if each in found]
+    return [each for each in body if each in found]
 
 
-def _check(operation: ir.Operation, known: dict[str, bool | None], *, is_behind: bool) -> None:
+def _check(body: Sequence[ir.Operation], last: int) -> None:
     """Makes sure that a barrier may come before the last contractions of an iteration.
 
     Args:
-        known: what `leaves_memory_alone` knows.
-        is_behind: whether the operation stands behind the place of that barrier.
+        body: what the iteration does, from its wait and its barrier to what it yields.
+        last: the place of the first of those contractions.
 
     Raises:
         Refusal: it may not, for what an operation does with memory.
     """
-    if operation.name == YIELD:
-        return
-    for each in operations_in(operation) if len(operation.regions) else (operation,):
-        reads = is_behind and each.name != SUBVIEW and any(map(is_memref, each.operands))
-        of_copies = each.name in _OF_COPIES
+    known: dict[str, bool | None] = {}
+    for place, each in operations_by_place(body[:-1]):
+        if place < _BEGIN:
+            continue
+        name, is_behind = each.name, place >= last
+        reads = is_behind and name != SUBVIEW and any(map(is_memref, each.operands))
+        of_copies = name in _OF_COPIES
         is_known = of_copies or leaves_memory_alone(each, known)
         if reads or (is_behind and of_copies) or not is_known:
-            raise Refusal(f"{each.name} stands beside its contractions", each.location)
+            raise Refusal(f"{name} stands beside its contractions", each.location)
 
 
-def _check_operand(loop: ir.Operation, value: ir.Value) -> None:
+def _check_operand(loop: ir.Operation, value: ir.Value, known: dict[ir.Value, bool]) -> None:
     """Makes sure that the operand of a read is known in the iteration before.
+
+    Args:
+        known: what `depends_on_iteration` knows.
 
     Raises:
         Refusal: it is not.
     """
     if not is_memref(value):
-        depends_on_iteration(loop, value)
+        depends_on_iteration(loop, value, known)
         return
     view = defining_operation(value)
     if view is None or not is_inside(view, loop):
@@ -308,4 +333,4 @@ def _check_operand(loop: ir.Operation, value: ir.Value) -> None:
     if view.name != SUBVIEW:
         raise Refusal(f"operands are read through {view.name}", view.location)
     for operand in view.operands:
-        _check_operand(loop, operand)
+        _check_operand(loop, operand, known)

@@ -70,6 +70,20 @@ def twice(value: str, kind: str, name: str) -> str:
             "vector<8xf32> to vector<4xf32>\n%y = arith.addf %x, %n : vector<4xf32>",
             8,
         ),
+        # At a dynamic place it makes elements of its own: those of %a, and 8 more.
+        (
+            "%n = vector.insert %c, %a[%t] : f32 into vector<8xf32>\n"
+            f"{twice('%n', 'vector<8xf32>', 'm')}\n{twice('%a', 'vector<8xf32>', 'k')}\n"
+            f"{PASSED_ON}",
+            20,
+        ),
+        # Integers that are no vectors are not counted, nor what moves make of them.
+        (
+            "%k = arith.index_cast %t : index to i32\n"
+            "%n = vector.broadcast %k : i32 to vector<4xi32>\n"
+            f"%m = arith.muli %n, %n : vector<4xi32>\n{PASSED_ON}",
+            4,
+        ),
     ],
 )
 def test_elements_are_counted_where_they_live(body: str, expected: int) -> None:
