@@ -27,13 +27,17 @@ registers, and 255 and 2,440 bytes of spilled ones without.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import ClassVar
 
 from iree.compiler import ir
 
 from ...bank_model.quick_dataclass import dataclass
+from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.memory.store_free_segments import store_free_segments
-from ...dialect_utils.multiplications import multiplications_in
+from ...dialect_utils.multiplications import ACCUMULATOR, multiplications_in
+from ...dialect_utils.operations import operands_with, reached_from
 from ...passes.base import FunctionPass, PassContext
 from .contraction_order import ContractionOrder
 
@@ -58,7 +62,10 @@ class OrderContractions(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Moves operations; never fails."""
         blocks: list[ir.Block] = []
-        for contraction in multiplications_in(function.operation, by_lanes=self.by_lanes):
+        contractions = multiplications_in(function.operation, by_lanes=self.by_lanes)
+        if not self.by_lanes and not _use_others(contractions):
+            return
+        for contraction in contractions:
             if contraction.block not in blocks:
                 blocks.append(contraction.block)
         for block in blocks:
@@ -68,3 +75,19 @@ class OrderContractions(FunctionPass):
                     order.move(order.by_steps)
                     text = f"{len(order.contractions)} products come in the order of their operands"
                     context.sink.remark(order.contractions[0].location, text)
+
+
+def _use_others(contractions: Sequence[ir.Operation]) -> bool:
+    """Returns whether contractions may do more with what others make than add to it."""
+
+    def users(operation: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
+        return chain.from_iterable(map(operands_with, operation.results))
+
+    others = (
+        user
+        for contraction in contractions
+        for user, number in users(contraction)
+        if user.name != MMA or number != ACCUMULATOR
+    )
+    reached = reached_from(others, lambda each: (user for user, _ in users(each)))
+    return any(each.name == MMA for each in reached)
