@@ -21,6 +21,7 @@ Runs behind the passes that overlap and order what a step does, which see one lo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -32,7 +33,6 @@ from ...dialect_utils.operations import (
     constant_value,
     defining_operation,
     operations_in,
-    operations_of,
     replace_by,
     value_behind,
 )
@@ -56,8 +56,14 @@ class PeelLastStep(FunctionPass):
         """Splits loops whose last iteration alone meets absent keys; never fails."""
         function = function.operation
         bits = IndexBits(function)
-        for loop in operations_in(function, FOR):
-            needless = _needless_before_last(loop, bits)
+        selects: dict[ir.Operation, list[ir.Operation]] = {}
+        for each in operations_in(function, FOR, _SELECT):
+            if each.name == FOR:
+                selects[each] = []
+            elif each.parent.operation in selects:
+                selects[each.parent.operation].append(each)
+        for loop, inside in selects.items():
+            needless = _needless_before_last(loop, inside, bits)
             if needless:
                 last = peel_last_step(loop)
                 for select in needless:
@@ -66,11 +72,13 @@ class PeelLastStep(FunctionPass):
                 context.sink.remark(loop.location, text)
 
 
-def _needless_before_last(loop: ir.Operation, bits: IndexBits) -> list[ir.Operation]:
+def _needless_before_last(
+    loop: ir.Operation, selects: Sequence[ir.Operation], bits: IndexBits
+) -> list[ir.Operation]:
     """Returns what selects by how many keys are left, and need not but in the last iteration."""
     found: list[ir.Operation] = []
-    for select in operations_of(body_of(loop)):
-        compare = defining_operation(select.operands[0]) if select.name == _SELECT else None
+    for select in selects:
+        compare = defining_operation(select.operands[0])
         keys = None if compare is None else _keys_compared(compare, loop)
         left = None if keys is None else _left_before_last(loop, keys, bits)
         if compare is not None and left is not None:

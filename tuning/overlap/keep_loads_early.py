@@ -22,9 +22,9 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.loops import loops_around
+from ...dialect_utils.loops import FOR
 from ...dialect_utils.memory.mma_operands import MMA
-from ...dialect_utils.operations import has_operation, operations_in, operations_of
+from ...dialect_utils.operations import has_operation, operations_in
 from ...passes.base import FunctionPass, PassContext
 from ..copies.plain_loads import loads_for_next, plain_load
 
@@ -53,6 +53,7 @@ class KeepLoadsEarly(FunctionPass):
 
 def _first_products(function: ir.Operation) -> list[ir.Operation]:
     """Returns the first matrix instruction of each loop that has some in its own body."""
-    loops = loops_around(operations_in(function, MMA))
-    bodies = (operations_of(loop.regions[0].blocks[0]) for loop in loops)
-    return [next(each for each in body if each.name == MMA) for body in bodies]
+    firsts: dict[ir.Operation, ir.Operation] = {}
+    for each in operations_in(function, MMA):
+        firsts.setdefault(each.parent.operation, each)
+    return [first for around, first in firsts.items() if around.name == FOR]

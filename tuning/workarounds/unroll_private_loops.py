@@ -26,7 +26,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from ...dialect_utils.index.index_bits import IndexBits
-from ...dialect_utils.loops import FOR, UNROLLED, carried_values
+from ...dialect_utils.loops import FOR, UNROLLED
 from ...dialect_utils.memory.lds_ops import BARRIER
 from ...dialect_utils.memory.memref_types import is_memref
 from ...dialect_utils.operations import operations_in
@@ -61,8 +61,10 @@ class UnrollPrivateLoops(FunctionPass):
 
 def _is_over_private_memory(loop: ir.Operation) -> bool:
     """Returns whether a loop accesses private memory, carries nothing, and has no loop inside."""
+    if loop.results:
+        return False
     inside = operations_in(loop)
-    if carried_values(loop) or any(each.name in (FOR, BARRIER) for each in inside if each != loop):
+    if any(each.name in (FOR, BARRIER) for each in inside if each != loop):
         return False
     memories = (value for each in inside for value in each.operands if is_memref(value))
     return any(map(is_of_one_lane, memories))
