@@ -80,6 +80,12 @@ def parse_values(text: str) -> list[Array | int | float]:
         raise ValueTextError(f"'{text}' does not fit into this machine's memory") from None
 
 
+def path_in(text: str) -> str | None:
+    """Returns the path of the file that the text of a value names, None if it names none."""
+    before, names, path = text.partition("@")
+    return path if names and before[-1:] in ("", "=") else None
+
+
 def _check_size(shape: tuple[int, ...], dtype: np.dtype[Any], text: str) -> None:
     """Refuses tensors that are larger than the memory, which NumPy would start to fill."""
     size = packed_size(math.prod(shape), dtype)

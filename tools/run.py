@@ -59,7 +59,8 @@ def _run(settings: RunSettings) -> int:
         if (settings.list_devices, settings.dump_devices) != (None, None) or settings.list_drivers:
             return _list(settings)
         check_module(settings)
-        check_files(settings, settings.module, settings.outputs)
+        values = (*settings.inputs, *settings.expected)
+        check_files(settings, settings.module, values, settings.outputs)
         inputs = [value for text in settings.inputs for value in parse_values(text)]
         expected = [
             value

@@ -32,7 +32,9 @@ def run_assembly_file(settings: AssemblySettings) -> int:
     from ..runtime.values import ValueTextError, parse_values
 
     try:
-        check_files(settings, settings.assembly, (where for _, where in settings.outputs))
+        values = (*settings.arguments, *(text for _, text in settings.expected))
+        places = [where for _, where in settings.outputs]
+        check_files(settings, settings.assembly, values, places)
         expected = [(name, parse_values(text)[0]) for name, text in settings.expected]
         file = read_kernel(_path(settings), settings.kernel, settings.target)
         kernel = file.kernel

@@ -22,20 +22,26 @@ Array = npt.NDArray[Any]
 Settings = RunSettings | AssemblySettings
 
 
-def check_files(settings: Settings, program: str, outputs: Iterable[str]) -> None:
-    """Refuses files that cannot be written, or that are the program that runs: where `outputs` and
-    the counters go.
+def check_files(
+    settings: Settings, program: str, values: Iterable[str], outputs: Iterable[str]
+) -> None:
+    """Refuses files that cannot be written, or that are read, where `outputs` and the counters go.
+
+    Args:
+        program: the file of the program that runs.
+        values: the texts of what it is given, and of what is expected of it.
 
     Raises:
         OutputError: there is one.
     """
-    from ..runtime.values import array_path
+    from ..runtime.values import array_path, path_in
 
     records = {"--counters-json": settings.counters_json, "--timeline": settings.timeline}
-    check_distinct([program], records)
+    inputs = [program, *filter(None, map(path_in, values))]
+    check_distinct(inputs, records)
     named = [array_path(where) for where in outputs if where not in ("-", "")]
     for path in named:
-        check_distinct([program], {**records, "--output": path})
+        check_distinct(inputs, {**records, "--output": path})
     for path in (*named, *records.values()):
         if path is not None:
             check_output(path)

@@ -59,6 +59,14 @@ import pytest
         (f"opt {__file__} -o {__file__}", "-o names an input; name another file"),
         ("run a.mlir --device=emulated-gfx942 --output=@a.npy --timeline=a.npy", "--output names"),
         ("run a.mlir --device=emulated-gfx942 --counters-json=a.mlir", "--counters-json names"),
+        (
+            "run a.mlir --device=emulated-gfx942 --input=2xf32=@a.npy --output=+./a.npy",
+            "cannot write './a.npy': --output names an input",
+        ),
+        (
+            "run a.s --grid=1 --arg=@a.npy --expected_output=0:@b.bin --output=0:@b.bin",
+            "cannot write 'b.bin': --output names an input",
+        ),
         ("run a.mlir --bankwise-retile=search", "--bankwise-retile=search is gone; use on"),
         ("run a.mlir --bankwise-mitigation=x", "--bankwise-mitigation: 'x'"),
         (
