@@ -193,8 +193,9 @@ def _complete(cls: Any) -> None:
         later = own[_PARAMETERS]
         if not isinstance(later, _Later):
             return
-        made = _made_by_library(cls).__dict__
-        made[_PARAMETERS].frozen = later.frozen
+        # To compile an `__init__` takes most of the time of the library.
+        made = _made_by_library(cls, init=False).__dict__
+        made[_PARAMETERS].frozen, made[_PARAMETERS].init = later.frozen, True
         for name in [name for name in _LATER if isinstance(own.get(name), _Later)]:
             if name in made:
                 setattr(cls, name, made[name])
@@ -202,8 +203,12 @@ def _complete(cls: Any) -> None:
                 delattr(cls, name)
 
 
-def _made_by_library(cls: Any) -> Any:
-    """Returns a class with the fields of another one, and with what the library adds for them."""
+def _made_by_library(cls: Any, *, init: bool = True) -> Any:
+    """Returns a class with the fields of another one, and with what the library adds for them.
+
+    Args:
+        init: whether it gets an `__init__`.
+    """
     planned = cls.__dict__[_PLANNED]
     body = {name: value for name, value in planned.items() if value is not MISSING}
     if hasattr(cls, "__post_init__"):
@@ -216,7 +221,9 @@ def _made_by_library(cls: Any) -> Any:
         for each in cls.__mro__[1:]
         if _FIELDS in each.__dict__
     )
-    return dataclasses.dataclass(eq=False, repr=False)(type(cls.__name__, (*bases,), body))
+    return dataclasses.dataclass(init=init, eq=False, repr=False)(
+        type(cls.__name__, (*bases,), body)
+    )
 
 
 @cache
