@@ -58,18 +58,22 @@ class _Named(tuple[Any, ...]):
 FEW = 8
 """Of a class with no more instances than that it takes longer to compile a function for its own
 fields than to make all instances by one for any fields."""
+IN_ORDER = 20
+"""How many instances count as one there that are made of the values of all fields in their order:
+that takes hardly longer by the function for any fields."""
 
 
 def _first_new(made: Any) -> Callable[..., Any]:
     """Returns what stands for the `__new__` of a class while it has few instances."""
-    left = FEW
+    left = FEW * IN_ORDER
 
     def __new__(cls: Any, *values: Any, **named: Any) -> Any:
         nonlocal left
-        left -= 1
+        in_order = len(values) == len(made._fields) and not named
+        left -= 1 if in_order else IN_ORDER
         if left >= 0:
-            given = _given(made, values, named) if len(values) < len(made._fields) else values
-            if len(given) == len(made._fields) and (given is not values or not named):
+            given = values if in_order else _given(made, values, named)
+            if len(given) == len(made._fields) and (in_order or given):
                 return tuple.__new__(cls, given)
         # Another thread may do the same meanwhile.
         made.__new__ = new = _new_of(made)

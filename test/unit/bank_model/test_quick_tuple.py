@@ -75,7 +75,7 @@ def _behaviour(made: type[Any]) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("earlier", [0, quick_tuple.FEW])
+@pytest.mark.parametrize("earlier", [0, quick_tuple.FEW * quick_tuple.IN_ORDER])
 @pytest.mark.parametrize("number", range(4))
 def test_a_class_behaves_as_the_librarys(number: int, earlier: int) -> None:
     ours, theirs = (_classes(each)[number] for each in (quick_tuple.NamedTuple, typing.NamedTuple))
