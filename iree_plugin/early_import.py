@@ -25,7 +25,7 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 from ..passes.mode import LEVELS, Mode
@@ -61,6 +61,11 @@ Nobody asks for them in a compile."""
 _TYPING = "numpy._typing"
 """What NumPy loads for the types of fields, which nobody asks for in a compile, in a sixth of the
 time of its import."""
+_SYSTEM = {"system": lambda: "Linux"} if sys.platform == "linux" else {}
+"""What `iree.compiler.api` calls in `platform`. With `logging` that takes half of its time."""
+_INSPECT: dict[str, Callable[..., object]] = {"cleandoc": str, "signature": lambda _: None}
+"""What NumPy calls in `inspect` when it is imported, for those who ask what its functions are.
+Without that module, and `ast`, it is imported in four fifths of the time."""
 _SECONDS_OF_A_TURN = 0.0005
 _KEPT_BYTES = {-1: 1 << 30, -3: 1 << 25}
 """glibc's `M_TRIM_THRESHOLD` and `M_MMAP_THRESHOLD`, and what they become: from how many bytes on
@@ -104,8 +109,10 @@ def import_beside_compiler(mode: Mode | None = None) -> None:
     sys.setswitchinterval(_SECONDS_OF_A_TURN)
     _keep_freed_memory()
     try:
-        # What shows errors is loaded when `logging`, which the module imports, has one to show.
-        with imported_later(_BINDINGS, **places), imported_later("traceback"):
+        # It says to `logging` where it has found the library, and asks for the system.
+        said = imported_later("logging", debug=lambda *_: None)
+        asked = imported_later("platform", **_SYSTEM)
+        with imported_later(_BINDINGS, **places), said, asked:
             importlib.import_module(f"{_PACKAGE}.api")
     except ImportError:
         del sys.modules[_PACKAGE]
@@ -197,8 +204,10 @@ def load_passes(mode: Mode | None = None) -> None:
     for name in _DEFERRED:
         with contextlib.suppress(ImportError):
             defer(f"{_DIALECTS}.{name}")
+    # What shows errors is loaded when `logging`, which the bindings import, has one to show.
+    shown = imported_later("traceback")
     # Whoever needs what cannot be imported will see why.
-    with contextlib.suppress(ImportError), imported_later(NUMPY):
+    with contextlib.suppress(ImportError), imported_later(NUMPY), shown:
         # A program may be changed when this is there, and waits for it.
         importlib.import_module(f"{__package__}.replay")
         if mode is not None and mode.level == [*LEVELS][-1] and has_tuning():
@@ -207,7 +216,8 @@ def load_passes(mode: Mode | None = None) -> None:
             importlib.import_module(f"{TUNING}.programs.split_sums")
     _program_changed.wait()
     with contextlib.suppress(ImportError):
-        with imported_later(_TYPING, __path__=[], NDArray=list):
+        unread = imported_later("inspect", **_INSPECT), imported_later("ast")
+        with imported_later(_TYPING, __path__=[], NDArray=list), unread[0], unread[1]:
             importlib.import_module(NUMPY)
         with _turn:
             importlib.import_module(f"{__package__}.codegen_replay")

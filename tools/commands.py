@@ -126,7 +126,8 @@ def _work(tool: str, program: str) -> int:
         from ..iree_plugin.later_import import imported_later
 
         load_library_ahead()
-        with imported_later("inspect"):  # It looks at source code, which no compile does.
+        # It looks at source code, which no compile does.
+        with imported_later("inspect", get_annotations=lambda kind: kind.__annotations__):
             import_module("dataclasses")
     from .endings import exit_code_of
 

@@ -222,7 +222,7 @@ except NameError:
 @pytest.mark.skipif(sys.platform != "linux", reason="it is done on Linux alone")
 def test_the_library_is_loaded_ahead() -> None:
     run = subprocess.run([sys.executable, "-c", _AHEAD], capture_output=True, text=True)
-    assert run.stdout == "True\nFalse True\nTrue\n"
+    assert run.stdout == "True\nFalse False\nTrue\n"
     assert run.stderr.splitlines()[-1] == "NameError: name 'nothing' is not defined"
 
 
