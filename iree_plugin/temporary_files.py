@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,6 @@ from .later_import import imported_later
 
 with imported_later("shutil"):  # It removes folders that have something in them.
     import shutil
-    import tempfile
 
 _common: Path | None = None
 
@@ -29,11 +29,10 @@ def one_temporary_folder() -> Iterator[None]:
     Where there is no place for such a folder, all is made where it would be made otherwise.
     """
     global _common
-    before = tempfile.tempdir
-    end = contextlib.ExitStack()
+    before, end = None, contextlib.ExitStack()
     with contextlib.suppress(OSError):
-        _common = Path(tempfile.mkdtemp(prefix="bankwise-"))
-        tempfile.tempdir = str(_common)
+        _common = _new_folder()
+        before = _pythons_in(str(_common))
         end.enter_context(temporaries_of_others_in(_common))
     try:
         yield
@@ -45,7 +44,31 @@ def one_temporary_folder() -> Iterator[None]:
                     each.readlink().unlink(missing_ok=True)
                     each.unlink()
             _remove(_common)
-        _common, tempfile.tempdir = None, before
+            _pythons_in(before)
+        _common = None
+
+
+def _new_folder() -> Path:
+    """Makes a folder where `tempfile` would, which takes 2 ms to import."""
+    places = map(os.environ.get, ("TMPDIR", "TEMP", "TMP"))
+    path = Path(next(filter(None, places), "/tmp"), f"bankwise-{os.urandom(8).hex()}").absolute()
+    try:
+        path.mkdir(0o700)
+    except OSError:
+        import tempfile
+
+        return Path(tempfile.mkdtemp(prefix="bankwise-"))
+    return path
+
+
+def _pythons_in(directory: str | None) -> str | None:
+    """Has Python make its temporary files in a folder, or where it finds a place; returns where it
+    made them before. Where it has made none yet, it asks for the variable TMPDIR when it does."""
+    if "tempfile" not in sys.modules:
+        return None
+    names = vars(sys.modules["tempfile"])
+    before, names["tempdir"] = names["tempdir"], directory
+    return before
 
 
 @contextlib.contextmanager
@@ -67,6 +90,8 @@ def temporaries_of_others_in(directory: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def temporary_directory(prefix: str) -> Iterator[Path]:
     """Makes a folder in the folder for temporary files; removes it with all that it holds."""
+    import tempfile
+
     directory = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         yield directory

@@ -9,10 +9,14 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
-from typing import NoReturn
 
 from ..bank_model.shown_text import shown_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # A tool that works in a fork loads `typing` there, while the compiler's library is loaded.
+    from collections.abc import Callable
+    from typing import NoReturn
 
 _DETAIL = "\n  "
 """What begins a line of details, such as the instruction of an error of the emulator."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from bankwise.iree_plugin import temporary_files
 from bankwise.iree_plugin.atomic_file import AtomicFile
 from bankwise.iree_plugin.temporary_files import (
     one_temporary_folder,
@@ -41,6 +41,30 @@ def test_what_is_there_at_the_end_is_removed(tmp_path: Path) -> None:
     assert (tempfile.tempdir, os.environ.get("TMPDIR")) == before
 
 
+@pytest.mark.parametrize("loaded", [True, False])
+def test_the_folder_is_where_python_makes_its_files(
+    loaded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder that cannot be used neither makes any."""
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setenv("TMP", str(tmp_path))
+    for folder in (tmp_path, tmp_path / "missing"):
+        monkeypatch.setenv("TEMP", str(folder))
+        tempfile.tempdir = None
+        place = Path(tempfile.gettempdir())
+        tempfile.tempdir = None
+        assert place == tmp_path
+        if not loaded:
+            monkeypatch.delitem(sys.modules, "tempfile")
+        with one_temporary_folder():
+            (common,) = tmp_path.iterdir()
+            monkeypatch.setitem(sys.modules, "tempfile", tempfile)
+            assert Path(tempfile.mkdtemp()).parent == common
+        assert not common.exists()
+        assert Path(tempfile.gettempdir()) == tmp_path
+
+
 def test_what_is_kept_is_temporary_no_longer(tmp_path: Path) -> None:
     with one_temporary_folder(), AtomicFile(str(tmp_path / "o")) as file:
         file.temporary.write_text("x")
@@ -51,10 +75,11 @@ def test_what_is_kept_is_temporary_no_longer(tmp_path: Path) -> None:
 def test_without_a_place_for_the_folder_files_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(prefix: str) -> str:
+    def full(*place: object, **named: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(temporary_files.tempfile, "mkdtemp", full)
+    monkeypatch.setattr(Path, "mkdir", full)
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
     with one_temporary_folder():
         temporary_neighbour(tmp_path / "o").unlink()
     assert list(tmp_path.iterdir()) == []

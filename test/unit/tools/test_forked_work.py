@@ -129,7 +129,7 @@ def told_before(function):
 @pytest.mark.parametrize(
     "where",
     [
-        "temporary_files.tempfile.mkdtemp = then_told(tempfile.mkdtemp)",
+        "temporary_files._new_folder = then_told(temporary_files._new_folder)",
         "temporary_files._remove = told_before(temporary_files._remove)",
     ],
 )
