@@ -11,7 +11,15 @@ from math import prod
 from iree.compiler import ir
 
 from .dynamic_sizes import DYNAMIC
-from .operations import children, constant_value, is_inside, operations_in, parents_of, symbol_of
+from .operations import (
+    children,
+    constant_value,
+    has_operation,
+    is_inside,
+    operations_in,
+    parents_of,
+    symbol_of,
+)
 
 _FORALL = "scf.forall"
 _WORKGROUP_ID = "hal.interface.workgroup.id"
@@ -26,8 +34,7 @@ def workgroups_of(function: ir.Operation) -> int | None:
     They are the iterations of the loops that are mapped to the grid, or what the export of the
     function returns. Returns None where they depend on what is only known when the program runs.
     """
-    operations = operations_in(function)
-    loops = [each for each in operations if _is_mapped(each, _MAPPED)]
+    loops = [each for each in operations_in(function, _FORALL) if _is_mapped(each, _MAPPED)]
     if loops:
         counts = [_iterations(each) for each in loops]
         known = [each for each in counts if each is not None]
@@ -36,7 +43,7 @@ def workgroups_of(function: ir.Operation) -> int | None:
     exported = _exported_count(function)
     if exported is not None:
         return exported
-    return None if any(each.name == _WORKGROUP_ID for each in operations) else 1
+    return None if has_operation(function, _WORKGROUP_ID) else 1
 
 
 def is_run_by_each_lane(operation: ir.Operation) -> bool:

@@ -61,10 +61,9 @@ class UnrollPrivateLoops(FunctionPass):
 
 def _is_over_private_memory(loop: ir.Operation) -> bool:
     """Returns whether a loop accesses private memory, carries nothing, and has no loop inside."""
-    if loop.results:
+    if loop.results or operations_in(loop, FOR, BARRIER) != [loop]:
         return False
-    inside = operations_in(loop)
-    if any(each.name in (FOR, BARRIER) for each in inside if each != loop):
-        return False
-    memories = (value for each in inside for value in each.operands if is_memref(value))
+    memories = (
+        value for each in operations_in(loop) for value in each.operands if is_memref(value)
+    )
     return any(map(is_of_one_lane, memories))
