@@ -226,6 +226,32 @@ def test_the_library_is_loaded_ahead() -> None:
     assert run.stderr.splitlines()[-1] == "NameError: name 'nothing' is not defined"
 
 
+_SOURCE = """
+func.func @f(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %z: tensor<64x64xf32>)
+    -> tensor<64x64xf32> {
+  %p = linalg.matmul ins(%x, %y : tensor<64x64xf16>, tensor<64x64xf16>)
+    outs(%z : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %p : tensor<64x64xf32>
+}
+"""
+_TOOL = """
+import sys
+from bankwise.tools.commands import _work
+
+code = _work("compile", "bankwise-compile")
+print(code, [name for name in ("ast", "inspect", "numpy", "tokenize") if name in sys.modules])
+"""
+
+
+def test_no_compile_loads_what_shows_source_code(tmp_path: Path) -> None:
+    (tmp_path / "f.mlir").write_text(_SOURCE)
+    flags = ("f.mlir", "--iree-hal-target-device=hip", "--iree-rocm-target=gfx942", "-o", "f.vmfb")
+    run = subprocess.run(
+        [sys.executable, "-c", _TOOL, *flags], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert run.stdout == "0 ['numpy']\n"
+
+
 _WITHOUT_NUMPY = """
 import sys, time
 from bankwise.iree_plugin.early_import import (
