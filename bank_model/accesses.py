@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from .errors import InvalidParameterError, require_integer, require_positive
 from .lds_rules import AccessKind
-from .quick_dataclass import dataclass
+from .quick_dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -178,8 +177,15 @@ class LdsAccess:
 
         A transfer has hundreds of such accesses: nothing of them is checked again.
         """
+        return self._with(elements=self.elements + elements)
+
+    def in_segment(self, segment: int) -> LdsAccess:
+        """Returns the same access in another segment; nothing of it is checked again."""
+        return self._with(segment=segment)
+
+    def _with(self, **changed: object) -> LdsAccess:
         other = object.__new__(LdsAccess)
-        other.__dict__.update(self.__dict__, elements=self.elements + elements)
+        other.__dict__.update(self.__dict__, **changed)
         return other
 
     def __post_init__(self) -> None:

@@ -4,12 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from operator import index
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 
 class InvalidParameterError(ValueError):
@@ -38,17 +33,18 @@ def require_integer(parameter: str, value: object, allowed: str = "integers") ->
         raise InvalidParameterError(parameter, value, allowed) from None
 
 
-def make_integers(instance: DataclassInstance) -> None:
+def make_integers(instance: object) -> None:
     """Makes all fields of a frozen dataclass numbers without limits, before it computes with them.
+
+    It has no other attributes yet.
 
     NumPy's integers would wrap around, and fractions become places between elements.
 
     Raises:
         InvalidParameterError: one is no integer; the message names it.
     """
-    for field in fields(instance):
-        value = require_integer(field.name, getattr(instance, field.name))
-        object.__setattr__(instance, field.name, value)
+    for name, value in [*vars(instance).items()]:
+        object.__setattr__(instance, name, require_integer(name, value))
 
 
 def require_positive(parameter: str, value: int) -> None:

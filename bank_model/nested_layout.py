@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from math import gcd, prod
 from typing import TYPE_CHECKING
 
@@ -116,13 +115,13 @@ class NestedLayout:
             key: tuple(int(item) for item in values.split(",") if item.strip())
             for key, values in _FIELD.findall(match[1])
         }
-        names = [f.name for f in fields(NestedLayout)]
+        names = [*NestedLayout.__annotations__]
         if sorted(found) != sorted(names):
             raise NestedLayoutError(f"nested layout needs the fields {', '.join(names)}")
         return NestedLayout(**found)
 
     def __str__(self) -> str:
-        body = ", ".join(f"{f.name} = {list(getattr(self, f.name))}" for f in fields(self))
+        body = ", ".join(f"{name} = {list(value)}" for name, value in vars(self).items())
         return f"#iree_vector_ext.nested_layout<{body}>"
 
     @property

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ from .accesses import LdsAccess, LdsTile
 from .conflicts import phase_costs
 from .layouts import MAX_USEFUL_ALIGNMENT, split_into_runs, useful_alignments
 from .lds_rules import Lds
-from .quick_dataclass import dataclass
+from .quick_dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -21,7 +21,7 @@ from functools import cache, partial
 from operator import attrgetter
 from reprlib import recursive_repr
 from threading import RLock
-from types import SimpleNamespace
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from .quick_tuple import FEW
@@ -29,7 +29,17 @@ from .quick_tuple import FEW
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass as dataclass
+    from dataclasses import replace as replace
 else:
+
+    def replace(instance, /, **changes):
+        """Returns what `dataclasses.replace` does, without what the library makes of a class for
+        that."""
+        fields = _fields_of(type(instance))
+        if fields is None:
+            return dataclasses.replace(instance, **changes)
+        kept = (name for name, field in fields.items() if field.init and name not in changes)
+        return type(instance)(**{name: getattr(instance, name) for name in kept}, **changes)
 
     def dataclass(cls=None, /, *, eq=True, frozen=False):
         """Makes a class a dataclass; `eq` and `frozen` say which methods it has, as usual."""
@@ -143,6 +153,7 @@ def _given(
     return values if known and all(fields[name].init for name in named) else None
 
 
+@cache
 def _fields_of(cls: type) -> dict[str, Field[Any]] | None:
     """Returns the fields of a class, or None where the library has to tell."""
     found: dict[str, Any] = {}
@@ -165,6 +176,45 @@ def _init_of(cls: type) -> Callable[..., None] | None:
     fields = _fields_of(cls)
     if fields is None:
         return None
+    made = _plain_init(cls, fields) or _written_init(cls, fields)
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    return made
+
+
+def _plain_init(cls: type, fields: dict[str, Field[Any]]) -> Callable[..., None] | None:
+    """Returns an `__init__` that does nothing but assign arguments, if the class has such a one."""
+    given = [each.default is not MISSING for each in fields.values()]
+    is_plain = given == sorted(given) and all(
+        each.init and each.kw_only is not True and each.default_factory is MISSING
+        for each in fields.values()
+    )
+    if not is_plain:
+        return None
+    last = ("__post_init__",) if hasattr(cls, "__post_init__") else ()
+    code = _code_of(len(fields), bool(last))
+    code = code.replace(co_varnames=("self", *fields), co_names=(*fields, *last))
+    made = FunctionType(code, {}, "__init__")
+    made.__defaults__ = tuple(each.default for each in fields.values())[given.count(False) :]
+    return made
+
+
+@cache
+def _code_of(count: int, ends: bool) -> CodeType:
+    """Returns the code of `__init__` of all classes of so many fields, whose names are put in: they
+    are compiled once.
+
+    Args:
+        ends: whether it ends with `__post_init__`.
+    """
+    names = [f"_{number}" for number in range(count)]
+    body = [f"self.{name} = {name}" for name in names] + ["self.__post_init__()"] * ends
+    space: dict[str, Any] = {}
+    exec(f"def __init__({', '.join(['self', *names])}):\n " + "\n ".join([*body, "pass"]), space)
+    return space["__init__"].__code__
+
+
+def _written_init(cls: type, fields: dict[str, Field[Any]]) -> Callable[..., None]:
+    """Returns any `__init__`."""
     positional, named, body = ["self"], ["*"], ["pass"]
     values: dict[str, Any] = {"_none": MISSING}
     for name, field in fields.items():
@@ -181,9 +231,7 @@ def _init_of(cls: type) -> Callable[..., None] | None:
         body.append("self.__post_init__()")
     parameters = ", ".join(positional + (named if len(named) > 1 else []))
     exec(f"def __init__({parameters}):\n " + "\n ".join(body), values)
-    made = values["__init__"]
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
-    return made
+    return values["__init__"]
 
 
 def _complete(cls: Any) -> None:

@@ -12,6 +12,8 @@ With the library's, the 272 modules that a compile at `exact` imports take 135 m
 from __future__ import annotations
 
 from collections import namedtuple
+from functools import cache
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -91,12 +93,19 @@ def _given(made: Any, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[A
 
 
 def _new_of(made: Any) -> Callable[..., Any]:
-    names = ", ".join(made._fields)
-    space = {"_new": tuple.__new__}
-    new = eval(f"lambda _cls, {names}: _new(_cls, ({names}{',' if names else ''}))", space)
-    new.__name__, new.__qualname__ = "__new__", f"{made.__name__}.__new__"
+    code = _code_of(len(made._fields)).replace(co_varnames=("_cls", *made._fields))
+    new = FunctionType(code, {"_new": tuple.__new__}, "__new__")
+    new.__qualname__ = f"{made.__name__}.__new__"
     new.__defaults__ = tuple(made._field_defaults.values())
     return new
+
+
+@cache
+def _code_of(count: int) -> CodeType:
+    """Returns the code of `__new__` of all classes of so many fields, whose names are put in: they
+    are compiled once."""
+    names = "".join(f"_{number}, " for number in range(count))
+    return eval(f"lambda _cls, {names}: _new(_cls, ({names}))").__code__
 
 
 class _Naming(type):

@@ -33,7 +33,7 @@ Three things must hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from math import gcd, lcm
@@ -44,7 +44,7 @@ import numpy as np
 from .accesses import LdsAccess, LdsTile
 from .errors import is_power_of_two
 from .layouts import Layout, LayoutKind, PaddedLayout, SwizzledLayout
-from .quick_dataclass import dataclass
+from .quick_dataclass import dataclass, replace
 from .quick_tuple import NamedTuple
 from .swizzles import Swizzle
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import astuple
 from math import lcm
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -130,7 +129,7 @@ class Swizzle(ABC):
         return bool((np.sort(moved) == np.arange(size)).all())
 
     def __str__(self) -> str:
-        return f"{self.NAME}<{', '.join(map(str, astuple(self)))}>"
+        return f"{self.NAME}<{', '.join(map(str, vars(self).values()))}>"
 
 
 @dataclass(frozen=True)

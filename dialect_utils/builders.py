@@ -15,14 +15,13 @@ and `iree_vector_ext`, and to import those of the other dialects is slow, above 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import reduce
 from math import prod
 
 from iree.compiler import ir
 
 from ..bank_model.nested_layout import NestedLayout
-from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.quick_dataclass import dataclass, replace
 from .dynamic_sizes import DYNAMIC
 from .element_types import scalar_type
 from .operations import TRANSFER_READ, TRANSFER_WRITE, attributes_of, point_behind

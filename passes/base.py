@@ -16,7 +16,7 @@ from iree.compiler import ir
 
 from ..bank_model.accesses import AccessKind
 from ..bank_model.lds_rules import Lds
-from ..bank_model.quick_dataclass import dataclass
+from ..bank_model.quick_dataclass import dataclass, replace
 from ..bank_model.quick_tuple import NamedTuple
 from ..bank_model.shown_text import did_you_mean
 from ..dialect_utils.diagnostics import DiagnosticSink, PassFailure, Refusal, SourceLocation
@@ -126,7 +126,7 @@ class PassContext:
 
     def unheard(self) -> PassContext:
         """Returns a context whose passes change and assume the same, but decide and say nothing."""
-        return dataclasses.replace(
+        return replace(
             self,
             sink=DiagnosticSink(lambda _: None),
             log=DecisionLog(),

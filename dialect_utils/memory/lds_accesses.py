@@ -13,14 +13,14 @@ Whatever cannot be followed exactly becomes a `Refusal` with the reason, never a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cached_property
 from itertools import chain
 
 from iree.compiler import ir
 
 from ...bank_model.accesses import LdsAccess, LdsTile
-from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_dataclass import dataclass, replace
 from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import DirectStore
 from ..diagnostics import Refusal, SourceLocation

@@ -9,7 +9,7 @@ listed with the reason, so that whoever asks for all LDS of a kernel never takes
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import field
 
 import numpy as np
 from iree.compiler import ir
@@ -23,7 +23,7 @@ from ...bank_model.layouts import (
     SwizzledLayout,
     misaligned_element,
 )
-from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_dataclass import dataclass, replace
 from ...bank_model.swizzle_legality import HintRules
 from ..diagnostics import Refusal, SourceLocation
 from ..gpu_target import Launch

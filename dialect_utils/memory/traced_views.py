@@ -10,12 +10,10 @@ of the allocation. `lane_values` knows the offset in each lane and in each itera
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from iree.compiler import ir
 
-from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_dataclass import dataclass, replace
 from ...bank_model.swizzles import chain_period
 from ..diagnostics import Refusal
 from ..index.lane_values import LaneEvaluator, LaneValues, Unknown, constant

@@ -33,7 +33,6 @@ only if it sees that their addresses differ by a constant, and does not where it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import chain, repeat
 from typing import ClassVar
@@ -45,7 +44,7 @@ from ...bank_model.accesses import LdsAccess, LdsTile
 from ...bank_model.distinct_numbers import distinct_numbers
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.layouts import Layout, PlainLayout, SwizzledLayout, layout_conflicts
-from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_dataclass import dataclass, replace
 from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.readings import shown_readings
 from ...bank_model.swizzle_legality import HintRules, behind_swizzles

@@ -123,11 +123,14 @@ def _behaviour(made: type[Any]) -> dict[str, object]:
     }
 
 
-def _replaced(instance: Any) -> object:
-    try:
-        return dataclasses.replace(instance, one=5).one
-    except ValueError as error:  # A field that only `__init__` takes has to be given.
-        return str(error)
+def _replaced(instance: Any) -> list[object]:
+    found: list[object] = []
+    for replace in (quick_dataclass.replace, dataclasses.replace):
+        try:
+            found.append(sorted(vars(replace(instance, one=5)).items()))
+        except ValueError as error:  # A field that only `__init__` takes has to be given.
+            found.append(str(error))
+    return found
 
 
 def _refused(made: type[Any], values: tuple[int, ...], **named: int) -> str:
@@ -136,11 +139,14 @@ def _refused(made: type[Any], values: tuple[int, ...], **named: int) -> str:
     return str(error.value)
 
 
+@pytest.mark.parametrize("earlier", [0, quick_dataclass.FEW])
 @pytest.mark.parametrize("number", range(12))
-def test_a_class_behaves_as_the_librarys(number: int) -> None:
+def test_a_class_behaves_as_the_librarys(number: int, earlier: int) -> None:
     ours, theirs = (
         _classes(each)[number] for each in (quick_dataclass.dataclass, dataclasses.dataclass)
     )
+    for _ in range(earlier):
+        ours()
     assert _behaviour(ours) == _behaviour(theirs)
 
 
@@ -204,14 +210,24 @@ def test_the_first_instances_are_made_as_the_later_ones(earlier: int) -> None:
             def __post_init__(self) -> None:
                 self.made.append(self.first)
 
-        for number in range(earlier):
-            Sized(number)
+        @dataclass
+        class Assigned:
+            first: int
+            second: int
+            third: int = 7
+
+            def __post_init__(self) -> None:
+                self.third += self.first
+
         found: list[str] = []
-        for arguments, named in _CALLS:
-            try:
-                found.append(repr(Sized(*arguments, **named)).rpartition(".")[2])
-            except TypeError as error:
-                found.append(type(error).__name__)
+        for made in (Sized, Assigned):
+            for number in range(earlier):
+                made(number, number)
+            for arguments, named in _CALLS:
+                try:
+                    found.append(repr(made(*arguments, **named)).rpartition(".")[2])
+                except TypeError as error:
+                    found.append(type(error).__name__)
         return found
 
     assert answers(quick_dataclass.dataclass) == answers(dataclasses.dataclass)
