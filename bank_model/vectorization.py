@@ -60,12 +60,14 @@ def vectorization(tile: LdsTile, accesses: Sequence[LdsAccess]) -> Vectorization
         for access in accesses:
             if access.kind is not kind:
                 continue
-            active = access.taking_part
-            if not active.any():
+            starts, active = access.starts, access.active
+            if not starts.size:
                 continue
-            origin = int(access.elements[active][0])
-            moved = np.where(active, access.elements - origin, 0)
-            vectors = by_pattern.setdefault((moved.tobytes(), active.tobytes()), [origin])
+            origin = int(starts.flat[0])
+            moved = access.elements - origin
+            moved = moved if active is None else np.where(active, moved, 0)
+            mask = b"" if active is None else active.tobytes()
+            vectors = by_pattern.setdefault((moved.tobytes(), mask), [origin])
             vectors.append(origin ^ vectors[0])
             # Within a vector: the offsets below its largest power of two.
             vectors += [1 << b for b in range(access.count.bit_length() - 1)]

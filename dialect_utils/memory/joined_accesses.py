@@ -29,18 +29,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 from iree.compiler import ir
 
 from ...bank_model.accesses import AccessKind, LdsAccess, LdsTile
 from ...bank_model.errors import is_power_of_two
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
-from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_dataclass import dataclass, replace
 from ...bank_model.quick_tuple import NamedTuple
 from ..loops import FOR, IF
 from ..operations import operations_of
 from .lane_accesses import TracedAccess
+from .lds_ops import TABLE
 
 MOST_UNROLLED = 64
 """As a rule, LLVM does not unroll a loop completely that has more iterations."""
@@ -70,7 +71,7 @@ def emitted_accesses(
         place = places[each.operation]
         iteration = 0 if place.spans_iterations else each.iteration
         number = numbers.setdefault((place.block, place.segment, iteration), len(numbers))
-        access = replace(each.access, segment=number)
+        access = each.access.in_segment(number)
         mask = None if access.active is None else access.active.tobytes()
         key = (place.block, place.segment, iteration, access.weight, access.kind)
         # An access that only one instruction can carry out is joined with nothing.
@@ -114,7 +115,7 @@ class _BlockOrder(NamedTuple):
     """The operations of a block in their order, by their numbers.
 
     Attributes:
-        numbers: those of all operations.
+        numbers: those of the operations that take buffers.
         bounds: those past which no LDS access may move, ascending.
         has_conditions: whether there is an `scf.if` among them.
     """
@@ -129,6 +130,7 @@ class BlockOrders:
     """The orders of the blocks of a function that stays as it is, each read once."""
 
     _known: dict[tuple[ir.Block, bool], _BlockOrder] = field(default_factory=dict)
+    _operations: dict[ir.Block, list[ir.Operation]] = field(default_factory=dict)
 
     def of(self, block: ir.Block, through_conditions: bool) -> _BlockOrder:
         """Returns the order of a block; with what stands under its conditions, if asked to."""
@@ -136,8 +138,20 @@ class BlockOrders:
             through_conditions = False
         key = block, through_conditions
         if key not in self._known:
-            self._known[key] = _order_of(_operations_of(block, through_conditions))
+            self._known[key] = _order_of(self._listed(block, through_conditions))
         return self._known[key]
+
+    def _listed(self, block: ir.Block, through_conditions: bool) -> Iterator[ir.Operation]:
+        """Yields the operations of a block; those under a condition in its place, if asked to."""
+        if block not in self._operations:
+            self._operations[block] = operations_of(block)
+        for operation in self._operations[block]:
+            if through_conditions and operation.name == IF:
+                for region in operation.regions:
+                    for inner in region.blocks:
+                        yield from self._listed(inner, True)
+            else:
+                yield operation
 
 
 def _order_of(operations: Iterable[ir.Operation]) -> _BlockOrder:
@@ -145,8 +159,9 @@ def _order_of(operations: Iterable[ir.Operation]) -> _BlockOrder:
     bounds: list[int] = []
     named: dict[str, bool] = {}
     for number, operation in enumerate(operations):
-        numbers[operation] = number
         name = operation.name
+        if name in TABLE:
+            numbers[operation] = number
         if name not in named:
             named[name] = "barrier" in name or "call" in name
         if named[name] or len(operation.regions):
@@ -219,23 +234,15 @@ def _overlap(one: LdsAccess, other: LdsAccess) -> bool:
     return bool(meet.any())
 
 
-def _operations_of(block: ir.Block, through_conditions: bool) -> Iterator[ir.Operation]:
-    """Yields the operations of a block; those under a condition in its place, if asked to."""
-    for operation in operations_of(block):
-        if through_conditions and operation.name == IF:
-            for region in operation.regions:
-                for inner in region.blocks:
-                    yield from _operations_of(inner, True)
-        else:
-            yield operation
-
-
 def _rows(accesses: Sequence[LdsAccess]) -> Iterator[list[LdsAccess]]:
     """Yields the accesses in rows. Each next access of a row begins where the last one ends.
 
     This holds in all lanes. Every access is in one row. Two accesses to the same elements are in
     different rows, because buffers that share a layout are often filled right after each other.
     """
+    if len(accesses) == 1:
+        yield [*accesses]
+        return
     beginnings: list[dict[bytes, LdsAccess]] = []
     for access in accesses:
         start = access.elements.tobytes()
@@ -270,6 +277,9 @@ def _chunks(tile: LdsTile, row: Sequence[LdsAccess]) -> Iterator[LdsAccess]:
     """
     first = 0
     while first < len(row):
+        if first + 1 == len(row):
+            yield row[first]
+            return
         start = row[first].elements * tile.element_bits // 8
         best, count = first + 1, 0
         for last in range(first, len(row)):

@@ -9,7 +9,6 @@ apart.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import gcd, prod
@@ -21,7 +20,7 @@ from ...bank_model.accesses import CopySources, LdsAccess, LdsTile, bytes_of_row
 from ...bank_model.distinct_numbers import distinct_numbers
 from ...bank_model.layouts import SwizzledLayout
 from ...bank_model.lds_rules import AccessKind
-from ...bank_model.quick_dataclass import dataclass
+from ...bank_model.quick_dataclass import dataclass, replace
 from ...bank_model.quick_tuple import NamedTuple
 from ...bank_model.swizzle_legality import DirectStore, contiguous_run
 from ..diagnostics import Refusal
@@ -228,17 +227,23 @@ class LaneAccesses:
         """Returns elements of which the first offset must be a multiple in every layout."""
         return in_elements(required_alignment(self.operation), self.tile.element_bits)
 
-    def _issues(self) -> _Issues | None:
-        """Returns the lanes that take part; None where none ever does."""
-        view, evaluator, footprint = self.view, self.evaluator, self.footprint
-        indices = [evaluator.known(index, "index") for index in footprint.indices]
-        first = evaluator.element(footprint.indices, view.strides, view.offset)
+    def _first(self) -> LaneValues:
+        """Returns the first element that each lane touches."""
+        view = self.view
+        first = self.evaluator.element(self.footprint.indices, view.strides, view.offset)
         if isinstance(first, Unknown):
             raise Refusal(f"offset depends on the {first.reason}")
         if self.moved is not None:
             first = combine(np.add, first, self.moved.shift)
             if isinstance(first, Unknown):
                 raise Refusal(first.reason)
+        return first
+
+    def _issues(self) -> _Issues | None:
+        """Returns the lanes that take part; None where none ever does."""
+        view, evaluator, footprint = self.view, self.evaluator, self.footprint
+        indices = [evaluator.known(index, "index") for index in footprint.indices]
+        first = self._first()
         everywhere = self.around.running
         if isinstance(everywhere, Unknown):
             raise Refusal(everywhere.reason)
@@ -246,16 +251,19 @@ class LaneAccesses:
         limits = self._limits
         known = [] if isinstance(limits, Unknown) else limits
         # Where all lanes access all of their vectors, indices need not be known lane by lane.
-        is_plain = not known and not footprint.cut and bool((everywhere.values != 0).all())
-        values = [first, everywhere, *([] if is_plain else indices), *(limit for _, limit in known)]
+        is_plain = not (known or footprint.cut or everywhere.loops) and everywhere.values.all()
+        values = [first] if is_plain else [first, everywhere, *indices]
+        values += [limit for _, limit in known]
         values += [] if copied is None else copied.values
-        loops, (starts, running, *lanes) = _same_shape(values, evaluator)
+        loops, arrays = _same_shape(values, evaluator)
+        starts, lanes = arrays[0], arrays[1:]
+        active: np.ndarray = np.ones(starts.shape, bool) if is_plain else lanes[0] != 0
         lane_indices = [each.values for each in indices]
         if not is_plain:
+            lanes = lanes[1:]
             lane_indices, lanes = lanes[: len(indices)], lanes[len(indices) :]
         sizes = [(dimension, limit) for (dimension, _), limit in zip(known, lanes, strict=False)]
         touched, kept = self._touched(lane_indices, sizes)
-        active = running != 0
         for _, count in kept:
             active = active & (count > 0)
         depths = {loop.depth for loop in loops}
@@ -267,7 +275,7 @@ class LaneAccesses:
         for begin, end, size in zip(lane_indices, touched, view.sizes, strict=True):
             if begin[where].min() < 0 or end[where].max() > size:
                 raise Overrun(f"index outside the view's bounds{self._why_unmasked}")
-        if footprint.lanes:
+        if 0 < footprint.lanes < active.shape[1]:
             active = active & (np.arange(active.shape[1]) < footprint.lanes)
             if not active.any():
                 return None
