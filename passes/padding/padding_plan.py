@@ -15,11 +15,11 @@ from functools import cached_property
 
 from iree.compiler import ir
 
-from ...bank_model.accesses import LdsAccess, LdsTile
+from ...bank_model.accesses import LdsAccess
 from ...bank_model.errors import InvalidParameterError
 from ...bank_model.issue import LayoutCosts, costs_once
 from ...bank_model.layout_counts import STOCK_PADDING_BITS
-from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout, layout_conflicts
+from ...bank_model.layouts import Layout, PaddedLayout, PlainLayout
 from ...bank_model.lds_rules import Lds
 from ...bank_model.paddings import PaddingChoice, padding_choices, share_lds
 from ...bank_model.quick_dataclass import dataclass
@@ -311,21 +311,16 @@ class _Planner:
                 raise Refusal("it is swizzled")
             lds, traced = self._accesses(plan.allocation)
             counted = self._model[1].counted(plan.allocation, self.counted)
-            before, after = _conflicts_of_both(lds, traced.tile, counted, rows)
+            before, after = _conflicts_of_both(LayoutCosts(lds, traced.tile, counted), rows)
             doubts = shown_readings(lds, traced.tile, rows, counted)
             return plan._replace(conflicts_before=before, conflicts_after=after, doubts=doubts)
         except (Refusal, InvalidParameterError):
             return plan
 
 
-def _conflicts_of_both(
-    lds: Lds, tile: LdsTile, accesses: Sequence[LdsAccess], rows: Layout
-) -> tuple[int, int]:
+def _conflicts_of_both(costs: LayoutCosts, rows: Layout) -> tuple[int, int]:
     """Returns the conflict cycles of plain rows and of others."""
-    plain, others = (
-        layout_conflicts(lds, tile, layout, accesses) for layout in (PlainLayout(), rows)
-    )
-    return plain, others
+    return costs.cycles(PlainLayout())[1], costs.cycles(rows)[1]
 
 
 def _stock_rows(allocation: ir.Operation) -> PaddedRows:
@@ -374,9 +369,9 @@ def _solved(analysis: _Analysis, share: PaddingChoice) -> PaddingPlan:
         rewrite = padded_rows(analysis.allocation, share.padding_elements)
         rows = PaddedLayout(share.padding_elements)
     tile, counted = analysis.traced.tile, analysis.counted
-    before, after = _conflicts_of_both(analysis.lds, tile, counted, rows)
-    doubts = shown_readings(analysis.lds, tile, rows, counted)
     costs = analysis.costs
+    before, after = _conflicts_of_both(costs.regrouped(counted), rows)
+    doubts = shown_readings(analysis.lds, tile, rows, counted)
     issued = costs.instructions(PlainLayout()), costs.instructions(rows)
     if rewrite is not None and not isinstance(decision.layout, PaddedLayout):
         reason = "stock's amount: plain rows take fewer instructions and more LDS cycles"
