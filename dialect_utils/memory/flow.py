@@ -45,25 +45,6 @@ def lds_allocations(function: ir.Operation) -> list[ir.Operation]:
     return [each for each in operations_in(function, ALLOC) if is_lds_allocation(each)]
 
 
-def has_lds_allocation(
-    function: ir.Operation, which: Callable[[ir.Operation], bool] = lambda _: True
-) -> bool:
-    """Returns whether `which` holds for an allocation in workgroup memory; looks for no second one.
-
-    They stand at the beginning of their functions, as a rule.
-    """
-    found = False
-    interrupt, advance = ir.WalkResult.INTERRUPT, ir.WalkResult.ADVANCE
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = is_lds_allocation(operation) and which(operation)
-        return interrupt if found else advance
-
-    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
-
-
 def allocated_bytes(function: ir.Operation, without: Collection[ir.Operation] = ()) -> int:
     """Returns the bytes of the `memref.alloc`s in workgroup memory whose sizes are known.
 

@@ -18,8 +18,6 @@ from iree.compiler import ir
 from ...bank_model.errors import up_to_power_of_two
 from ...bank_model.layouts import MAX_USEFUL_ALIGNMENT
 from ..element_types import element_bits
-from ..index.index_bits import IndexBits
-from .buffer_starts import begins_at_multiple_of
 from .flat_allocations import align_allocation
 from .lds_ops import access_row
 from .memref_types import type_of
@@ -30,15 +28,14 @@ def state_alignment(
     buffer: ir.Value,
     multiple: int,
     allocations: Sequence[ir.Operation],
-    bits: IndexBits,
     promised: int = 0,
 ) -> None:
     """Lets a load or store say how it is aligned, if more is known than follows from its type.
 
     Args:
-        buffer: what is accessed. It may be a view that begins elsewhere than its allocation.
-        multiple: the access lies at a multiple of so many elements of `buffer`; 0 is a multiple of
-            everything.
+        buffer: what is accessed.
+        multiple: the access lies at a multiple of so many elements of each allocation; 0 is a
+            multiple of everything.
         allocations: whatever `buffer` may be a part of; nothing new is said if there are none.
         promised: bytes of an `alignment` that still holds, 0 if there is none.
     """
@@ -46,7 +43,6 @@ def state_alignment(
     if width and not width % 8 and _is_stated(operation):
         moved = _moved_elements(operation) * width // 8
         useful = min(up_to_power_of_two(moved), MAX_USEFUL_ALIGNMENT)
-        multiple = gcd(multiple, begins_at_multiple_of(buffer, bits))
         found = gcd(multiple * width // 8, useful)
         if allocations and found > max(promised, width // 8):
             promised = found

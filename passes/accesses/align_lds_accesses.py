@@ -16,18 +16,21 @@ layout of ours moves them to such an address. Where the program itself has, a wa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 from typing import ClassVar
 
 from iree.compiler import ir
 
+from ...bank_model.quick_tuple import NamedTuple
 from ...dialect_utils.diagnostics import Refusal, location_at
 from ...dialect_utils.element_types import element_bits
 from ...dialect_utils.gpu_target import Launch, launch_of
 from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator
+from ...dialect_utils.memory.buffer_starts import begins_at_multiple_of
 from ...dialect_utils.memory.flow import (
-    has_lds_allocation,
     is_lds_allocation,
+    lds_allocations,
     lds_allocations_at,
     roots_of,
 )
@@ -67,13 +70,15 @@ class AlignLdsAccesses(FunctionPass):
 
         Those with hints of its own are: where a function has no others, the stage is left to it.
         """
-        is_marked = are_hints_marked(function)
-        return has_lds_allocation(function, lambda each: is_marked or not stowed_attributes(each))
+        allocations = lds_allocations(function)
+        if are_hints_marked(function):
+            return bool(allocations)
+        return any(not stowed_attributes(allocation) for allocation in allocations)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Adds `alignment` attributes; never fails."""
         function = function.operation
-        if not has_lds_allocation(function):
+        if not lds_allocations(function):
             return
         with function.context:
             launch = launch_of(function, context.test_target)
@@ -83,7 +88,7 @@ class AlignLdsAccesses(FunctionPass):
             may_fault = any(row.alignment and not row.states_alignment for _, row in rows)
             if launch and may_fault and not _are_aligned(rows, bits):
                 _warn_of_misaligned(function, launch, context)
-            memories: dict[ir.Value, list[ir.Operation]] = {}
+            memories: dict[ir.Value, _Memory | None] = {}
             for operation, row in rows:
                 if row.states_alignment:
                     _align(operation, row, bits, memories)
@@ -155,29 +160,41 @@ def _warn_of_misaligned(function: ir.Operation, launch: Launch, context: PassCon
                 break
 
 
+class _Memory(NamedTuple):
+    """The memory of a buffer.
+
+    Attributes:
+        allocations: the LDS allocations that it may be a part of.
+        begins: it begins at a multiple of so many elements of these.
+    """
+
+    allocations: Sequence[ir.Operation]
+    strides: Sequence[int]
+    begins: int
+
+
 def _align(
     operation: ir.Operation,
     row: Access,
     bits: IndexBits,
-    memories: dict[ir.Value, list[ir.Operation]],
+    memories: dict[ir.Value, _Memory | None],
 ) -> None:
     """States the alignment of an access.
 
     Args:
-        memories: for buffers that were asked for, the LDS allocations that they may be parts of.
+        memories: those of the buffers that were asked for.
     """
     number = row.buffer_operand(operation)
     assert number is not None
     buffer = operation.operands[number]
     if buffer not in memories:
-        memories[buffer] = _lds_allocations_of(buffer)
-    allocations = memories[buffer]
-    strides = static_strides(type_of(buffer))
-    if not allocations or strides is None:
+        memories[buffer] = _memory_of(buffer, bits)
+    memory = memories[buffer]
+    if memory is None:
         return
-    multiple = bits.multiple(list(operation.operands)[number + 1 :], strides)
-    promised = promised_alignment(operation)
-    state_alignment(operation, buffer, multiple, allocations, bits, promised)
+    multiple = bits.multiple(list(operation.operands)[number + 1 :], memory.strides)
+    multiple, promised = gcd(multiple, memory.begins), promised_alignment(operation)
+    state_alignment(operation, buffer, multiple, memory.allocations, promised)
 
 
 def _may_be_lds(buffer: ir.Value) -> bool:
@@ -192,9 +209,14 @@ def _may_be_lds(buffer: ir.Value) -> bool:
     )
 
 
-def _lds_allocations_of(buffer: ir.Value) -> list[ir.Operation]:
-    """Returns what `buffer` may be a part of; nothing where that may be other memory than LDS."""
+def _memory_of(buffer: ir.Value, bits: IndexBits) -> _Memory | None:
+    """Returns the memory of a buffer; None where that may be other memory than LDS, and where its
+    strides are not static."""
+    strides = static_strides(type_of(buffer))
     try:
-        return lds_allocations_at(roots_of(buffer))
+        allocations = lds_allocations_at(roots_of(buffer))
     except Refusal:
-        return []
+        return None
+    if not allocations or strides is None:
+        return None
+    return _Memory(allocations, strides, begins_at_multiple_of(buffer, bits))

@@ -53,7 +53,7 @@ from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.lane_values import LaneEvaluator, LaneValues, Unknown
 from ...dialect_utils.loops import FOR, bounds_of, is_flat, loop_depth, unroll
 from ...dialect_utils.memory.buffer_starts import begins_at_multiple_of
-from ...dialect_utils.memory.flow import has_lds_allocation, is_lds_allocation, ways_to
+from ...dialect_utils.memory.flow import is_lds_allocation, lds_allocations, ways_to
 from ...dialect_utils.memory.joined_accesses import MOST_UNROLLED
 from ...dialect_utils.memory.lds_ops import access_row, is_in_bounds, is_masked
 from ...dialect_utils.memory.memref_types import (
@@ -117,7 +117,7 @@ class JoinLdsAccesses(FunctionPass):
         """Rewrites accesses; never fails."""
         function = function.operation
         launch = launch_of(function, context.test_target)
-        if launch is None or not has_lds_allocation(function):
+        if launch is None or not lds_allocations(function):
             return
         joined: dict[tuple[frozenset[ir.Operation], AccessKind], tuple[int, int]] = {}
         with function.context:
@@ -347,7 +347,9 @@ def _unroll_loops(accesses: Iterable[ir.Operation], evaluator: LaneEvaluator) ->
         if loop not in candidates:
             candidates[loop] = _may_unroll(loop, evaluator)
         if candidates[loop] and _iterations_meet(operation, loop, evaluator):
-            loops[loop] = None
+            candidates[loop] = is_flat(loop)
+            if candidates[loop]:
+                loops[loop] = None
     for loop in loops:
         lower, _, step = (constant_value(each) for each in bounds_of(loop))
         iterations = evaluator.trip_count(loop)
@@ -358,7 +360,7 @@ def _unroll_loops(accesses: Iterable[ir.Operation], evaluator: LaneEvaluator) ->
 
 def _may_unroll(loop: ir.Operation, evaluator: LaneEvaluator) -> bool:
     iterations = evaluator.trip_count(loop)
-    return isinstance(iterations, int) and 1 < iterations <= MOST_UNROLLED and is_flat(loop)
+    return isinstance(iterations, int) and 1 < iterations <= MOST_UNROLLED
 
 
 def _iterations_meet(operation: ir.Operation, loop: ir.Operation, evaluator: LaneEvaluator) -> bool:

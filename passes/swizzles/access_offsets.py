@@ -36,8 +36,8 @@ class KnownOffsets(NamedTuple):
     lanes: LaneEvaluator | None
     """Without a launch there are no lanes to look at."""
 
-    def footprint(self, access: BufferAccess, run: int) -> AccessFootprint:
-        """Returns what tells how an access lies relative to runs of `run` elements.
+    def footprint(self, access: BufferAccess, run: int, count: int) -> AccessFootprint:
+        """Returns what tells how an access of `count` elements lies relative to runs of `run`.
 
         Bits of an expression tell it cheaply and for any workgroup. They lose what ties two values
         together: `thread_id % 16 - lane_id % 16` is 0. Looking at every lane finds that.
@@ -46,7 +46,7 @@ class KnownOffsets(NamedTuple):
         row = access_row(access.operation)
         whole = row is not None and row.is_whole
         footprint = AccessFootprint(
-            element_count(access),
+            count,
             found.modulus,
             found.residue,
             whole,

@@ -14,7 +14,7 @@ documentation allows that where no value goes from one layout to the other.
 
 from __future__ import annotations
 
-from math import lcm
+from math import lcm, prod
 
 from iree.compiler import ir
 
@@ -76,10 +76,10 @@ def resolvable_accesses(group: BufferGroup, known: KnownOffsets) -> list[PlacedA
         run = runs.setdefault(buffer, contiguous_run(chain))
         if is_new:
             _check_layout(buffer.type)
-        _check_shape(access, run)
+        count = _checked_count(access, run)
         if is_new and not must:
             _check_permutation(group, buffer, chain, known.bits)
-        footprint = known.footprint(access, run)
+        footprint = known.footprint(access, run, count)
         _check_placed(access, run, footprint, must)
         found.append(PlacedAccess(access, chain, run, footprint))
     return found
@@ -270,15 +270,17 @@ def _check_layout(kind: ir.Type) -> None:
         raise Refusal(f"layout {kind.layout} is not contiguous")
 
 
-def _check_shape(access: BufferAccess, run: int) -> None:
-    """Makes sure that what one access moves can be rewritten, whatever its offset."""
+def _checked_count(access: BufferAccess, run: int) -> int:
+    """Returns the elements of a lane, and makes sure that they can be moved, whatever the offset
+    is."""
     name = access.operation.name
     try:
-        vector = access.footprint.vector
+        footprint = access.footprint
     except Refusal as refusal:
         raise Refusal(f"{name}: {refusal}") from refusal
+    count, vector = prod(footprint.extents), footprint.vector
     if vector is None:
-        return
+        return count
     if vector.rank != 1:
         raise Refusal(f"{name} of {vector}, a vector of rank {vector.rank}")
     element = type_of(access.buffer).element_type
@@ -287,3 +289,4 @@ def _check_shape(access: BufferAccess, run: int) -> None:
     splits = isinstance(element, ir.IntegerType | ir.FloatType | ir.IndexType)
     if vector.shape[0] > run and not splits:
         raise Refusal(f"{name} of {vector} would have to be split")
+    return count

@@ -139,18 +139,32 @@ def group_hinted_buffers(
     hints: Iterable[ir.Operation], function: ir.Operation
 ) -> list[BufferGroup]:
     """Returns the groups that `hints` belong to, in the order of their first hints."""
-    position = {operation: n for n, operation in enumerate(operations_in(function))}
-    groups: list[BufferGroup] = []
-    seen: dict[ir.Value, BufferGroup] = {}
+    found: list[tuple[Connected, list[ir.Operation]]] = []
+    seen: dict[ir.Value, list[ir.Operation]] = {}
     for hint in hints:
-        group = seen.get(hint.results[0])
-        if group is None:
-            connected = connected_to(hint.results[0])
-            group = _group(connected, position)
-            groups.append(group)
-            seen.update(dict.fromkeys(connected.values, group))
-        group.hints.append(hint)
+        if hint.results[0] not in seen:
+            connected, members = connected_to(hint.results[0]), list[ir.Operation]()
+            found.append((connected, members))
+            seen.update(dict.fromkeys(connected.values, members))
+        seen[hint.results[0]].append(hint)
+    position = _positions(function, [connected for connected, _ in found])
+    groups = [_group(connected, position) for connected, _ in found]
+    for group, (_, members) in zip(groups, found, strict=True):
+        group.hints += members
     return groups
+
+
+def _positions(function: ir.Operation, found: Iterable[Connected]) -> Mapping[ir.Operation, int]:
+    """Returns the order in the text of what makes and takes connected buffers.
+
+    It has all operations of the same names: these are found much sooner than all of the function.
+    """
+    names: set[str] = set()
+    for connected in found:
+        makers = filter(None, map(defining_operation, connected.values))
+        names.update(each.name for each in makers)
+        names.update(use.user.name for use in connected.sinks)
+    return {operation: n for n, operation in enumerate(operations_in(function, *names))}
 
 
 def _group(connected: Connected, position: Mapping[ir.Operation, int]) -> BufferGroup:
@@ -171,7 +185,7 @@ def _group(connected: Connected, position: Mapping[ir.Operation, int]) -> Buffer
         if definition is not None and definition.name not in ALLOCATIONS:
             origin = f"buffer comes from {definition.name}, not from an allocation"
             group.blame(Refusal(origin, definition.location))
-    group.accesses.sort(key=lambda access: position[access.operation])
+    group.accesses.sort(key=lambda access: position.get(access.operation, len(position)))
     if group.problem is None:
         try:
             group._chains.update(_chains(group.roots, connected.edges))
@@ -267,4 +281,5 @@ def _place(root: ir.Value, position: Mapping[ir.Operation, int]) -> tuple[int, i
     """Orders block arguments first, by number, then results by their operation."""
     if isinstance(root, ir.BlockArgument):
         return -1, root.arg_number
-    return position[root.owner.operation], ir.OpResult(root).result_number
+    place = position.get(root.owner.operation, len(position))
+    return place, ir.OpResult(root).result_number

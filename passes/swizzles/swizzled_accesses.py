@@ -45,7 +45,9 @@ from ...bank_model.swizzle_legality import (
 from ...bank_model.swizzles import chain_period
 from ...dialect_utils.builders import Builder
 from ...dialect_utils.element_types import element_bits
+from ...dialect_utils.index.index_bits import IndexBits
 from ...dialect_utils.index.index_builder import EmittedIndex
+from ...dialect_utils.memory.buffer_starts import begins_at_multiple_of
 from ...dialect_utils.memory.flow import lds_allocations_at
 from ...dialect_utils.memory.lds_ops import COLLAPSE_SHAPE, promised_alignment
 from ...dialect_utils.memory.stated_alignment import state_alignment
@@ -68,10 +70,14 @@ class AccessRewriter(NamedTuple):
         # How other memory is aligned is not known.
         allocations = [] if group.problem is not None else lds_allocations_at(group.roots)
         done = RewrittenAccesses()
+        buffers: dict[ir.Value, _Buffer] = {}
         for access, chain, run, footprint in accesses:
             asked = asked_length(group, access, self.known.bits)
             condition = None if asked is None else self._fills(asked)
-            rewriting = _Rewriting(chain, run, self, allocations, condition)
+            if access.buffer not in buffers:
+                buffers[access.buffer] = _Buffer.of(access.buffer, self.known.bits)
+            buffer = buffers[access.buffer]
+            rewriting = _Rewriting(chain, run, self, allocations, buffer, condition)
             rewriting.rewrite(access, footprint, done)
         return done
 
@@ -111,8 +117,25 @@ class _Piece(NamedTuple):
     unit: int
 
 
+class _Buffer(NamedTuple):
+    """What accesses to a buffer have in common.
+
+    Attributes:
+        row_length: the length of the rows of the memref of which it is a flat view; 0 for none.
+        begins: it begins at a multiple of so many elements of its allocations.
+    """
+
+    row_length: int
+    begins: int
+
+    @staticmethod
+    def of(buffer: ir.Value, bits: IndexBits) -> _Buffer:
+        """Reads a buffer."""
+        return _Buffer(_row_length(buffer), begins_at_multiple_of(buffer, bits))
+
+
 class _Rewriting(NamedTuple):
-    """Rewrites the accesses that go through one chain of hints.
+    """Rewrites the accesses to a buffer that go through one chain of hints.
 
     Attributes:
         run: the number of consecutive elements that the chain moves together.
@@ -125,6 +148,7 @@ class _Rewriting(NamedTuple):
     run: int
     rewriter: AccessRewriter
     allocations: Sequence[ir.Operation]
+    buffer: _Buffer
     condition: ir.Value | None = None
 
     def rewrite(
@@ -161,14 +185,14 @@ class _Rewriting(NamedTuple):
 
     def _offset(self, access: BufferAccess, constant: int = 0) -> ir.Value:
         offsets = self.rewriter.offsets
-        length = _row_length(access.buffer)
-        swizzled = offsets.emit(access.operation, self.chain, access.offset, constant, length)
+        user, length = access.operation, self.buffer.row_length
+        swizzled = offsets.emit(user, self.chain, access.offset, constant, length)
         if self.condition is None:
             return swizzled
         plain = offsets.builder.add_constant_before(
-            access.operation, access.offset, constant, no_unsigned_wrap=False
+            user, access.offset, constant, no_unsigned_wrap=False
         )
-        return Builder.before(access.operation).select(self.condition, swizzled, plain)
+        return Builder.before(user).select(self.condition, swizzled, plain)
 
     def _move(self, access: BufferAccess, offset: ir.Value) -> None:
         access.operation.operands[access.buffer_operand + 1] = offset
@@ -257,8 +281,8 @@ class _Rewriting(NamedTuple):
         promised = promised_alignment(operation)
         if promised:
             promised = max(gcd(promised * 8, unit * bits) // 8, 1)
-        known = self.rewriter.known.bits
-        state_alignment(operation, access.buffer, multiple, self.allocations, known, promised)
+        multiple = gcd(multiple, self.buffer.begins)
+        state_alignment(operation, access.buffer, multiple, self.allocations, promised)
 
 
 def _row_length(buffer: ir.Value) -> int:
