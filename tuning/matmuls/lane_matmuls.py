@@ -241,10 +241,10 @@ def _are_results_shared(tile: ScalarTile, lanes: int) -> bool:
     return (
         tile.rows % tile.thread_rows == 0
         and tile.columns % tile.thread_columns == 0
-        and row_lanes(tile, lanes) > 0
         and _LEAST_WARPS * lanes <= tile.threads <= most
         and tile.part_threads % lanes == 0
         and (tile.parts == 1 or tile.rows * tile.columns >= tile.threads)
+        and row_lanes(tile, lanes) > 0
     )
 
 

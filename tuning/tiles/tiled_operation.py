@@ -293,10 +293,15 @@ class TiledOperation(ABC, Generic[Tile]):
 
         Tiles are compared by hundreds, and `dataclasses.replace` takes four times as long.
         """
-        kept, made = vars(self), object.__new__(type(self))
-        vars(made).update({name: kept[name] for name in _fields_of(type(self))}, **fields)
-        vars(made)["known"] = self.known
+        made = object.__new__(type(self))
+        vars(made).update(self._kept, **fields)
         return made
+
+    @cached_property
+    def _kept(self) -> dict[str, Any]:
+        """Returns the fields, and what `of_operation` knows."""
+        own = vars(self)
+        return {name: own[name] for name in _fields_of(type(self))} | {"known": self.known}
 
     def least_times(
         self, others: Sequence[TiledOperation[Tile]], circumstances: Circumstances
