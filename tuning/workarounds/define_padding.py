@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar
 
 from iree.compiler import ir
@@ -34,7 +35,12 @@ from ...dialect_utils.element_types import number_type, scalar_type
 from ...dialect_utils.index.index_ops import compute_after_operands
 from ...dialect_utils.loops import FOR, IF, bounds_of
 from ...dialect_utils.memory.memref_types import is_memref
-from ...dialect_utils.operations import has_operation, operations_in, splat_of
+from ...dialect_utils.operations import (
+    defining_operation,
+    has_operation,
+    operations_in,
+    splat_of,
+)
 from ...passes.base import FunctionPass, PassContext
 
 _POISON, _WHILE = "ub.poison", "scf.while"
@@ -63,7 +69,8 @@ class DefinePadding(FunctionPass):
         Whether its tiles are padded is not asked, because IREE may pad them later.
         """
         operations = operations_in(function)
-        return any(map(_needs_numbers, operations)) or _branches_on_data(operations)
+        doubtful = (each for each in operations if _may_need_numbers(each.name))
+        return any(map(_needs_numbers, doubtful)) or _branches_on_data(operations)
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Replaces poison, and guards divisors; never fails."""
@@ -81,6 +88,12 @@ class DefinePadding(FunctionPass):
                 at = Builder.before(division)
                 none, one = (at.constant(divisor.type, each) for each in (0, 1))
                 division.operands[1] = at.select(at.cmpi("eq", divisor, none), one, divisor)
+
+
+@cache
+def _may_need_numbers(name: str) -> bool:
+    """Returns whether `_needs_numbers` may hold of an operation with a name."""
+    return name.startswith("math.") or name == _WHILE or _DIVISION.fullmatch(name) is not None
 
 
 def _needs_numbers(operation: ir.Operation) -> bool:
@@ -105,16 +118,14 @@ def _branches_on_data(operations: Sequence[ir.Operation]) -> bool:
             deciding += bounds_of(each)
     if not deciding:
         return False
-    # A value that is asked for its operation lets Python load the whole dialect of that.
-    origins = {result: each for each in operations for result in each.results}
     known: dict[ir.Value, bool] = {}
 
     def operands_of(value: ir.Value) -> list[ir.Value]:
-        origin = origins.get(value)
+        origin = defining_operation(value)
         return [] if origin is None or _reads(origin) else list(origin.operands)
 
     def is_data(value: ir.Value, operands: Sequence[ir.Value]) -> bool:
-        origin = origins.get(value)
+        origin = defining_operation(value)
         if origin is None:  # Other arguments than counters and memory carry what is computed.
             return not isinstance(value.type, ir.IndexType) and not _is_memory(value)
         return _reads(origin) or any(known[operand] for operand in operands)
