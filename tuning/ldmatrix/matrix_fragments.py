@@ -188,8 +188,6 @@ class FragmentProver:
     _matrices: set[_Like] = field(default_factory=set)
     """Of which loads it is known that their lanes read a matrix."""
     _starts: dict[_Like, _RowStarts] = field(default_factory=dict)
-    _aligned: set[tuple[ir.Operation, bool]] = field(default_factory=set)
-    """Loads of which it is known that `ldmatrix` can read the rows that they start."""
 
     def addresses(self, registers: Registers, first: ir.Operation) -> MatrixAddresses:
         """Returns where the rows start of the matrices that fill 1, 2 or 4 registers.
@@ -205,18 +203,18 @@ class FragmentProver:
         if block not in self._executed:
             self._check_all_lanes(first)
             self._executed.add(block)
-        memref = self._memref(first.operands[0])
         origin = self._reading(first)
+        memref = self._memref(origin.buffer)
         readings = [[self._reading(load) for load in loads] for loads in registers]
         if any(each.patterns != origin.patterns for loads in readings for each in loads):
             raise Refusal(_NOT_ALIKE)
-        transposed = len(registers[0]) > 1
-        self._check_lanes(first, transposed, memref)
-        found = _evenly_apart(first, origin.at, [[each.at for each in loads] for loads in readings])
-        for register in registers:
-            for load in register:
-                if (load, transposed) not in self._aligned:
-                    self._check_rows(load, transposed, memref)
+        like = (origin.buffer, origin.patterns, len(registers[0]) > 1)
+        self._check_lanes(first, like, memref)
+        at = [[each.at for each in loads] for loads in readings]
+        found = _evenly_apart(first, origin.at, at)
+        for register, places in zip(registers, at, strict=True):
+            for load, place in zip(register, places, strict=True):
+                self._check_rows(load, place, like, memref)
         return found
 
     def joined(self, one: MatrixAddresses, other: MatrixAddresses) -> MatrixAddresses:
@@ -263,12 +261,14 @@ class FragmentProver:
         Raises:
             Refusal: an index is not known, or the load is never executed.
         """
-        if load not in self._readings:
+        found = self._readings.get(load)
+        if found is None:
             buffer, *indices = load.operands
             parts = [self._split(index) for index in indices]
             patterns = tuple(pattern for pattern, _ in parts)
-            self._readings[load] = _Reading(buffer, patterns, tuple(at for _, at in parts))
-        return self._readings[load]
+            found = _Reading(buffer, patterns, tuple(at for _, at in parts))
+            self._readings[load] = found
+        return found
 
     def _split(self, index: ir.Value) -> tuple[int, int]:
         if index not in self._indices:
@@ -297,15 +297,13 @@ class FragmentProver:
             if (mask.values != mask.values[..., :1]).any():
                 raise Refusal("not all lanes take part")
 
-    def _check_lanes(self, load: ir.Operation, transposed: bool, memref: _Memref) -> None:
+    def _check_lanes(self, load: ir.Operation, like: _Like, memref: _Memref) -> None:
         """Makes sure that the lanes of a load read a matrix with rows along the last dimension."""
         if memref.view.strides[-1] != 1:
             raise Refusal("neighbours along the last dimension are not neighbours in memory")
-        reading = self._reading(load)
-        like = (reading.buffer, reading.patterns, transposed)
         if like in self._matrices:
             return
-        lanes = np.arange(LANES)
+        lanes, transposed = np.arange(LANES), like[-1]
         if transposed:
             source, behind = lanes % 4, lanes // 4
         else:
@@ -314,31 +312,34 @@ class FragmentProver:
             raise Refusal("their lanes do not read the rows or columns of an 8x8 matrix")
         self._matrices.add(like)
 
-    def _check_rows(self, load: ir.Operation, transposed: bool, memref: _Memref) -> None:
-        """Makes sure that every row that lanes of a load start is 16 aligned bytes in a row."""
+    def _check_rows(self, load: ir.Operation, at: Steps, like: _Like, memref: _Memref) -> None:
+        """Makes sure that every row that lanes of a load start is 16 aligned bytes in a row.
+
+        Args:
+            at: the constants of its indices.
+        """
         if memref.parted:
             raise Refusal(memref.parted)
         view, row_elements = memref.view, memref.row_elements
-        starts = self._row_starts(load, transposed, memref)
-        step = _between(self._reading(load).at, starts.at)
+        starts = self._row_starts(load, at, like, memref)
+        step = _between(at, starts.at)
         moved = sum(map(mul, step, view.strides))
         if any((each + moved) % row_elements for each in starts.behind):
             raise Misaligned(LDMATRIX, ROW_BYTES, load.location)
         right = step[-1]
         if starts.lowest + right < 0 or starts.highest + right + row_elements > view.sizes[-1]:
             raise Refusal("a row of 16 bytes leaves the last dimension of the memref")
-        self._aligned.add((load, transposed))
 
-    def _row_starts(self, load: ir.Operation, transposed: bool, memref: _Memref) -> _RowStarts:
+    def _row_starts(
+        self, load: ir.Operation, at: Steps, like: _Like, memref: _Memref
+    ) -> _RowStarts:
         """Returns where the lanes that start rows read, of this load or one a constant away.
 
         Raises:
             Refusal: that is not known.
         """
-        reading = self._reading(load)
-        like = (reading.buffer, reading.patterns, transposed)
         if like not in self._starts:
-            sources = [source_lane(row, transposed) for row in range(ROWS)]
+            sources = [source_lane(row, like[-1]) for row in range(ROWS)]
             view, indices = memref.view, list(load.operands)[1:]
             first = self.evaluator.element(indices, view.strides, view.offset)
             if isinstance(first, Unknown):
@@ -346,9 +347,7 @@ class FragmentProver:
             elements = first.full(self.launch)[..., sources]
             behind = frozenset((elements % memref.row_elements).ravel().tolist())
             column = self.indices(load)[-1].full(self.launch)[..., sources]
-            self._starts[like] = _RowStarts(
-                reading.at, behind, int(column.min()), int(column.max())
-            )
+            self._starts[like] = _RowStarts(at, behind, int(column.min()), int(column.max()))
         return self._starts[like]
 
     def expected(self, found: MatrixAddresses) -> list[LaneValues]:
