@@ -26,9 +26,8 @@ from itertools import accumulate
 from iree.compiler import ir
 
 from ...bank_model.lds_rules import AccessKind
-from ...dialect_utils.element_moves import element_count, is_move, moves_of
+from ...dialect_utils.element_moves import Element, Move, element_count, is_move, moves_of
 from ...dialect_utils.element_types import element_bits
-from ...dialect_utils.index.index_ops import compute_after_operands
 from ...dialect_utils.loops import body_of, operations_by_place
 from ...dialect_utils.memory.lds_ops import access_row
 from ...dialect_utils.memory.memref_types import is_workgroup_memref
@@ -53,8 +52,6 @@ UNCOUNTED = 20
 
 _CONSTANT = "arith.constant"
 
-_Form = tuple[int, int]
-"""The elements of a type, and the bits of each, which are 0 where it is not counted."""
 _Span = tuple[int, int]
 """The first and the last place, or point, of something."""
 
@@ -87,18 +84,17 @@ class LoopRegisters:
             for place, operation in enumerate(self._body)
             for result in operation.results
         }
-        self._begins: dict[ir.Value, int] = {}
-        """The number of the first element of each value that no move has made, in the order in
-        which they are met. The next ones have the next numbers."""
-        self._origins: dict[ir.Value, Sequence[int]] = {}
+        self._numbers: dict[Element, int] = {}
+        """The numbers of the elements, in the order in which they are met."""
+        self._of_values: dict[ir.Value, list[int]] = {}
         """For a value the elements, behind moves, that it consists of."""
-        self._of_values: dict[ir.Value, Sequence[int]] = {}
-        """The same, and none for values that are not counted."""
         self._first: list[int] = []
         """The place of the first use of each element, and below of the last one."""
         self._last: list[int] = []
+        self._ways: dict[ir.Value, Move | None] = {}
+        """For a value the way back from its elements; None where no move has made it."""
         self._constants: set[ir.Value] = set()
-        self._forms: dict[ir.Type, _Form] = {}
+        self._bits: dict[ir.Type, int] = {}
         self._kinds: dict[str, _Kind] = {}
         self._reads: list[ir.Operation] = []
         """The reads of the LDS, and below what they have read."""
@@ -116,12 +112,13 @@ class LoopRegisters:
             reads: the operations before the loop that do this.
         """
         changes = [0] * (2 * len(self._body) + 1)
+        used: dict[ir.Value, list[int]] = {}
+        for (value, _), number in self._numbers.items():
+            used.setdefault(value, []).append(number)
         again = {number for value in reloaded for number in self._elements_of(value)}
-        for value, begin in self._begins.items():
-            elements, bits = self._form(value)
-            if value in self._constants or not bits:
-                continue
-            for start, end in self._lives(value, range(begin, begin + elements), again):
+        for value, numbers in used.items():
+            bits = self._bits_of(value.type)
+            for start, end in self._lives(value, numbers, again):
                 changes[start] += bits
                 changes[end + 1] -= bits
         addresses = {_address(read) for read in (*self._reads, *reads)}
@@ -129,21 +126,18 @@ class LoopRegisters:
 
     def _find_uses(self) -> None:
         """Finds where elements are first and last used by what does more than move or store."""
-        first, last = self._first, self._last
         for place, operation in operations_by_place(self._body):
             kind = self._kind(operation)
             if kind is _Kind.NO_USE:
-                if is_move(operation):
-                    self._move(operation)
                 continue
             if kind is _Kind.READ and self._is_lds(operation):
                 self._reads.append(operation)
                 self._read.update(operation.results)
             for operand in operation.operands:
                 for number in self._elements_of(operand):
-                    last[number] = place
-                    if first[number] < 0:
-                        first[number] = place
+                    self._last[number] = place
+                    if self._first[number] < 0:
+                        self._first[number] = place
 
     def _kind(self, operation: ir.Operation) -> _Kind:
         name = operation.name
@@ -200,59 +194,51 @@ class LoopRegisters:
         place = self._places.get(value)
         return defining_operation(value) if place is None else self._body[place]
 
-    def _form(self, value: ir.Value) -> _Form:
-        kind = value.type
-        if kind not in self._forms:
-            self._forms[kind] = element_count(kind), _element_bits(kind)
-        return self._forms[kind]
+    def _bits_of(self, kind: ir.Type) -> int:
+        if kind not in self._bits:
+            self._bits[kind] = _element_bits(kind)
+        return self._bits[kind]
 
-    def _elements_of(self, value: ir.Value) -> Sequence[int]:
+    def _elements_of(self, value: ir.Value) -> list[int]:
         """Returns the elements, behind moves, that a vector or float consists of."""
         if value not in self._of_values:
-            _, bits = self._form(value)
-            self._of_values[value] = self._origins_of(value) if bits else ()
+            kind = value.type
+            count = element_count(kind) if self._bits_of(kind) else 0
+            found = (self._origin(value, number) for number in range(count))
+            self._of_values[value] = [
+                self._number(element) for element in found if element is not None
+            ]
         return self._of_values[value]
 
-    def _origins_of(self, value: ir.Value) -> Sequence[int]:
-        if value not in self._origins:
-            compute_after_operands(value, self._origins, self._moved_from, self._behind_moves)
-        return self._origins[value]
+    def _number(self, element: Element) -> int:
+        if element not in self._numbers:
+            self._numbers[element] = len(self._numbers)
+            self._first.append(-1)
+            self._last.append(-1)
+        return self._numbers[element]
 
-    def _moved_from(self, value: ir.Value) -> Sequence[ir.Value]:
-        """Returns the operands of the move that has made a value; none where no move has."""
-        operation = self._definition(value)
-        if operation is None or not is_move(operation):
-            return ()
-        return list(operation.operands)
+    def _origin(self, value: ir.Value, number: int) -> Element | None:
+        """Returns the element that a move has made `number` of `value`; None for a constant."""
+        while True:
+            if value not in self._ways:
+                self._find_way(value)
+            way = self._ways[value]
+            before = None if way is None else way(number)
+            if before is None:
+                return None if value in self._constants else (value, number)
+            value, number = before
 
-    def _behind_moves(self, value: ir.Value, operands: Sequence[ir.Value]) -> Sequence[int]:
-        """Returns the elements of a value, of which those of what a move makes it of are known."""
+    def _find_way(self, value: ir.Value) -> None:
+        """Reads the operation of a value, for all of its results."""
         operation = self._definition(value)
-        if operation is not None and operands:
-            self._move(operation)
-            return self._origins[value]
+        moves = None if operation is None else moves_of(operation)
+        if operation is not None and moves is not None:
+            results = operation.results if len(moves) > 1 else (value,)
+            self._ways.update(zip(results, moves, strict=True))
+            return
+        self._ways[value] = None
         if operation is not None and operation.name == _CONSTANT:
             self._constants.add(value)
-        return self._new(value)
-
-    def _move(self, operation: ir.Operation) -> None:
-        """Finds the elements of what an operation moves."""
-        for result, move in zip(operation.results, moves_of(operation) or (), strict=True):
-            befores = [*filter(None, map(move, range(self._form(result)[0])))]
-            self._origins[result] = [
-                self._origins_of(before)[number] for before, number in befores
-            ] or self._new(result)
-
-    def _new(self, value: ir.Value) -> Sequence[int]:
-        """Returns the elements of a value that no move has made, or one from a dynamic place.
-
-        Of the latter a move tells none.
-        """
-        begin, (count, _) = len(self._first), self._form(value)
-        self._begins[value] = begin
-        self._first += [-1] * count
-        self._last += [-1] * count
-        return range(begin, begin + count)
 
 
 class _Kind(Enum):
