@@ -108,12 +108,14 @@ class Builder:
         regions: int = 0,
     ) -> ir.Operation:
         """Creates an operation by its name; for the methods of builders alone."""
+        # A list, which holds its values: of another sequence, such as an operation's operands, the
+        # bindings let go of each value before the library has read it.
         # Asking for the dialect loads it, where nothing in the module has its operations yet.
         self.context.get_dialect_descriptor(name.partition(".")[0])
         return ir.Operation.create(
             name,
             results=results,
-            operands=operands,
+            operands=[*operands],
             attributes=attributes,
             regions=regions,
             loc=self.location,

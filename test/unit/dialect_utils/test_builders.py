@@ -13,6 +13,7 @@ from iree.compiler import ir
 from iree.compiler.api import Session
 
 from bankwise.bank_model.nested_layout import NestedLayout
+from bankwise.dialect_utils import builders
 from bankwise.dialect_utils.builders import Builder
 from bankwise.dialect_utils.dynamic_sizes import DYNAMIC
 from bankwise.dialect_utils.memory.memref_types import row_major_type, strided_type, type_of
@@ -243,6 +244,28 @@ def test_a_like_operation_keeps_the_attributes_that_are_asked_for(fresh: ir.Cont
     _, same, bare = emitted(fresh, alike)
     assert same.endswith("arith.addi %j, %i overflow<nsw> : index")
     assert bare.endswith("arith.muli %j, %i : index")
+
+
+def test_the_operands_of_an_operation_are_held(
+    fresh: ir.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bindings let go of what another sequence gives them before they have read it."""
+    handed: list[object] = []
+
+    def create(name: str, **given: Any) -> ir.Operation:
+        handed.append(given["operands"])
+        return ir.Operation.create(name, **given)
+
+    watched = SimpleNamespace(**vars(ir) | {"Operation": SimpleNamespace(create=create)})
+    monkeypatch.setattr(builders, "ir", watched)
+
+    def again(at: Builder, v: SimpleNamespace) -> None:
+        total = at.addi(v.i, v.j).owner.operation
+        assert not isinstance(total.operands, list)
+        at.like(total, total.operands)
+
+    assert len({line.partition(" = ")[2] for line in emitted(fresh, again)}) == 1
+    assert [type(each) for each in handed] == [list, list]
 
 
 def test_a_clone_keeps_what_the_bindings_do_not_show(fresh: ir.Context) -> None:
