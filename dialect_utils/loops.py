@@ -156,8 +156,18 @@ def loop_depth(operation: ir.Operation) -> int:
 
 
 def is_flat(loop: ir.Operation) -> bool:
-    """Returns whether no operation in the body of an `scf.for` has regions of its own."""
-    return not any(len(each.regions) for each in operations_of(body_of(loop)))
+    """Returns whether no operation in the body of an `scf.for` has regions of its own; looks for no
+    second one."""
+    is_inside, found = False, False
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        nonlocal is_inside, found
+        found = is_inside and len(operation.regions) > 0
+        is_inside = True  # The loop is visited first.
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    loop.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return not found
 
 
 def unroll(loop: ir.Operation, inductions: list[int]) -> None:

@@ -347,9 +347,7 @@ def _unroll_loops(accesses: Iterable[ir.Operation], evaluator: LaneEvaluator) ->
         if loop not in candidates:
             candidates[loop] = _may_unroll(loop, evaluator)
         if candidates[loop] and _iterations_meet(operation, loop, evaluator):
-            candidates[loop] = is_flat(loop)
-            if candidates[loop]:
-                loops[loop] = None
+            loops[loop] = None
     for loop in loops:
         lower, _, step = (constant_value(each) for each in bounds_of(loop))
         iterations = evaluator.trip_count(loop)
@@ -360,7 +358,7 @@ def _unroll_loops(accesses: Iterable[ir.Operation], evaluator: LaneEvaluator) ->
 
 def _may_unroll(loop: ir.Operation, evaluator: LaneEvaluator) -> bool:
     iterations = evaluator.trip_count(loop)
-    return isinstance(iterations, int) and 1 < iterations <= MOST_UNROLLED
+    return isinstance(iterations, int) and 1 < iterations <= MOST_UNROLLED and is_flat(loop)
 
 
 def _iterations_meet(operation: ir.Operation, loop: ir.Operation, evaluator: LaneEvaluator) -> bool:
