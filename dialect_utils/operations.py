@@ -280,7 +280,7 @@ def function_around(value: ir.Value) -> ir.Operation:
 
 def is_inside(operation: ir.Operation, outer: ir.Operation) -> bool:
     """Returns whether `outer` is around `operation`."""
-    return any(parent == outer for parent in parents_of(operation))
+    return outer in parents_of(operation)
 
 
 def terminator(region: ir.Region) -> ir.Operation:
