@@ -35,6 +35,7 @@ from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.operations import (
     constant_value,
     defining_operation,
+    has_operation,
     operations_in,
 )
 from ...passes.base import FunctionPass, PassContext
@@ -82,12 +83,10 @@ class _Moved(NamedTuple):
 
 
 def _moved_digits(function: ir.Operation) -> Iterator[_Moved]:
-    operations = operations_in(function, COPY, MMA, _DIGITS)
-    names = {each.name for each in operations}
     # No `mma.sync` is left where all have become `wgmma`.
-    if COPY in names and MMA not in names:
+    if has_operation(function, COPY) and not has_operation(function, MMA):
         return
-    for digits in (each for each in operations if each.name == _DIGITS):
+    for digits in operations_in(function, _DIGITS):
         total = defining_operation(digits.operands[0])
         if len(digits.operands) != 1 or total is None or total.name != _ADD:
             continue

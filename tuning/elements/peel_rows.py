@@ -41,10 +41,7 @@ class PeelRows(FunctionPass):
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Splits the loops of `function` whose last steps go beyond a row; never fails."""
         function = function.operation
-        operations = operations_in(function, FOR, FORALL, _LEAST)
-        if not any(each.name == _LEAST for each in operations):
-            return
-        for loop in (each for each in operations if each.name != _LEAST):
+        for loop in operations_in(function, FOR, FORALL):
             bounds = _numbers(loop)
             if bounds is not None and _last_step_alone_asks(loop, *bounds):
                 last = peel_last_step(loop) if loop.name == FOR else _peel_last(loop, *bounds[1:])

@@ -66,7 +66,7 @@ from ...dialect_utils.memory.lds_ops import (
 )
 from ...dialect_utils.memory.mma_operands import MMA
 from ...dialect_utils.multiplications import EXPONENTIALS
-from ...dialect_utils.operations import has_operation, is_inside, makers_behind, operations_in
+from ...dialect_utils.operations import has_operation, makers_behind, operations_in
 from ...passes.base import FunctionPass, PassContext
 from ..costs.processors import processor_of
 from ..costs.tile_cost import SAVED_REGISTERS
@@ -100,7 +100,8 @@ class HoldWorkgroups(FunctionPass):
         features, launch = gpu_features_of(function, given), launch_of(function, given)
         if launch is None or ASKED_WORKGROUPS in function.attributes:
             return
-        loops = _loops_with_exponentials(function)
+        loops = operations_in(function, FOR)
+        loops = [each for each in loops if has_operation(each, *EXPONENTIALS)]
         held, processor = 1, processor_of(features.arch)
         if features.descriptor_tiles and has_operation(function, ADDRESS):
             if processor is None or not loops:
@@ -116,13 +117,6 @@ class HoldWorkgroups(FunctionPass):
         if held > 1:
             text = f"a multiprocessor is to hold {held} workgroups, as its LDS does"
             context.sink.remark(function.location, text)
-
-
-def _loops_with_exponentials(function: ir.Operation) -> list[ir.Operation]:
-    operations = operations_in(function, FOR, *EXPONENTIALS)
-    exponentials = [each for each in operations if each.name != FOR]
-    loops = (each for each in operations if each.name == FOR)
-    return [loop for loop in loops if any(is_inside(each, loop) for each in exponentials)]
 
 
 def _held(loops: Sequence[ir.Operation], threads: int, most: int) -> int:

@@ -26,7 +26,7 @@ global memory may be written, or where a lane's registers do not suffice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -77,7 +77,7 @@ class LoadAhead(FunctionPass):
 
     def has_work(self, function: ir.Operation) -> bool:
         """Returns whether `function` has loops that multiply matrices."""
-        return bool(_multiplying_loops(operations_in(function, MMA, MFMA)))
+        return bool(_multiplying_loops(function))
 
     def run(self, function: ir.Operation, context: PassContext) -> None:
         """Rewrites the loops for which it is proven; never fails."""
@@ -87,12 +87,9 @@ class LoadAhead(FunctionPass):
         is_there = features.async_copies or (self.everywhere and features.arch)
         if launch is None or not is_there:
             return
-        operations = operations_in(function, MMA, MFMA, _STORE)
-        if not any(each.name == _STORE and _is_to_lds(each) for each in operations):
-            return
         with function.context:
             bits = IndexBits(function)
-            for loop in _multiplying_loops(each for each in operations if each.name != _STORE):
+            for loop in _multiplying_loops(function):
                 stores = _stores_of_loads(loop)
                 if not stores:
                     continue
@@ -109,13 +106,9 @@ class LoadAhead(FunctionPass):
                 ahead.carry_out()
 
 
-def _multiplying_loops(products: Iterable[ir.Operation]) -> list[ir.Operation]:
+def _multiplying_loops(function: ir.Operation) -> list[ir.Operation]:
     """Returns the loops over indices with matrix instructions in their own bodies."""
-    return [*filter(counts_by_index, loops_around(products))]
-
-
-def _is_to_lds(store: ir.Operation) -> bool:
-    return is_workgroup_memref(store.operands[1].type)
+    return [*filter(counts_by_index, loops_around(operations_in(function, MMA, MFMA)))]
 
 
 def _stores_of_loads(loop: ir.Operation) -> list[ir.Operation]:
@@ -128,7 +121,9 @@ def _stores_of_loads(loop: ir.Operation) -> list[ir.Operation]:
     return [
         each
         for each in chain.from_iterable(inside)
-        if each.name == _STORE and _is_to_lds(each) and _loads_of(loop, each.operands[0])
+        if each.name == _STORE
+        and is_workgroup_memref(each.operands[1].type)
+        and _loads_of(loop, each.operands[0])
     ]
 
 

@@ -57,6 +57,7 @@ from ...dialect_utils.memory.store_free_segments import leaves_memory_alone
 from ...dialect_utils.multiplications import ACCUMULATOR
 from ...dialect_utils.operations import (
     defining_operation,
+    has_operation,
     is_inside,
     operations_in,
     operations_of,
@@ -111,10 +112,8 @@ class LoadOperandsAhead(FunctionPass):
 
 def _overlapping_loops(function: ir.Operation) -> list[ir.Operation]:
     """Returns the loops that wait for their copies and multiply matrices."""
-    operations = operations_in(function, COPIES_WAIT, MMA)
-    waiting = loops_around(each for each in operations if each.name == COPIES_WAIT)
-    multiplying = [each for each in operations if each.name == MMA]
-    return [loop for loop in waiting if any(is_inside(each, loop) for each in multiplying)]
+    waiting = loops_around(operations_in(function, COPIES_WAIT))
+    return [loop for loop in waiting if has_operation(loop, MMA)]
 
 
 class _Ahead(NamedTuple):
