@@ -86,7 +86,6 @@ class ConflictCounter:
             return CopyConflicts(reason=str(error))
 
     def _counted(self, staged: StagedTile, loop: StagingLoop, before: int | None) -> CopyConflicts:
-        plain = PlainLayout()
         tile = tile_of(type_of(staged.allocation))
         reads = [self._read(copy) for copy in staged.copies]
         accesses = self._accesses_of(staged, tile, reads)
@@ -98,7 +97,7 @@ class ConflictCounter:
             copied = in_loop + copied * min(before, iterations) // iterations
         exact = exact and not any(WORST_WORKGROUP in each.assumptions for each in reads)
         stores = [replace(each, copied=None, instruction="") for each in accesses]
-        stored = layout_conflicts(self._lds, tile, plain, stores)
+        stored = layout_conflicts(self._lds, tile, PlainLayout(), stores)
         return CopyConflicts(stored, copied, exact)
 
     def _cost(self, tile: LdsTile, accesses: Iterable[LdsAccess]) -> tuple[int, bool]:
